@@ -18,7 +18,7 @@ func TestErrorTraits(t *testing.T) {
 	type types = []*errorx.Type
 	notSent := types{
 		ErrContextClosed, ErrOverloaded, ErrQueueFull, ErrArgumentType, ErrBatchFormat, ErrNoSlotKey,
-		ErrCommandFormat, ErrCommandForbidden, ErrRequestWithdrawn,
+		ErrCommandFormat, ErrCommandForbidden, ErrRequestTooLarge, ErrRequestWithdrawn,
 	}
 	mayHaveRun := types{
 		ErrIO, ErrRequestCancelled, ErrResponseFormat, ErrResponseUnexpected, ErrResponseNil, ErrResponseTooLarge,

@@ -49,8 +49,9 @@ type Opts struct {
 	// below are valid. Default RoleAny: do not ask.
 	Role Role
 
-	// IOTimeout is the time after which the connection fails if the oldest request in flight
-	// has waited that long and less than 64 KiB have arrived. In ScriptMode the timeout of a
+	// IOTimeout is how long the oldest request in flight may wait, since it was written or the one
+	// before it was answered, while the socket takes nothing of what is being written of it, and less
+	// than 64 KiB are received; after that the connection fails. In ScriptMode the timeout of a
 	// blocking command (of BLPOP, or of XREAD's BLOCK) is added; with a timeout of 0 the command
 	// may block forever. Default 1 s; negative: no time-out.
 	IOTimeout time.Duration
@@ -79,7 +80,8 @@ type Opts struct {
 	// redis.Sync and redis.SyncCtx wait for room. Default 2^18.
 	MaxRequests int
 	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same
-	// way. Default 256 MiB.
+	// way. A request or a batch that is larger by itself ends with
+	// [redis.ErrRequestTooLarge], not sent, and nobody waits for room. Default 256 MiB.
 	MaxBytes int
 	// DedicatedConns bounds the number of dedicated connections, which are opened in
 	// addition to the shared one when a blocking command or a session needs its own

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -243,10 +244,30 @@ func TestQueueBounds(t *testing.T) {
 	})
 	t.Run("bytes", func(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxBytes: 1000})
-		first := sendTo(conn, "SET", "a", make([]byte, 2000)) // larger than the bound, but alone
-		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrQueueFull)
+		first := sendTo(conn, "SET", "a", make([]byte, 900))
+		requireNotSent(t, sendTo(conn, "SET", "a", make([]byte, 100)).wait(t), redis.ErrQueueFull)
+		res := make(chan any)
+		go func() { res <- redis.Sync{S: conn}.Do("SET", "a", make([]byte, 900)) }()
 		ready()
+		require.Equal(t, "OK", <-res, "it waits for room")
 		require.Equal(t, "OK", first.wait(t))
+	})
+	t.Run("what can never fit does not wait", func(t *testing.T) {
+		conn, ready := slowDial(t, s, redisconn.Opts{MaxBytes: 1000})
+		large := redis.Req("SET", "a", make([]byte, 1000))
+		many := slices.Repeat([]redis.Request{redis.Req("SET", "a", make([]byte, 100))}, 10)
+		for range 2 { // alone, and behind another
+			err := requireNotSent(t, redis.Sync{S: conn}.Send(large), redis.ErrRequestTooLarge)
+			require.Contains(t, err.Message(), "Opts.MaxBytes")
+			require.False(t, redis.SafeToRetry(err))
+			for _, res := range (redis.SyncCtx{S: conn}).SendMany(t.Context(), many) {
+				requireNotSent(t, res, redis.ErrRequestTooLarge)
+			}
+			_, failed := (redis.Sync{S: conn}).SendTransaction(many)
+			requireNotSent(t, failed, redis.ErrRequestTooLarge)
+			defer sendTo(conn, "GET", "a").wait(t)
+		}
+		ready()
 	})
 	t.Run("a batch that does not fit waits, and does not spin", func(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 4})

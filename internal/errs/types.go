@@ -32,6 +32,7 @@ var (
 	ErrNoSlotKey        = ErrRequest.NewType("no_slot_key", ErrTraitNotSent)
 	ErrCommandFormat    = ErrRequest.NewType("command_format", ErrTraitNotSent)
 	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)
+	ErrRequestTooLarge  = ErrRequest.NewType("too_large", ErrTraitNotSent)
 	ErrScriptHash       = ErrRequest.NewType("script_hash", ErrTraitNotSent)
 	ErrSession          = ErrRequest.NewType("session", ErrTraitNotSent)
 	ErrSessionClosed    = ErrSession.NewSubtype("closed")
@@ -135,6 +136,8 @@ var (
 	// EKStays is set in an error of a type with ErrTraitTransient or ErrTraitClusterMove whose sender
 	// can do nothing about the reason (bool).
 	EKStays = NewProperty("stays")
+	// EKEarlier is the error of an earlier attempt that may have run (*errorx.Error): see Attempts.
+	EKEarlier = NewProperty("earlier")
 	// EKCapacity is the send.CapacityWaiter of an ErrQueueFull.
 	EKCapacity = NewProperty("capacity")
 )

@@ -48,10 +48,11 @@ func (q *Queue) Enter(reqs []*send.Request, e *Entry) (s *Session, d Duty, refus
 	if q.letsIn.Load() && q.letsIn.Swap(false) {
 		runtime.Gosched() // else a caller that was let in would find its room taken again and again
 	}
+	l := loadOf(reqs)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, own := e.Future.(send.Internal) // one of the library's own
-	if refused = q.admit(reqs, e, own); refused != nil {
+	if refused = q.admit(reqs, l, e, own); refused != nil {
 		return nil, 0, refused
 	}
 	if q.open == nil {
@@ -72,15 +73,17 @@ func (q *Queue) Enter(reqs []*send.Request, e *Entry) (s *Session, d Duty, refus
 }
 
 // admit returns nil if the requests may enter, and otherwise their error. If nothing is
-// pending, more of them than the bound may enter together.
-func (q *Queue) admit(reqs []*send.Request, e *Entry, own bool) *errorx.Error {
+// pending, more of them than MaxRequests may enter together, but never more bytes than MaxBytes.
+func (q *Queue) admit(reqs []*send.Request, l load, e *Entry, own bool) *errorx.Error {
 	switch {
 	case q.ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
 		return sock.Refused(q.ctx)
 	case q.state == Disconnected:
 		return sock.ErrNotConnected.Wrap(q.why, "not connected")
-	case q.pending > 0 && !q.fits(len(reqs)):
-		return q.errFull().WithProperty(errs.EKCapacity, Room{q, len(reqs)})
+	case l.bytes > q.maxBytes && !own:
+		return redis.ErrRequestTooLarge.New("%d bytes are more than Opts.MaxBytes allows: %d", l.bytes, q.maxBytes)
+	case q.pending > 0 && !q.fits(l):
+		return q.errFull().WithProperty(errs.EKCapacity, Room{q, l})
 	case e.On != nil && e.On != q.session:
 		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):

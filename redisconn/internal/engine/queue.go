@@ -89,14 +89,31 @@ type gate struct {
 	looksAgain bool
 }
 
-// waiter is a caller that waits for room.
-type waiter struct {
-	requests int
-	woken    chan struct{}
+// load is the requests of one caller that enter together.
+type load struct {
+	requests, bytes int
 }
 
-func (g *gate) fits(requests int) bool {
-	return g.pending+g.lingering+requests <= g.maxRequests && g.bytes < g.maxBytes
+// loadOf returns the load of requests.
+func loadOf(reqs []*send.Request) (l load) {
+	l.requests = len(reqs)
+	for _, r := range reqs {
+		l.bytes += len(r.Buf)
+	}
+	return l
+}
+
+// plus returns both loads.
+func (l load) plus(more load) load { return load{l.requests + more.requests, l.bytes + more.bytes} }
+
+// waiter is a caller that waits for room.
+type waiter struct {
+	load
+	woken chan struct{}
+}
+
+func (g *gate) fits(l load) bool {
+	return g.pending+g.lingering+l.requests <= g.maxRequests && g.bytes+l.bytes <= g.maxBytes
 }
 
 // errFull says which bound keeps requests out.
@@ -115,16 +132,16 @@ func (q *Queue) letIn() {
 		q.drained = true
 		close(q.draining)
 	}
-	for let := 0; q.waiting.Len() > 0; {
+	for let := (load{}); q.waiting.Len() > 0; {
 		first := q.waiting.Front().Value.(waiter)
-		if q.state.Accepts() && !q.fits(let+first.requests) && q.pending+let > 0 {
+		if q.state.Accepts() && !q.fits(let.plus(first.load)) && q.pending+let.requests > 0 {
 			if q.pending == 0 && !q.looksAgain {
 				q.looksAgain = true
 				time.AfterFunc(lookAgainAfter, q.lookAgain)
 			}
 			return
 		}
-		let += first.requests
+		let = let.plus(first.load)
 		q.waiting.Remove(q.waiting.Front())
 		q.letsIn.Store(true)
 		first.woken <- struct{}{}

@@ -43,7 +43,7 @@ func requests(n int) []*send.Request {
 func (q *Queue) room1() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.fits(1)
+	return q.fits(load{1, 1})
 }
 
 func TestQueueAdmits(t *testing.T) {
@@ -54,7 +54,7 @@ func TestQueueAdmits(t *testing.T) {
 		state          State
 		ctx            context.Context
 		pending, bytes int
-		requests       int
+		requests, size int
 		want           func(any) bool
 	}{
 		{name: "connecting", state: Connecting, requests: 1},
@@ -63,7 +63,11 @@ func TestQueueAdmits(t *testing.T) {
 		{name: "too large for it, but alone", state: Connected, requests: 100},
 		{name: "one too many", state: Connected, pending: 10, requests: 1, want: isFull},
 		{name: "batch too large", state: Connected, pending: 1, requests: 10, want: isFull},
-		{name: "too many bytes", state: Connected, pending: 1, bytes: 100, requests: 1, want: isFull},
+		{name: "too many bytes", state: Connected, pending: 1, bytes: 100, requests: 1, size: 1, want: isFull},
+		{name: "too many bytes with it", state: Connected, pending: 1, bytes: 60, requests: 1, size: 41, want: isFull},
+		{name: "bytes to the bound", state: Connected, pending: 1, bytes: 60, requests: 1, size: 40},
+		{name: "more bytes than ever fit", state: Connected, requests: 1, size: 101, want: isTooLarge},
+		{name: "more bytes than ever fit, in a full queue", state: Connected, pending: 10, requests: 1, size: 101, want: isTooLarge},
 		{name: "disconnected", state: Disconnected, requests: 1, want: isNotConnected},
 		{name: "closed", state: Closed, requests: 1, want: isClosedError},
 		{name: "context ended", state: Connected, ctx: ended, requests: 1, want: isClosedError},
@@ -74,7 +78,8 @@ func TestQueueAdmits(t *testing.T) {
 			if c.ctx != nil {
 				q.ctx = c.ctx
 			}
-			err := q.admit(requests(c.requests), &Entry{}, false)
+			reqs := requests(c.requests)
+			err := q.admit(reqs, load{len(reqs), c.size}, &Entry{}, false)
 			if c.want == nil {
 				require.Nil(t, err)
 				return
@@ -85,6 +90,7 @@ func TestQueueAdmits(t *testing.T) {
 	}
 }
 
+func isTooLarge(err any) bool     { return redis.AsErrorx(err).IsOfType(redis.ErrRequestTooLarge) }
 func isFull(err any) bool         { return redis.AsErrorx(err).IsOfType(redis.ErrQueueFull) }
 func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(sock.ErrNotConnected) }
 func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) }

@@ -8,10 +8,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Room is the room in a queue for so many requests of one caller.
+// Room is the room in a queue for the requests of one caller.
 type Room struct {
-	Queue    *Queue
-	Requests int
+	queue *Queue
+	load
+}
+
+// RoomFor returns the room for one request.
+func (q *Queue) RoomFor(r *send.Request) Room {
+	return Room{q, loadOf([]*send.Request{r})}
 }
 
 var _ send.CapacityWaiter = Room{}
@@ -19,14 +24,14 @@ var _ send.CapacityWaiter = Room{}
 // AwaitCapacity implements send.CapacityWaiter. It also returns when the connection is
 // lost: sending again then returns that error.
 func (r Room) AwaitCapacity(ctx context.Context) error {
-	q := r.Queue
+	q := r.queue
 	q.mu.Lock()
-	if !q.state.Accepts() || q.fits(r.Requests) || q.pending == 0 {
+	if !q.state.Accepts() || q.fits(r.load) || q.pending == 0 {
 		q.mu.Unlock()
 		return nil
 	}
 	woken := make(chan struct{}, 1)
-	place := q.waiting.PushBack(waiter{r.Requests, woken})
+	place := q.waiting.PushBack(waiter{r.load, woken})
 	q.mu.Unlock()
 	select {
 	case <-woken:
@@ -44,7 +49,7 @@ func (r Room) AwaitCapacity(ctx context.Context) error {
 
 // Delay returns the number and size of the requests ahead of one that waits for room.
 func (r Room) Delay(uint64) (d redis.Delay, ok bool) {
-	q := r.Queue
+	q := r.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))

@@ -12,7 +12,7 @@ import (
 // await starts a caller that waits for room.
 func (q *Queue) await(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- Room{q, 1}.AwaitCapacity(ctx) }()
+	go func() { done <- Room{q, load{1, 1}}.AwaitCapacity(ctx) }()
 	synctest.Wait()
 	return done
 }
