@@ -74,11 +74,17 @@ func (f *Function) until(ctx context.Context, to Sender, call func() any) any {
 	if ctx == nil {
 		return errs.NilContext()
 	}
+	var attempts errs.Attempts
 	for round := 0; ; round++ {
 		res := call()
+		err := errs.AsErrorx(res)
+		if err != nil {
+			res = attempts.Result(err)
+		}
 		if round == maxFunctionRounds || !isMissing(res) || !f.lib.reload(ctx, to) {
 			return res
 		}
+		attempts.Failed(err)
 	}
 }
 

@@ -171,12 +171,13 @@ const maxScriptRounds = 3
 // cancelled while others wait for it, one of them follows it.
 type scriptCall struct {
 	send.Forward
-	script *Script
-	to     Sender
-	args   []any // of the request: see values.CloneArgs
-	n      uint64
-	rounds int
-	bodied bool // the body was sent
+	script   *Script
+	to       Sender
+	args     []any // of the request: see values.CloneArgs
+	n        uint64
+	attempts errs.Attempts
+	rounds   int
+	bodied   bool // the body was sent
 	// leads is set if other calls wait until this call's body is on node.
 	leads bool
 	node  string
@@ -213,8 +214,12 @@ func (c *scriptCall) body(args []any) Request {
 // Resolve implements Future.
 func (c *scriptCall) Resolve(res any, _ uint64) {
 	if missed := noScript(res); missed != nil && !c.bodied {
+		c.attempts.Failed(missed)
 		c.missed(errs.AddressOf(missed))
 		return
+	}
+	if err := errs.AsErrorx(res); err != nil {
+		res = c.attempts.Result(err)
 	}
 	if errs.Of(res) == nil && !c.script.loaded.Load() {
 		c.script.loaded.Store(true)
@@ -274,12 +279,14 @@ func (c *scriptCall) release() {
 type afterMiss struct {
 	Sender
 	script *Script
-	node   string
+	missed *errorx.Error
 }
 
 // Send implements Sender.
 func (p afterMiss) Send(r Request, cb Future, n uint64) {
-	(&scriptCall{script: p.script, to: p.Sender, args: r.Args, Forward: send.Forward{To: cb}, n: n}).missed(p.node)
+	c := &scriptCall{script: p.script, to: p.Sender, args: r.Args, Forward: send.Forward{To: cb}, n: n}
+	c.attempts.Failed(p.missed)
+	c.missed(errs.AddressOf(p.missed))
 }
 
 // noScript returns res if it is a server's answer that it lacks a script. A script may return its own

@@ -6,9 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/errorx"
+
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
@@ -76,7 +79,7 @@ func (r *reading) Resolve(res any, _ uint64) {
 		failed = !ok
 	}
 	if failed {
-		r.elsewhere()
+		r.elsewhere(redis.AsErrorx(res))
 		return
 	}
 	r.answer(string(r.Request), memory.ValueOf(res))
@@ -110,12 +113,13 @@ func (r *reading) answer(request string, v memory.Value) {
 }
 
 // elsewhere has the request answered by the servers as any other, for all that wait for it. The
-// reply is not kept.
-func (r *reading) elsewhere() {
+// reply is not kept. failed is why the tracker has not answered it, if it was asked.
+func (r *reading) elsewhere(failed *errorx.Error) {
 	again := &send.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared = command.Allowed
 	r.core.passed.Add(1)
-	waiting := &several{r.core, slices.Clone(r.core.store.GiveUp(&r.Read))}
+	waiting := &several{core: r.core, all: slices.Clone(r.core.store.GiveUp(&r.Read))}
+	waiting.attempts.Failed(failed)
 	waiting.listen()
 	r.core.inner.SendEncoded(again, waiting, 0)
 	r.recycle()
@@ -132,7 +136,7 @@ const deafLeast = memory.Instant(10 * time.Millisecond)
 func (r *reading) send(q *send.Request) {
 	t := r.from.tracker.Load()
 	if t == nil {
-		r.elsewhere()
+		r.elsewhere(nil)
 		return
 	}
 	if !q.Deadline.IsZero() && memory.InstantOf(q.Deadline)-r.Sent < deafLeast {
@@ -165,7 +169,7 @@ func (b *readings) send() {
 	t := b.from.tracker.Load()
 	if t == nil {
 		for _, r := range b.all {
-			r.elsewhere()
+			r.elsewhere(nil)
 		}
 		return
 	}

@@ -172,7 +172,7 @@ func (s *sender) enter(q *reading, w waiter) (kept memory.Value, how memory.Join
 	}
 	// A write to another master is seen here, or kills the tags that q has taken.
 	if _, l := s.nodes.feed(q.slot); l != q.Lease {
-		q.elsewhere()
+		q.elsewhere(nil)
 		return kept, memory.Waits
 	}
 	return kept, how

@@ -3,7 +3,9 @@ package rediscache
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
@@ -64,12 +66,16 @@ func (c *core) settle(w waiter, v memory.Value) {
 
 // several is the future of a read that several callers wait for.
 type several struct {
-	core *core
-	all  []memory.Waiter
+	core     *core
+	all      []memory.Waiter
+	attempts errs.Attempts
 }
 
 // Resolve implements redis.Future.
 func (s *several) Resolve(res any, _ uint64) {
+	if err := redis.AsErrorx(res); err != nil {
+		res = s.attempts.Result(err)
+	}
 	v := memory.ValueOf(res)
 	for _, w := range s.all {
 		s.core.settle(waiter(w), v)

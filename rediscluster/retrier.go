@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -44,9 +45,8 @@ type retrier struct {
 	// holds counts how often the request was held back: see maxHolds.
 	holds uint8
 	// failed is the time of the first failure.
-	failed time.Time
-	// unknown is the first error after which the request may have run.
-	unknown *errorx.Error
+	failed   time.Time
+	attempts errs.Attempts
 }
 
 // enter reports whether the cluster accepts the retryable. If l is not nil, enter records that the
@@ -112,11 +112,8 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	}
 	k.tries.Elapsed = time.Since(k.failed)
 	k.tries.OnReplica = k.link != nil && k.link.Node.Replica
-	lost := err.IsOfType(redis.ErrIO)
-	if lost && k.unknown == nil {
-		k.unknown = err
-	}
-	k.act(r, err, topology.Redirect(err, k.tries, lost && r.idempotent(), k.c.limits))
+	k.attempts.Failed(err)
+	k.act(r, err, topology.Redirect(err, k.tries, err.IsOfType(redis.ErrIO) && r.idempotent(), k.c.limits))
 }
 
 // act carries out the decision after an error.
@@ -176,12 +173,7 @@ func (c *Cluster) learnMove(slot int, err *errorx.Error) {
 
 // giveUp resolves r with an error, which is unknown instead of "not sent" if r may have run in an
 // earlier attempt.
-func (k *retrier) giveUp(r retryable, err *errorx.Error) {
-	if k.unknown != nil && err.HasTrait(redis.ErrTraitNotSent) {
-		err = k.unknown
-	}
-	r.fail(err)
-}
+func (k *retrier) giveUp(r retryable, err *errorx.Error) { r.fail(k.attempts.Result(err)) }
 
 // sendToTarget sends r to the node that a redirect names. If the topology lacks the address, r
 // goes through the topology after a refresh: the cluster never sends anything, and no password, to a
@@ -249,7 +241,7 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 		k.c.waiting.Add(-1)
 		k.resume(r, p)
 	}
-	if !k.spec.blocks && k.unknown == nil {
+	if !k.spec.blocks && !k.attempts.MayHaveRun() {
 		send.Queued(r, send.Ticket{Queue: p})
 	}
 	k.c.waiting.Add(1)
@@ -287,10 +279,10 @@ func (k *retrier) resume(r retryable, p *pausing) {
 	switch {
 	case err == nil:
 		k.dispatch(r)
-	case k.unknown != nil:
-		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts; the request may have run"))
-	default: // it was refused or not sent
-		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts; the request has not run"))
+	case k.attempts.MayHaveRun():
+		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts, of which one may have run"))
+	default: // it was refused, or not sent at all
+		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts, of which none has run"))
 	}
 }
 

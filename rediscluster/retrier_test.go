@@ -332,7 +332,8 @@ func TestCancelledBetweenAttempts(t *testing.T) {
 		redis.ErrRequestCancelled: redis.ErrIO.New("lost"),
 	} {
 		r := &left{}
-		k := &retrier{unknown: unknown}
+		k := &retrier{}
+		k.attempts.Failed(unknown)
 		k.resume(r, new(pausing))
 		isType(t, want, r.why)
 		assert.True(t, redis.CausedBy(r.why, context.Canceled), "%v", r.why)
