@@ -160,6 +160,16 @@ func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard
 // returned. After Close of that sender alone, what is in memory is answered for about a millisecond more.
 func (c *Cache) Close() { c.sender.Close() }
 
+// Shutdown accepts no more requests, waits until those that were accepted are answered or ctx is done,
+// and ends the cache and the sender that New got: it is the Shutdown of that. What is in memory is
+// answered until it returns.
+func (c *Cache) Shutdown(ctx context.Context) error {
+	defer c.core.close()
+	return c.plain.to.(interface {
+		Shutdown(ctx context.Context) error
+	}).Shutdown(ctx)
+}
+
 // Delegate is for packages of this module: nobody else can call it.
 func (c *Cache) Delegate(a send.Key) redis.Sender {
 	if _, own := a.Held.(*Cache); own && c != nil {

@@ -141,8 +141,8 @@ func (f *feed) anew() {
 func (f *feed) ask(t *tracker) {
 	asked := memory.Now()
 	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), send.Internal(func(res any, _ uint64) {
-		if err := redis.AsErrorx(res); err != nil && err.IsOfType(redis.ErrQueueFull) {
-			return // the server was not asked: the lease runs out, unless there is room the next time
+		if redis.OutcomeOf(res) == redis.OutcomeNotSent {
+			return // the lease runs out, unless the server is asked the next time: the queue may be full, or draining
 		}
 		if !isTracking(res) {
 			f.end(t)

@@ -24,7 +24,7 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	c.draining.Store(true)
 	defer c.Close()
 	for l := range c.refresher.links() {
-		l.Inner.DrainDedicated()
+		l.Inner.DrainBeside()
 	}
 	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()

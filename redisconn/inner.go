@@ -80,8 +80,18 @@ func (w within) Panicked(v any, stack []byte) {
 // Dialer implements backend.Conn.
 func (w within) Dialer() *dial.Dialer { return w.dialer }
 
-// DrainDedicated implements backend.Conn.
-func (w within) DrainDedicated() { w.pool.Shut() }
+// DrainBeside implements backend.Conn.
+func (w within) DrainBeside() {
+	w.pool.Shut()
+	w.trackers.drain()
+	w.streams.Shut()
+}
+
+// BeginBeside implements backend.Conn.
+func (w within) BeginBeside() bool { return w.streams.Begin() }
+
+// EndBeside implements backend.Conn.
+func (w within) EndBeside() { w.streams.End() }
 
 // StopWrites implements backend.Conn.
 func (w within) StopWrites() (stopped <-chan struct{}) {

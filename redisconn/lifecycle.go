@@ -188,8 +188,8 @@ var (
 )
 
 // Shutdown refuses new requests, waits until the accepted ones are answered or
-// ctx is done, and closes the connection. It also waits for calls of DoStream and for open
-// sessions, which may still send any command that does not block. It unblocks blocking
+// ctx is done, and closes the connection. It also waits for the reads of a cache, for calls of DoStream and
+// for open sessions, which may still send any command that does not block. It unblocks blocking
 // commands: they return the element that the server has given them, or fail with
 // [redis.ErrContextClosed], not sent. If requests are left when ctx is done, Shutdown
 // resolves them like Close, and returns an [ErrShutdown] with their number; each open session
@@ -199,10 +199,10 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 		return redis.Err(errs.NilContext())
 	}
 	defer c.Close()
-	c.streams.Shut() // now; the loop below waits for them
+	within{c}.DrainBeside() // now; the loop below waits for it
 	// The shared connection unblocks blocking commands, so it is drained
 	// after them.
-	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.Shut, c.pool.Drained} {
+	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.Shut, c.trackers.drain, c.pool.Drained} {
 		select {
 		case <-drained():
 		case <-c.ctx.Done():
@@ -229,7 +229,8 @@ func (c *Connection) errLeft(ctx context.Context) error {
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.queue.Left()
 	granted, waiting := c.pool.Left()
-	return unsent + waiting, unknown + granted + c.streams.Calls()
+	untold, reading := c.trackers.left()
+	return unsent + waiting + untold, unknown + granted + reading + c.streams.Calls()
 }
 
 // Pending returns the number of requests without an answer, written or not, plus the

@@ -23,14 +23,15 @@ type trackers struct {
 	mu   sync.Mutex // guards what follows
 	open map[*Connection]struct{}
 	user string // of the last new credentials; empty if there were none
+	shut bool   // no more may come
 }
 
 // add adds a connection, unless new credentials have changed the user since it was
-// dialed.
+// dialed, or the connection that it belongs to is shutting down.
 func (t *trackers) add(c *Connection, user string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.user != "" && t.user != user {
+	if t.shut || t.user != "" && t.user != user {
 		return false
 	}
 	if t.open == nil {
@@ -46,14 +47,52 @@ func (t *trackers) remove(c *Connection) {
 	delete(t.open, c)
 }
 
+// all returns the connections that are open.
+func (t *trackers) all() []*Connection {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.open))
+}
+
+// drain has them, and those to come, accept no more requests. The channel is closed when what they have
+// accepted is answered.
+func (t *trackers) drain() <-chan struct{} {
+	t.mu.Lock()
+	t.shut = true
+	t.mu.Unlock()
+	open := t.all()
+	for _, c := range open {
+		c.queue.Drain() // all of them, before any is waited for
+	}
+	drained := make(chan struct{})
+	go func() { // ends with the last answer, or with the connections
+		defer close(drained)
+		for _, c := range open {
+			select {
+			case <-c.queue.Drain():
+			case <-c.ctx.Done():
+			}
+		}
+	}()
+	return drained
+}
+
+// left counts the requests that were accepted and are not answered.
+func (t *trackers) left() (unsent, unknown int) {
+	for _, c := range t.all() {
+		notSent, inFlight := c.queue.Left()
+		unsent, unknown = unsent+notSent, unknown+inFlight
+	}
+	return unsent, unknown
+}
+
 // authenticate sends AUTH on connections of the same user, and closes the others, because values that
 // were read as one user must not go to another. It does not wait for the replies.
 func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	t.mu.Lock()
 	t.user = userOf(cr)
-	open := slices.Collect(maps.Keys(t.open))
 	t.mu.Unlock()
-	for _, c := range open {
+	for _, c := range t.all() {
 		if c.sockets.Load().user == userOf(cr) {
 			_, _ = c.sendAuth(ctx, cr) // a refusal also shows on the shared socket
 			continue

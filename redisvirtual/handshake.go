@@ -120,10 +120,11 @@ func (c *conn) auth(r *send.Request) (done bool) {
 // authenticates reports whether credentials are those of the shared connection. That is not
 // known if somebody has to be asked, unless serve does so.
 func (c *conn) authenticates(cr dial.Credentials) (matches, known bool) {
-	dialer, err := c.to.Dialer()
+	node, err := c.to.Node()
 	if err != nil {
 		return false, true
 	}
+	dialer := node.Dialer()
 	if dialer.Provider != nil && !c.served {
 		return false, false
 	}

@@ -3,14 +3,19 @@ package redisvirtual
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
+	"os"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
@@ -111,10 +116,11 @@ func (c *conn) dialAs(name string, r *send.Request) (net.Conn, error) {
 // open makes a socket, and has greet say on it what is to be said. Close, and the time that
 // connecting may take, bound all of it.
 func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *errorx.Error), greet func(*socket) error) (net.Conn, error) {
-	dialer, err := c.to.Dialer()
+	node, err := c.to.Node()
 	if err != nil {
 		return nil, err
 	}
+	dialer := node.Dialer()
 	ctx, cancel := context.WithTimeout(c.stream.Context(), dialer.Timeout)
 	defer cancel()
 	opened, failure := open(dialer, ctx)
@@ -122,7 +128,7 @@ func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *err
 		return nil, failure
 	}
 	own := opened.Conn
-	s := &socket{Conn: own, dec: opened.Dec, stop: context.AfterFunc(c.to.Ctx, func() { _ = own.Close() })}
+	s := &socket{Conn: own, dec: opened.Dec, ctx: c.to.Ctx, node: node, stop: context.AfterFunc(c.to.Ctx, func() { _ = own.Close() })}
 	over := context.AfterFunc(ctx, func() { _ = own.Close() })
 	if err := greet(s); err != nil || !over() {
 		_ = s.Close()
@@ -163,11 +169,48 @@ func (c *conn) history(greeted string) (out []byte, replies int) {
 	return out, replies
 }
 
-// socket is one of a client's own. It ends with the sender, too.
+// socket is one of a client's own. It ends with the sender, too. Nobody looks at what goes through it, so it
+// counts as awaiting an answer from when the client has written until it reads something.
 type socket struct {
 	net.Conn
-	dec  *resp.Decoder // until the client reads
-	stop func() bool
+	dec    *resp.Decoder // until the client reads
+	stop   func() bool
+	ctx    context.Context // of the sender
+	node   backend.Conn
+	awaits atomic.Bool // node counts it
+}
+
+// Write implements net.Conn.
+func (s *socket) Write(p []byte) (int, error) {
+	if !s.awaits.Swap(true) && !s.node.BeginBeside() {
+		s.awaits.Store(false)
+		return 0, sock.Refused(s.ctx)
+	}
+	n, err := s.Conn.Write(p)
+	s.ended(err)
+	return n, err
+}
+
+// Read implements net.Conn.
+func (s *socket) Read(p []byte) (n int, err error) {
+	if n, err = s.Conn.Read(p); n > 0 {
+		s.answered()
+	}
+	s.ended(err)
+	return n, err
+}
+
+// ended notes that nothing more will be answered, if err, which may be nil, says so.
+func (s *socket) ended(err error) {
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		s.answered()
+	}
+}
+
+func (s *socket) answered() {
+	if s.awaits.Swap(false) {
+		s.node.EndBeside()
+	}
 }
 
 // exchange sends requests, and returns the replies. That a server refuses one, as READONLY
@@ -176,7 +219,7 @@ func (s *socket) exchange(out []byte, replies int) (frames []byte, err error) {
 	if replies == 0 {
 		return nil, nil
 	}
-	if _, err := s.Write(out); err != nil {
+	if _, err := s.Conn.Write(out); err != nil {
 		return nil, dial.ErrConnSetup.Wrap(err, "writing the handshake")
 	}
 	for range replies {
@@ -190,5 +233,6 @@ func (s *socket) exchange(out []byte, replies int) (frames []byte, err error) {
 // Close implements net.Conn.
 func (s *socket) Close() error {
 	s.stop()
+	defer s.answered()
 	return s.Conn.Close()
 }

@@ -50,9 +50,13 @@ type Conn interface {
 	Silence() time.Duration
 	// Dialer returns what dials the sockets of the connection, and greets the server on them.
 	Dialer() *dial.Dialer
-	// DrainDedicated ends blocking commands, and those that wait for a dedicated
-	// connection, as Shutdown does.
-	DrainDedicated()
+	// DrainBeside has the sockets beside the shared one accept no more, as Shutdown does: it ends blocking
+	// commands, and those that wait for a dedicated connection.
+	DrainBeside()
+	// BeginBeside counts what is awaited on a socket beside the shared one, for which Shutdown waits until
+	// EndBeside is called. It returns false, and counts nothing, if no more is accepted.
+	BeginBeside() bool
+	EndBeside()
 	// SharesCallers says whether the callers of the connection send to other servers, too.
 	SharesCallers(several bool)
 	// StopWrites says that another server has taken this one's place. Nothing of the users'

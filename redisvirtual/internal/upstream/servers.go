@@ -91,11 +91,11 @@ func one(conn *redisconn.Connection) *Servers {
 
 func several(sender send.Inner[redis.Future], nodes backend.Cluster, ctx context.Context) (*Servers, error) {
 	s := &Servers{Terms: replies.Terms{Several: true}, Sender: sender, Ctx: ctx, Sharded: nodes.Sharded(), nodes: nodes}
-	dialer, err := s.Dialer()
+	node, err := s.Node()
 	if err != nil {
 		return nil, err
 	}
-	s.greeting(dialer)
+	s.greeting(node.Dialer())
 	return s, nil
 }
 
@@ -120,16 +120,17 @@ func (s *Servers) At(addr string) *Servers {
 	return nil
 }
 
-// Dialer returns what dials a socket as the shared ones are: to the server, or to a master.
-func (s *Servers) Dialer() (*dial.Dialer, error) {
+// Node returns the connection as whose socket one of a client's own is made: that to the server, or to a
+// master.
+func (s *Servers) Node() (backend.Conn, error) {
 	if !s.Several {
-		return s.Shared.Dialer(), nil
+		return s.Shared, nil
 	}
 	masters, _, _ := s.nodes.All()
 	if len(masters) == 0 {
 		return nil, errSender.New("no master is known")
 	}
-	return backend.Of(masters[0].(*redisconn.Connection)).Dialer(), nil
+	return backend.Of(masters[0].(*redisconn.Connection)), nil
 }
 
 // Addrs returns the addresses of the shared socket, empty ones if there is none.
