@@ -83,7 +83,7 @@ func (q *Queue) admit(reqs []*send.Request, l load, e *Entry, own bool) *errorx.
 	case l.bytes > q.maxBytes && !own:
 		return redis.ErrRequestTooLarge.New("%d bytes are more than Opts.MaxBytes allows: %d", l.bytes, q.maxBytes)
 	case q.pending > 0 && !q.fits(l):
-		return q.errFull().WithProperty(errs.EKCapacity, Room{q, l})
+		return q.errFull(l).WithProperty(errs.EKCapacity, Room{q, l})
 	case e.On != nil && e.On != q.session:
 		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):

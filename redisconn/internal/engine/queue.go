@@ -117,8 +117,8 @@ func (g *gate) fits(l load) bool {
 }
 
 // errFull says which bound keeps requests out.
-func (g *gate) errFull() *errorx.Error {
-	if g.bytes >= g.maxBytes {
+func (g *gate) errFull(l load) *errorx.Error {
+	if g.bytes+l.bytes > g.maxBytes {
 		return redis.ErrQueueFull.New("the queue is full: %d bytes are not written yet, and Opts.MaxBytes is %d", g.bytes, g.maxBytes)
 	}
 	return redis.ErrQueueFull.New("the queue is full: %d requests are not answered yet, and Opts.MaxRequests is %d", g.pending+g.lingering, g.maxRequests)
