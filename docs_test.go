@@ -117,7 +117,7 @@ var (
 			return err
 		}
 		var name string
-		err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time out of memory
+		err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time from memory
 		return err
 	}
 	//nolint:ineffassign,staticcheck // it shows calls, and no errors

@@ -12,10 +12,10 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Cache is a [redis.Sender] that answers some reads out of memory. It is safe for use by many
-// goroutines: make one for each client, and send everything through it.
+// Cache is a [redis.Sender] that answers some reads from memory. It is safe for concurrent
+// use. Create one for each client, and send everything through it.
 type Cache struct {
-	sender redis.Sender // plain in the hooks of the sender that New got
+	sender redis.Sender // plain, within the hooks of the sender that New got
 	plain  *sender
 	core   *core
 	hooks  []func(redis.Sender) redis.Sender // the outermost first
@@ -23,12 +23,12 @@ type Cache struct {
 
 var _ redis.Sender = (*Cache)(nil)
 
-// New returns a cache of what s answers: a *redisconn.Connection, a *rediscluster.Cluster, what
-// its WithPolicy returns, or a *redispipe.Client, also one with hooks. Hooks of s are called for
-// what is answered out of memory, too. It dials a socket to each master, in the background;
-// until it has one, reads of that go the usual way.
+// New returns a cache for s: a *redisconn.Connection, a *rediscluster.Cluster, the result
+// of its WithPolicy, or a *redispipe.Client, with or without hooks. Hooks of s are also called for
+// reads that are answered from memory. The cache dials a socket to each master in the background;
+// until it is connected to a master, it forwards that master's reads.
 //
-// The user needs the permission for CLIENT TRACKING and CLIENT TRACKINGINFO, which Redis has
+// The user needs permission for CLIENT TRACKING and CLIENT TRACKINGINFO, which Redis has
 // from 6.2 on.
 func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
@@ -69,8 +69,7 @@ func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cach
 	return cache
 }
 
-// unwrapped returns the sender that s stands for, without its hooks, the outermost of which
-// comes first.
+// unwrapped returns the sender inside s, and its hooks, the outermost first.
 func unwrapped(s redis.Sender) (servers redis.Sender, hooks []func(redis.Sender) redis.Sender) {
 	for {
 		switch known := s.(type) {
@@ -93,9 +92,9 @@ func unwrapped(s redis.Sender) (servers redis.Sender, hooks []func(redis.Sender)
 	}
 }
 
-// WithMaxAge returns a cache of all keys, whatever prefix they have, that serves no reply older
-// than age. Both share what is kept, the sockets and the statistics, and closing one closes the
-// other. Make it once and keep it. With an age of 0 nothing is answered out of memory.
+// WithMaxAge returns a cache of all keys, whatever their prefixes, that serves no reply older
+// than age. Both caches share the entries, the sockets and the statistics, and closing one closes the
+// other. Create it once and keep it. With an age of 0 it answers nothing from memory.
 func (c *Cache) WithMaxAge(age time.Duration) *Cache {
 	s := *c.plain
 	s.limits.Age, s.limits.All = max(age, 0), true
@@ -108,25 +107,25 @@ func (c *Cache) Do(ctx context.Context, cmd string, args ...any) any {
 }
 
 // DoInto sends a command and reads its reply into a variable: see [redis.SyncCtx.DoInto]. A
-// reply that is in memory costs no allocation if it is read into a *string, or into a *[]byte
-// that has room, *int64, *float64 or *bool.
+// reply from memory costs no allocation if it is read into a *string, *int64, *float64, *bool, or a
+// *[]byte with enough capacity.
 func (c *Cache) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
 	return redis.SyncCtx{S: c.sender}.DoInto(ctx, dst, cmd, args...)
 }
 
-// DoMany sends requests at once and returns their results in order, each of which may be an
+// DoMany sends the requests as one batch and returns their results in order. Each result may be an
 // error: see [redis.Collect].
 func (c *Cache) DoMany(ctx context.Context, reqs []redis.Request) []any {
 	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
 }
 
 // Transact sends requests between MULTI and EXEC: see [redis.SyncCtx.Transact]. None of them is
-// answered out of memory.
+// answered from memory.
 func (c *Cache) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
 	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
 }
 
-// Invalidate drops what is kept of keys, as if a server had told that they were changed.
+// Invalidate drops the entries of keys, as if a server had reported that they were changed.
 func (c *Cache) Invalidate(keys ...string) {
 	for _, key := range keys {
 		c.core.store.Changed(memory.HashOf(key), memory.ByUser)
@@ -149,15 +148,16 @@ func (c *Cache) SendTransaction(reqs []redis.Request, cb redis.Future, start uin
 	c.sender.SendTransaction(reqs, cb, start)
 }
 
-// Scanner implements [redis.Sender]. Iterators are not answered out of memory.
+// Scanner implements [redis.Sender]. Iterators are not answered from memory.
 func (c *Cache) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Scanner(opts) }
 
-// EachShard implements [redis.Sender]. What is sent through a shard's sender is not answered out
-// of memory, and drops what it changes.
+// EachShard implements [redis.Sender]. Requests through a shard's sender are not answered from
+// memory. Their changes drop entries.
 func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
 
-// Close ends the cache, and the sender that New got. Nothing is answered out of memory when it has
-// returned. After Close of that sender alone, what is in memory is answered for about a millisecond more.
+// Close closes the cache and the sender that New got. After it has returned, no read is answered from
+// memory. If you close only that sender, the cache may still answer from memory for about a
+// millisecond.
 func (c *Cache) Close() { c.sender.Close() }
 
 // Shutdown accepts no more requests, waits until those that were accepted are answered or ctx is done,

@@ -7,20 +7,21 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// keysAt says which words of a request are keys.
+// keysAt tells which words of a request are keys.
 type keysAt uint8
 
 const (
 	oneKey     keysAt = iota + 1 // the first argument
 	oneKeyText                   // the same, and the reply is a string or null
-	oneKeyIn3                    // the same, and what the reply is with RESP2 can't be made of it
+	oneKeyIn3                    // the same, but the RESP2 reply can't be computed from the RESP3 one
 	allKeys                      // all arguments
 )
 
-// keysOf returns which words of a command are keys if it is cacheable, else 0: its reply depends on
-// the values of its keys alone, so that an invalidation of these says that the reply may be another
-// one. Commands that depend on the time (TTL, XPENDING), on chance (SRANDMEMBER), on a cursor (HSCAN),
-// on how a value is kept (OBJECT, DUMP) or on keys that they do not name (SORT_RO, scripts) are not.
+// keysOf returns which words of a cacheable command are keys, and 0 for other commands. The reply of
+// a cacheable command depends only on the values of its keys, so an invalidation of these covers every
+// change of the reply. Commands are not cacheable if they depend on the time (TTL, XPENDING), on chance
+// (SRANDMEMBER), on a cursor (HSCAN), on the encoding of a value (OBJECT, DUMP) or on keys that they
+// do not name (SORT_RO, scripts).
 func keysOf(name string) keysAt {
 	switch name {
 	case "GET", "GETRANGE", "SUBSTR", "HGET", "LINDEX":
@@ -42,8 +43,8 @@ func keysOf(name string) keysAt {
 	return 0
 }
 
-// appendKeysOfRead appends the keys of a request that is cacheable, none if it is not. isText is
-// set if its reply is a string, or null.
+// appendKeysOfRead appends the keys of a request if it is cacheable, and otherwise none. isText is
+// set if its reply is a string or null.
 func appendKeysOfRead(keys [][]byte, r *send.Request, protocol int) (_ [][]byte, isText bool) {
 	info := command.Lookup(r.Cmd)
 	if info == nil { // an argument is in Cmd
@@ -63,8 +64,8 @@ func appendKeysOfRead(keys [][]byte, r *send.Request, protocol int) (_ [][]byte,
 }
 
 // asksForNumbers reports whether an option of a request asks for scores or coordinates. RESP2 has text
-// for them, which can't be made of what a tracker is answered. (Distances are text with RESP3, too.) An
-// argument that only looks like such an option counts as one.
+// for them, which can't be computed from the tracker's RESP3 reply. (Distances are also text in RESP3.)
+// An argument that only looks like such an option counts as one.
 func asksForNumbers(r *send.Request) bool {
 	for i, word := range r.All {
 		if i < 3 || len(word) < len("WITHSCORE") || len(word) > len("WITHSCORES") {

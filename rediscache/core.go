@@ -12,22 +12,22 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// core is what all senders of a cache have in common.
+// core is the state that all senders of a cache share.
 type core struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	opts     Opts
 	store    *memory.Store
 	nodes    nodes
-	masters  redis.Sender  // the servers, whatever the policy is
+	masters  redis.Sender  // the servers, without the policy
 	inner    origin        // of masters
-	sweeping chan struct{} // has room for one: leases have ended
+	sweeping chan struct{} // signals that leases have ended; has room for one
 
 	passed atomic.Int64
 }
 
-// run is the core's goroutine: feeds follow the nodes, and entries go whose lease has ended. New
-// starts it; it ends with the cache's context.
+// run is the core's goroutine: it makes the feeds follow the nodes, and removes entries whose lease has
+// ended. New starts it; it ends with the cache's context.
 func (c *core) run(changed <-chan struct{}) {
 	for {
 		select {
@@ -35,7 +35,7 @@ func (c *core) run(changed <-chan struct{}) {
 			c.nodes.each((*feed).close)
 			return
 		case <-changed:
-			changed = c.nodes.changed() // before looking at them
+			changed = c.nodes.changed() // before it reads the nodes
 			c.place()
 		case <-c.sweeping:
 			c.store.Sweep()
@@ -50,7 +50,7 @@ func (c *core) sweepSoon() {
 	}
 }
 
-// changed drops what is kept of what a request may have changed.
+// changed evicts the replies whose keys a request may have modified.
 func (c *core) changed(w written) {
 	c.nodes.check()
 	if w.all {
@@ -62,7 +62,7 @@ func (c *core) changed(w written) {
 	}
 }
 
-// origin sends to the servers: it is that of a connection or a cluster.
+// origin sends to the servers. It is the backend of a connection or a cluster.
 type origin interface {
 	send.Inner[redis.Future]
 	backend.Reporter
@@ -94,8 +94,8 @@ func (c *core) hasPrefix(key []byte) bool {
 	return false
 }
 
-// close ends the cache, and not the servers' sender. Nothing is answered out of memory when it has
-// returned.
+// close closes the cache, but not the servers' sender. After it has returned, no read is answered from
+// memory.
 func (c *core) close() {
 	c.cancel(lifetime.ErrClosed)
 	c.nodes.each((*feed).close)

@@ -7,12 +7,12 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// dedicated is the connection of a session: what its requests change is dropped with their
-// replies, and what those of a transaction change with that to EXEC, too.
+// dedicated is the connection of a session. It evicts the keys that a request changes when the reply
+// arrives; for a request in a transaction, it does so again when the reply to EXEC arrives.
 type dedicated struct {
 	send.Dedicated
 	core *core
-	// multi: a transaction is open. queued is what its requests may change.
+	// multi is set while a transaction is open. queued has the keys that its requests may change.
 	multi  bool
 	queued written
 }
@@ -31,7 +31,7 @@ func (d *dedicated) Exchange(ctx context.Context, reqs []send.Request, each func
 		answered = i + 1
 		d.core.changed(changes[i])
 		switch call := command.Lookup(reqs[i].Cmd); {
-		case call.Named("MULTI"): // also one inside of a transaction, which it need not end
+		case call.Named("MULTI"): // even within a transaction, which it may not end
 			d.multi = true
 		case call.Named("EXEC"), call.Named("DISCARD"):
 			d.core.changed(d.queued)
@@ -41,7 +41,7 @@ func (d *dedicated) Exchange(ctx context.Context, reqs []send.Request, each func
 		}
 		each(i, res)
 	})
-	if answered < len(reqs) { // the connection is lost, and all may have run
+	if answered < len(reqs) { // the connection is lost, and all requests may have run
 		d.core.changed(d.queued)
 		for _, change := range changes {
 			d.core.changed(change)

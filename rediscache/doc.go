@@ -1,73 +1,73 @@
-// Package rediscache answers reads out of memory, and never with a value that is older than a
-// write of its own that was acknowledged before the read began.
+// Package rediscache answers reads from memory. It never returns a value that is older than a
+// write through the cache that was acknowledged before the read started.
 //
 //	cache, err := rediscache.New(client, rediscache.Opts{Prefixes: []string{"user:"}, MaxAge: time.Minute})
 //	if err != nil {
 //		return err
 //	}
 //	var name string
-//	err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time out of memory
+//	err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time from memory
 //
 // A [Cache] is a [redis.Sender], so sessions, scripts, transactions and hooks work with it. Send
-// everything through it: what is sent to the client inside is to the cache what another client
-// does, of which servers tell a moment later. The guide is docs/caching.md.
+// everything through it: a request sent directly to the inner client looks like another client's,
+// whose changes servers report a moment later. The guide is docs/caching.md.
 //
-// # What is kept
+// # Cached replies
 //
-// The replies of commands that depend on the values of their keys alone: GET, HGETALL, MGET,
-// ZRANGE and so on, but not TTL, RANDOMKEY, iterators or scripts. They are kept if all keys have
-// one of Opts.Prefixes, or if they are sent through [Cache.WithMaxAge]. Errors are not kept, null
-// for Opts.NullAge. A result is the caller's own: it may be changed. A key or a field of a hash that
-// expires is dropped when the server deletes it, typically within a tenth of a second; Opts.MaxAge
-// bounds how late that may be.
+// The cache keeps the replies of commands that depend only on the values of their keys, such as GET,
+// HGETALL, MGET and ZRANGE, but not TTL, RANDOMKEY, iterators or scripts. It keeps a reply if all keys
+// have one of Opts.Prefixes, or if the request was sent through [Cache.WithMaxAge]. It does not keep
+// errors, and keeps null for Opts.NullAge. A result belongs to the caller, who may change it. When a
+// key or a field of a hash expires, the cache drops it once the server has deleted it, typically
+// within a tenth of a second; Opts.MaxAge bounds this delay.
 //
-// While there is room, each reply is kept. A full cache keeps one from the second time on that its
-// request is sent: the first time it is read as without a cache, and no server keeps track of its keys.
-// A table remembers which requests were sent since half of the room was taken, about as many as there
-// is room for small replies. A request that finds no place takes that of another one, which counts as
-// new again. What was sent for the first time may show what another client has changed a moment before
-// that is dropped from replies that are kept.
+// While there is room, the cache keeps every reply. A full cache keeps a reply only from the second
+// time on that its request is sent: the first time, it forwards the request as if there were no cache,
+// and the server does not track its keys. Once the cache is half full, a table remembers the
+// requests that were sent: about as many as the cache can hold small replies. A request that finds no
+// place in the table replaces another one, which then counts as new again. A forwarded read may
+// see another client's change a moment before the cache drops the old replies.
 //
-// Each cache is of one database and one user: when the connection becomes another user, what was
-// kept is dropped. In a cluster these keys are read from masters, the first time, too, whatever the
-// policy of the client is; but as that says while the master has no lease.
+// A cache belongs to one database and one user: if the user of the connection changes, the cache drops
+// all entries. In a cluster it reads these keys from masters, even the first time, whatever the
+// policy of the client; only while a master has no lease does the policy apply.
 //
-// # Why nothing is stale after a write
+// # Why no read is stale after a write
 //
-// Servers tell a client of its own write after they have acknowledged it, so the cache does not
-// wait for that. A tag stands for what a key has been since its last event. A read takes the tags
-// of its keys before it is sent, and its reply is kept with them, if they are alive when it comes.
-// A write kills the tags of its keys when its reply comes, whatever that is, before its future is
-// resolved; and so does what a server tells. A killed tag is never served, filled or joined, and
-// the next read makes another one: it is sent after the write was acknowledged, so its reply is
-// not older. Which keys a write has is known from the table of commands. A command that is not
-// known, and one that may write without naming keys, such as a script without KEYS, drops
-// everything. SWAPDB is refused.
+// A server reports a client's own write only after it has acknowledged the write, so the cache does not
+// wait for the report. A tag represents the state of a key since its last change. A read takes the tags
+// of its keys before it is sent, and its reply is kept with them if they are still alive when it
+// arrives. A write kills the tags of its keys when its reply arrives, whatever the reply, before its
+// future is resolved; a server's report does the same. A killed tag is never served, filled or joined.
+// The next read creates a new tag; it is sent after the write was acknowledged, so its reply is
+// not older. The cache finds the keys of a write in the table of commands. An unknown command, or one
+// that may write without naming keys, such as a script without KEYS, drops everything. The cache
+// refuses SWAPDB.
 //
-// What a request may still do after its outcome is unknown, and what a script does to keys that
-// it does not name, servers tell of, as of what other clients do.
+// A request may still run after its outcome is unknown, and a script may change keys that
+// it does not name. Servers report these changes like those of other clients.
 //
-// Requests that a goroutine sends without waiting for their replies keep their order, but for
-// reads that are cached: these may overtake, or be overtaken. In one SendMany the order is kept.
+// Requests that a goroutine sends without waiting for their replies keep their order, except
+// cached reads: these may overtake other requests, and be overtaken. In one SendMany the order is kept.
 //
-// # How changes are heard of
+// # How the cache learns of changes
 //
-// Each master has a connection of its own (the tracker), with CLIENT TRACKING, that reads what is
-// to be kept, and nothing else; so the shared connections do not track. Replies and pushes come by
-// one socket, in the order of what the server did. What is read there is read under a lease,
-// which the answer to CLIENT TRACKINGINFO renews: it is proof that the server is still tracking,
-// and that all changes before it were heard of. A lease runs out after half of IOTimeout without
-// one, and ends with the socket, when the shared connection loses its own, and when the
-// topology takes a slot from the node. Nor is there one while the tracker leads to another server
-// process than the shared connection, as behind a balancer: INFO tells, to users that may ask.
-// While there is no lease, reads go the usual way.
+// Each master has a separate connection (the tracker) with CLIENT TRACKING, which reads only replies
+// that will be kept; so the shared connections do not track. Replies and pushes arrive over
+// one socket, in the order in which the server acted. Replies are read under a lease,
+// which the answer to CLIENT TRACKINGINFO renews: the answer proves that the server is still tracking,
+// and that all earlier changes have been reported. A lease expires after half of IOTimeout without
+// such an answer. It ends when the tracker or the shared connection loses its socket, and when the
+// topology takes a slot from the node. There is no lease while the tracker leads to a different server
+// process than the shared connection, as behind a balancer; INFO shows this, if the user may send it.
+// While there is no lease, the cache forwards reads.
 //
 // # Bounds
 //
-// Opts.MaxBytes bounds what is held by all nodes. Which entry leaves is decided by SIEVE, a queue
-// in which a hit moves nothing, in 256 shards: a hit takes a read lock of one, and a miss its lock
-// twice. Entries hang from the tag of their first key, which one look-up finds. There is no
-// goroutine for entries. It is a map of the package's own since a change of a key has to drop all
-// entries of the key at once, and one that is being read too, which caches of single keys do not
-// know.
+// Opts.MaxBytes bounds the entries of all nodes. SIEVE chooses the entries to evict: it is a queue
+// in which a hit moves nothing. There are 256 shards; a hit takes the read lock of one, and a miss takes
+// its lock twice. Entries hang from the tag of their first key, which one look-up finds. There is no
+// goroutine for entries. The package has its own map, because a change of a key must drop all
+// entries of the key at once, including one that is just being read. Caches of single keys can't
+// do that.
 package rediscache

@@ -15,34 +15,34 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// feed is the tracking connection of a node, and the next one when that is lost: it reads what is
-// missing, and hears of changes. Both come in the order in which the server did them.
+// feed is the tracking connection of a node, which is replaced when it is lost. It reads missing
+// replies and gets reports of changes, both in the order in which the server acted.
 type feed struct {
 	c        *core
 	conn     backend.Conn
 	addr     string
-	protocol int           // of the results that callers get, 2 or 3
+	protocol int           // of the callers' results, 2 or 3
 	term     time.Duration // of a lease
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	// lease is what is read under: it is nil, or has run out, while nothing is known. It is
+	// lease is the lease of reads. It is nil or expired while the tracker's state is unknown. It is
 	// set after tracker, and read before it.
 	lease   atomic.Pointer[memory.Lease]
 	tracker atomic.Pointer[tracker]
-	mu      sync.Mutex // is held while one of both is set, but by anew
+	mu      sync.Mutex // is held while either is set, except by anew
 }
 
 // tracker is a tracking connection, which has one socket.
 type tracker struct {
 	conn  *redisconn.Connection
 	inner backend.Conn
-	local string // of the shared socket, before the tracker was made
+	local string // of the shared socket, before the tracker was opened
 	lost  bool   // guarded by the feed's lock
 }
 
 const (
-	// A lease is renewed twice in its term, and that is half of IOTimeout.
+	// The feed renews a lease twice in its term, which is half of IOTimeout.
 	termsInTimeout = 2
 	beatsInTerm    = 2
 )
@@ -64,8 +64,8 @@ func (f *feed) run() {
 	}
 }
 
-// serve makes a tracker, and looks after it until it ends. It returns false if it could not be
-// made.
+// serve opens a tracker, and serves it until it ends. It returns false if it could not open
+// one.
 func (f *feed) serve() bool {
 	began := memory.Now()
 	t := &tracker{local: f.c.nodes.local()}
@@ -103,7 +103,7 @@ func (f *feed) begin(t *tracker, at memory.Instant) {
 		return
 	}
 	f.tracker.Store(t)
-	if !f.outdated(t) { // looked at behind that: a write that comes later ends it
+	if !f.outdated(t) { // checked after the lease is set: a later write ends it
 		f.lease.Store(l)
 	}
 }
@@ -119,7 +119,7 @@ func (f *feed) end(t *tracker) {
 	}
 }
 
-// anew ends the lease, and begins another one of the same tracker.
+// anew ends the lease, and starts another one with the same tracker.
 func (f *feed) anew() {
 	for {
 		old := f.lease.Load()
@@ -136,8 +136,8 @@ func (f *feed) anew() {
 	}
 }
 
-// ask asks the server whether it is still tracking. The answer says that it has told of all that
-// was changed before it was asked.
+// ask asks the server whether it is still tracking. The answer proves that the server has reported all
+// earlier changes.
 func (f *feed) ask(t *tracker) {
 	asked := memory.Now()
 	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), send.Internal(func(res any, _ uint64) {
@@ -157,14 +157,14 @@ func (f *feed) ask(t *tracker) {
 	}), 0)
 }
 
-// isTracking judges what CLIENT TRACKINGINFO is answered with.
+// isTracking reports whether the answer to CLIENT TRACKINGINFO confirms that the server is tracking.
 func isTracking(res any) bool {
 	info, _ := res.(map[string]any)
 	flags, err := redis.As[[]string](info["flags"])
 	return err == nil && slices.Contains(flags, "on")
 }
 
-// told takes a push. It is called in any goroutine.
+// told handles a push. It may be called in any goroutine.
 func (f *feed) told(p *redis.Push) {
 	if string(p.Words[0]) != "invalidate" {
 		return
@@ -176,7 +176,7 @@ func (f *feed) told(p *redis.Push) {
 	}
 	for _, key := range keys {
 		key, ok := key.([]byte)
-		if !ok { // nobody knows what was changed
+		if !ok { // the changed keys are unknown
 			f.anew()
 			return
 		}
@@ -184,7 +184,7 @@ func (f *feed) told(p *redis.Push) {
 	}
 }
 
-// endIfOutdated ends the tracker, and the lease before that, if it is outdated.
+// endIfOutdated ends the lease and then the tracker, if the tracker is outdated.
 func (f *feed) endIfOutdated() {
 	if t := f.tracker.Load(); t != nil && f.outdated(t) {
 		f.end(t)
@@ -192,14 +192,14 @@ func (f *feed) endIfOutdated() {
 	}
 }
 
-// outdated reports whether the shared connection has another socket than when the tracker was
-// made, or none: the address may lead to another server by now.
+// outdated reports whether the shared connection has no socket, or a different one than when the tracker
+// was opened: the address may now lead to another server.
 func (f *feed) outdated(t *tracker) bool { return f.c.nodes.local() != t.local }
 
-// close ends the feed, and its lease before it returns.
+// close ends the feed. When it returns, the lease has ended.
 func (f *feed) close() {
 	f.cancel()
-	f.mu.Lock() // a tracker that begins is there, or sees that the feed has ended
+	f.mu.Lock() // a new tracker is either set, or sees that the feed has ended
 	t := f.tracker.Load()
 	f.mu.Unlock()
 	if t != nil {

@@ -15,25 +15,25 @@ type many struct {
 	wires []send.Request
 	cb    redis.Future
 	start uint64
-	// changes is set if one of the requests may change something, from the first one on.
+	// changes is the index of the first request that may change something.
 	changes int
 
 	found []found
 	asked []*readings // by feed
-	first []int       // what goes to masters, and is not kept
-	rest  []int       // what goes to the servers as any other
+	first []int       // requests for masters, whose replies are not kept
+	rest  []int       // requests that are forwarded
 }
 
-// found is a request that is answered out of memory.
+// found is a request that is answered from memory.
 type found struct {
 	i     int
 	value memory.Value
 }
 
-// SendMany implements redis.Sender. If all of the requests only read, those that are not in
-// memory go out as one batch to each tracking socket. Otherwise they keep their order on the
-// servers' sender: only what stands before the first that may change something is answered out
-// of memory.
+// SendMany implements redis.Sender. If all of the requests are reads, the misses
+// go out as one batch to each tracking socket. Otherwise the requests keep their order on the
+// servers' sender: only those before the first that may change something are answered from
+// memory.
 func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	m := &many{s: s, reqs: reqs, cb: cb, start: start}
 	bad := m.encode()
@@ -44,7 +44,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	wrong := bad >= 0 || cb != nil && send.IsCancelled(cb)
 	for i := range m.wires {
 		if wrong {
-			m.rest = append(m.rest, i) // the servers' sender says what is wrong, or sends them all the same
+			m.rest = append(m.rest, i) // the servers' sender returns the error, or sends them all the same
 		} else {
 			m.place(i)
 		}
@@ -63,7 +63,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	})
 }
 
-// encode encodes the requests, and returns the index of one that is not to be sent, or -1.
+// encode encodes the requests, and returns the index of one that must not be sent, or -1.
 func (m *many) encode() (bad int) {
 	var buf []byte
 	m.wires = make([]send.Request, len(m.reqs))
@@ -86,7 +86,7 @@ func (m *many) encode() (bad int) {
 	return bad
 }
 
-// place decides who answers a request.
+// place decides how to answer a request.
 func (m *many) place(i int) {
 	r, s := &m.wires[i], m.s
 	if i < m.changes {
@@ -147,7 +147,7 @@ func (m *many) send(to redis.Sender, which []int) {
 	to.SendMany(reqs, f, 0)
 }
 
-// refuse ends all requests because of one.
+// refuse fails all requests because of one.
 func (m *many) refuse(bad int) {
 	send.Each(0, len(m.reqs), func(i int) {
 		err := errSwap()
@@ -158,7 +158,7 @@ func (m *many) refuse(bad int) {
 	})
 }
 
-// restOfMany is the future of what the servers' sender answers of a SendMany.
+// restOfMany is the future of the requests of a SendMany that go to the servers' sender.
 type restOfMany struct {
 	send.Forward
 	core    *core

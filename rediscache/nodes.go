@@ -19,13 +19,13 @@ type nodes struct {
 	placed atomic.Pointer[placement]
 }
 
-// placement says which feed has which slot. It is replaced, and never changed.
+// placement maps slots to feeds. It is replaced, and never changed.
 type placement struct {
 	feeds map[backend.Node]*feed
-	of    [slot.Count]*feed // nil: nobody serves the slot
+	of    [slot.Count]*feed // nil: no node serves the slot
 }
 
-// local is the local address of the one connection, if it has a socket.
+// local returns the local address of the single connection, if it has a socket.
 func (n *nodes) local() string {
 	if n.one == nil {
 		return ""
@@ -33,8 +33,9 @@ func (n *nodes) local() string {
 	return n.one.LocalAddr()
 }
 
-// lead reports whether a tracker leads to the server process that the one connection leads to, as
-// far as both are told: the address may be that of several. Nodes have addresses of their own.
+// lead reports whether a tracker and the single connection lead to the same server process, as
+// far as the client can tell: the address may belong to several servers. Cluster nodes have their own
+// addresses.
 func (n *nodes) lead(ctx context.Context, tracker redis.Sender) bool {
 	if n.one == nil {
 		return true
@@ -44,15 +45,15 @@ func (n *nodes) lead(ctx context.Context, tracker redis.Sender) bool {
 	return theirs == ours || theirs == "" || ours == ""
 }
 
-// check has the lease end of a socket that may be of another server than the one connection.
+// check ends the lease if the tracking socket may lead to a different server than the connection.
 func (n *nodes) check() {
 	if n.one != nil {
 		n.each((*feed).endIfOutdated)
 	}
 }
 
-// feed returns the feed of the node that serves a slot, and the lease for what is read there
-// from now on; nil if there is none.
+// feed returns the feed of the node that serves a slot, and the lease for reads from
+// now on. They are nil if there is none.
 func (n *nodes) feed(slot int) (*feed, *memory.Lease) {
 	slot = max(slot, 0)
 	for {
@@ -62,18 +63,18 @@ func (n *nodes) feed(slot int) (*feed, *memory.Lease) {
 			return nil, nil
 		}
 		if n.one == nil && p.feeds[n.master(slot)] != f {
-			return f, nil // what was written to the new master may be missing on this one
+			return f, nil // this node may lack writes to the new master
 		}
 		l := f.lease.Load()
-		// A lease that is as new as a placement without the slot must not be taken for it.
+		// A lease that is as new as a placement without the slot must not be used for the slot.
 		if n.placed.Load() == p {
 			return f, l
 		}
 	}
 }
 
-// place has feeds follow the nodes. Where a node has lost slots, its lease begins anew. It is
-// called by one goroutine at a time.
+// place makes the feeds follow the nodes. If a node has lost slots, place starts a new lease. Only
+// one goroutine may call it at a time.
 func (c *core) place() {
 	before := c.nodes.placed.Load()
 	p := &placement{feeds: map[backend.Node]*feed{}}
@@ -99,7 +100,7 @@ func (c *core) place() {
 	}
 	for n, f := range before.feeds {
 		if p.feeds[n] == nil {
-			f.close() // while each still finds it
+			f.close() // while each can still find it
 		}
 	}
 	c.nodes.placed.Store(p)
@@ -115,7 +116,7 @@ func (n *nodes) master(slot int) backend.Node {
 	return n.all.Master(slot)
 }
 
-// changed returns a channel that is closed when there are other nodes.
+// changed returns a channel that is closed when the nodes change.
 func (n *nodes) changed() <-chan struct{} {
 	if n.one != nil {
 		return nil

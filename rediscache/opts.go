@@ -2,22 +2,21 @@ package rediscache
 
 import "time"
 
-// Opts are the options of a cache. The zero value caches nothing but what is asked for with
-// [Cache.WithMaxAge].
+// Opts are the options of a cache. With the zero value, only [Cache.WithMaxAge] caches.
 type Opts struct {
-	// Prefixes are those of the keys that are cached; an empty one is that of all keys. A
-	// request of several keys is cached if each of them has one. Default none.
+	// Prefixes select the keys to cache: those that start with one of them. An empty prefix selects
+	// all keys. A request with several keys is cached if all of them are selected. Default none.
 	Prefixes []string
-	// MaxAge is the oldest that a reply is served, from when it was read. It bounds what
-	// servers do not tell of: that a key has expired which they have not deleted yet. Default
+	// MaxAge is the greatest age of a served reply, since it was read. It bounds how long the cache
+	// serves a key that has expired, until the server deletes it and reports that. Default
 	// 1 min.
 	MaxAge time.Duration
-	// NullAge is MaxAge for null, which no server says anything of when its slot moves.
-	// Default 1 s, at most MaxAge.
+	// NullAge is MaxAge for null. It is separate, because no server reports a missing key when its
+	// slot moves. Default 1 s, at most MaxAge.
 	NullAge time.Duration
-	// MaxBytes bounds the bytes that are held, within 5 %: requests, replies, and what it takes
-	// to find them and, up to a 64th, to know which requests were sent before. A reply that would
-	// take more than a 32nd of it is not kept. Default 64 MiB, at least 1 MiB.
+	// MaxBytes bounds the memory of the cache, within 5 %: requests, replies, the index, and (up to a
+	// 64th) the table of requests that were sent before. The cache does not keep a reply that would
+	// take more than a 32nd of it. Default 64 MiB, at least 1 MiB.
 	MaxBytes int64
 }
 

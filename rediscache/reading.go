@@ -15,30 +15,30 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// reading is a read that a tracker is sent, and the future of its request. Whoever leaves who waits
-// for it, the request is sent, and answers the others.
+// reading is a read that is sent to a tracker, and the future of its request. Even if some of its
+// waiting callers leave, the request is sent and answers the others.
 //
-// It is pooled, and belongs to whom the read in it does: to the caller that has made it, then, if
-// that asks, to the sender of the request, which resolves it once. Who resolves it recycles it
-// when all who waited are told; else the caller does.
+// It is pooled, and has one owner: first the caller that has created it, and then, if that caller sends
+// the request, the sender, which resolves it once. The resolver recycles it after it has answered all
+// waiting callers; if the request is not sent, the caller recycles it.
 type reading struct {
-	memory.Read // the reply is read into the room behind its request
+	memory.Read // the reply is read into the space after its request
 	core        *core
 	from        *feed
 
-	// isText: the reply is a string or null, and text where it is read.
+	// isText: the reply is a string or null, and is read as text.
 	isText, decoded bool
 	text            resp.Scalar
 
-	// What it takes to send the request again.
+	// The fields needed to send the request again.
 	cmd  string
 	slot int
 }
 
 var readingPool = sync.Pool{New: func() any { return &reading{Read: memory.Read{Request: make([]byte, 0, leastRoom)}} }}
 
-// A reading is made with so much room for a request and its reply, and left to the garbage
-// collector if it has got more than mostRoom.
+// The initial space of a reading for a request and its reply. A reading that has grown beyond mostRoom
+// is left to the garbage collector.
 const (
 	leastRoom = 512
 	mostRoom  = 16 << 10
@@ -51,7 +51,7 @@ func newReading(request []byte) *reading {
 	return r
 }
 
-// recycle ends the use of a reading, which is the caller's.
+// recycle returns a reading to the pool. Only its owner may call it.
 func (r *reading) recycle() {
 	if cap(r.Request) > mostRoom {
 		return
@@ -64,8 +64,8 @@ func (r *reading) recycle() {
 // Cancelled implements redis.Future.
 func (r *reading) Cancelled() error { return nil }
 
-// Resolve implements redis.Future. What is an error here may be none elsewhere, and is told by
-// who knows what to do about it: the request is sent as any other.
+// Resolve implements redis.Future. After an error it forwards the request: other servers may answer
+// without an error, and the servers' sender knows how to handle errors.
 func (r *reading) Resolve(res any, _ uint64) {
 	if r.decoded {
 		request, text := r.joined()
@@ -85,8 +85,8 @@ func (r *reading) Resolve(res any, _ uint64) {
 	r.answer(string(r.Request), memory.ValueOf(res))
 }
 
-// DecodeReply implements resp.ReplyDecoder: a string is read once, for the entry and for all who
-// wait.
+// DecodeReply implements resp.ReplyDecoder: it reads a string once, for the entry and for all waiting
+// callers.
 func (r *reading) DecodeReply(d *resp.Decoder, _ uint64) (res any, err error) {
 	r.text = resp.Scalar{Kind: resp.Bytes, Bytes: r.Request[len(r.Request):]}
 	res, r.decoded, err = d.DecodeScalar(&r.text)
@@ -102,7 +102,7 @@ func (r *reading) joined() (request, text string) {
 	return both.String()[:len(r.Request)], both.String()[len(r.Request):]
 }
 
-// answer has the reply kept, and gives it to all who wait for it.
+// answer stores the reply, and gives it to all waiting callers.
 func (r *reading) answer(request string, v memory.Value) {
 	for _, asker := range r.core.store.Fill(&r.Read, request, v) {
 		w := waiter(asker)
@@ -125,14 +125,14 @@ func (r *reading) elsewhere(failed *errorx.Error) {
 	r.recycle()
 }
 
-// deafLeast is the least time that a caller has to have who waits to be told to listen, which
-// connections that know its deadline decide by themselves: twice as long as they take at the
-// most.
+// deafLeast is the least time until the deadline of a caller that waits without listening to its
+// context: twice the time within which connections tell callers to listen. (For callers whose deadline
+// they know, connections decide themselves.)
 const deafLeast = memory.Instant(10 * time.Millisecond)
 
-// send sends the request for the caller that has encoded it. Nothing of the caller's is asked of it
-// but that it reads the reply if it waits for that, and is told to listen: it may leave, and the
-// others stay.
+// send sends the request for the caller that has encoded it. The request does not depend on that caller,
+// which may leave while the others stay; the caller only reads the reply while it waits, and can be told
+// to listen.
 func (r *reading) send(q *send.Request) {
 	t := r.from.tracker.Load()
 	if t == nil {
@@ -147,7 +147,7 @@ func (r *reading) send(q *send.Request) {
 	q.Ticket = send.Ticket{Tells: q.Ticket.Tells}
 }
 
-// readings are the future of those that were sent to one tracker as a batch.
+// readings is the future of several readings that were sent to one tracker as a batch.
 type readings struct {
 	from     *feed
 	all      []*reading

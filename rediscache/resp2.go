@@ -2,11 +2,11 @@ package rediscache
 
 import "math/big"
 
-// inRESP2 returns a reply of RESP3 as one of RESP2, if it can be told what that would be.
+// inRESP2 converts a RESP3 reply to RESP2. It returns false if it can't know the RESP2 form.
 func inRESP2(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64, bool, *big.Int:
-		return nil, false // RESP2 has text for them, which may be written in more than one way
+		return nil, false // RESP2 has text for them, in more than one possible form
 	case []any:
 		for i := range v {
 			el, ok := inRESP2(v[i])

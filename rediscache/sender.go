@@ -9,13 +9,13 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// sender sends to the servers, drops what writes change, and answers reads out of memory.
+// sender sends to the servers, evicts keys that writes change, and answers reads from memory.
 type sender struct {
 	*core
 	to    redis.Sender
 	inner send.Inner[redis.Future] // of to; nil if it has none
-	// limits are those of what is served: with an Age of 0 nothing is, with All all keys are
-	// cached, and not only those with one of the prefixes.
+	// limits restrict the replies that are served: with an Age of 0 none is; with All all keys are
+	// cached, not only those with one of the prefixes.
 	limits memory.Limits
 }
 
@@ -47,7 +47,7 @@ func (w *within) Recall(request []byte) (got send.Remembered, ok bool) {
 	return got, true
 }
 
-// recall has a request answered out of memory, if it is there.
+// recall answers a request from memory, if the reply is there.
 func (s *sender) recall(r *send.Request, w waiter) bool {
 	if !r.ReplicaSafe {
 		return false
@@ -60,7 +60,7 @@ func (s *sender) recall(r *send.Request, w waiter) bool {
 	return ok
 }
 
-// find sets v to what answers a request, if that is in memory.
+// find sets v to the reply to a request, if it is in memory.
 func (s *sender) find(request []byte, v *memory.Value) (found bool) {
 	return s.limits.Age != 0 && s.store.Find(request, memory.HashOfBytes(send.Word(request, 1)), &s.limits, v)
 }
@@ -102,16 +102,16 @@ func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	w.inner.SendEncoded(r, cb, n)
 }
 
-// way is how a request is answered.
+// way is the way in which a request is answered.
 type way uint8
 
 const (
-	isPassed   way = iota // as without a cache
-	isFirst               // by a master, and nothing is kept
-	isAnswered            // out of memory, or by a tracking socket
+	isPassed   way = iota // forwarded as if there were no cache
+	isFirst               // by a master; the reply is not kept
+	isAnswered            // from memory or by a tracking socket
 )
 
-// read has a request answered, unless another sender is to do that.
+// read answers a request, unless another sender must.
 func (s *sender) read(r *send.Request, w waiter) way {
 	q, how := s.question(r)
 	if how != isAnswered {
@@ -126,7 +126,7 @@ func (s *sender) read(r *send.Request, w waiter) way {
 	return isAnswered
 }
 
-// question returns how a request that is not in memory is to be answered, and if that is by a tracking
+// question returns how to answer a request that is not in memory and, for a tracking
 // socket, its reading.
 func (s *sender) question(r *send.Request) (*reading, way) {
 	if !r.ReplicaSafe || s.limits.Age == 0 || r.Slot == send.ManySlots {
@@ -163,14 +163,14 @@ func (s *sender) question(r *send.Request) (*reading, way) {
 	return q, isAnswered
 }
 
-// enter has w wait for what q would read. Unless w asks, it ends q.
+// enter makes w wait for the read of q. Unless w must send the request, enter ends q.
 func (s *sender) enter(q *reading, w waiter) (kept memory.Value, how memory.Joined) {
 	kept, how = s.store.Join(&q.Read, memory.Waiter(w), s.limits)
 	if how != memory.Asks {
 		q.recycle()
 		return kept, how
 	}
-	// A write to another master is seen here, or kills the tags that q has taken.
+	// A write to another master either shows here, or kills the tags that q has taken.
 	if _, l := s.nodes.feed(q.slot); l != q.Lease {
 		q.elsewhere(nil)
 		return kept, memory.Waits
@@ -187,11 +187,11 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	r := &scratch.Request
 	switch {
 	case err != nil:
-		s.to.Send(req, cb, n) // which says what is wrong
+		s.to.Send(req, cb, n) // which returns the error
 	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case cb != nil && send.IsCancelled(cb):
-		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // which asks cb again
+		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // which calls Cancelled of cb again
 	case s.recall(r, waiter{cb, n}):
 	default:
 		switch s.read(r, waiter{cb, n}) {
@@ -203,7 +203,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// watching returns a future that drops what is kept of what is written, before it passes its
+// watching returns a future that evicts the written keys, before it passes its
 // result on to cb.
 func (s *sender) watching(cb redis.Future, change written) redis.Future {
 	if change.nothing() {
@@ -212,7 +212,7 @@ func (s *sender) watching(cb redis.Future, change written) redis.Future {
 	return &write{Forward: send.Forward{To: cb}, core: s.core, change: change}
 }
 
-// SendTransaction implements redis.Sender. Nothing of a transaction is answered out of memory.
+// SendTransaction implements redis.Sender. No part of a transaction is answered from memory.
 func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	var change written
 	for _, req := range reqs {
@@ -237,7 +237,7 @@ func encoded(req redis.Request) (*send.Request, error) {
 // Scanner implements redis.Sender: iterators are not cached.
 func (s *sender) Scanner(opts redis.ScanOpts) redis.Scanner { return s.to.Scanner(opts) }
 
-// EachShard implements redis.Sender. What f sends is not answered out of memory.
+// EachShard implements redis.Sender. Requests that f sends are not answered from memory.
 func (s *sender) EachShard(f func(redis.Sender, error) bool) {
 	s.to.EachShard(func(shard redis.Sender, err error) bool {
 		if shard == nil {
@@ -247,7 +247,7 @@ func (s *sender) EachShard(f func(redis.Sender, error) bool) {
 	})
 }
 
-// Close implements redis.Sender: it ends the cache and the sender of the servers.
+// Close implements redis.Sender: it closes the cache and the sender of the servers.
 func (s *sender) Close() {
 	s.core.close()
 	s.to.Close()

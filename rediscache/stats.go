@@ -2,35 +2,35 @@ package rediscache
 
 import "github.com/joomcode/redispipe/rediscache/internal/memory"
 
-// Stats are the counters of a cache since it was made, and what it holds now.
+// Stats are the counters of a cache since it was created, and its present contents.
 type Stats struct {
-	// Hits were answered out of memory; Misses were read by a tracking socket, and Joined
-	// waited for such a read of another caller. First could have been cached, and were read as
-	// without a cache, since it was full and they were asked for the first time, as far as is
-	// remembered. So were Passed: the node had no lease, or has answered with an error.
+	// Hits were answered from memory. Misses were read over a tracking socket, and Joined
+	// waited for such a read of another caller. First are cacheable reads that the cache forwarded
+	// because it was full and did not remember an earlier request. Passed were forwarded
+	// because the node had no lease or answered with an error.
 	Hits, Misses, Joined, First, Passed int64
-	// Dropped says how many entries were dropped, and why.
+	// Dropped counts dropped entries by reason.
 	Dropped Dropped
-	// Entries and Bytes are what is held. What has no lease any more is counted until it is
+	// Entries and Bytes are the present contents. Entries whose lease has ended count until they are
 	// removed, shortly after.
 	Entries, Bytes int64
-	// MaxBytes is that of Opts.
+	// MaxBytes is Opts.MaxBytes.
 	MaxBytes int64
-	// Nodes is how many masters there are, and Leases how many of them have a lease.
+	// Nodes is the number of masters, and Leases the number of masters with a lease.
 	Nodes, Leases int
 }
 
-// Dropped are entries that were dropped.
+// Dropped counts dropped entries by reason.
 type Dropped struct {
-	// Written were changed through this cache, Invalidated by others, as servers have told, or
-	// by nobody: see the server's tracking-table-max-keys.
+	// Written were changed through this cache. Invalidated were reported by servers: other
+	// clients changed them, or the server's tracking table was full (tracking-table-max-keys).
 	Written, Invalidated int64
-	// Space: others took their room. Aged: they were older than a reader wanted. Lease: their
-	// node was lost, or has not answered for their slot any more. User: by Invalidate.
+	// Space: evicted to make room. Aged: older than a reader accepts. Lease: the
+	// node was lost, or no longer serves the slot. User: dropped by Invalidate.
 	Space, Aged, Lease, User int64
 }
 
-// Stats returns a snapshot of the counters, which is not of one moment.
+// Stats returns the counters. They are not read atomically.
 func (c *Cache) Stats() Stats {
 	n := c.core.store.Counts()
 	stats := Stats{

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// waiter resolves who waits for a read.
+// waiter resolves a caller that waits for a read.
 type waiter memory.Waiter
 
 func (w waiter) resolve(res any) {
@@ -18,7 +18,7 @@ func (w waiter) resolve(res any) {
 	}
 }
 
-// resolveValue resolves with a value that stays what it is.
+// resolveValue resolves with a value that does not change.
 func (w waiter) resolveValue(v memory.Value) {
 	if text, isText := v.Text(); isText {
 		if taker, ok := w.To.(send.TextTaker); ok {
@@ -29,33 +29,33 @@ func (w waiter) resolveValue(v memory.Value) {
 	w.resolve(v.Result())
 }
 
-// recalled resolves with what is in memory.
+// recalled resolves with a value from memory.
 func (c *core) recalled(w waiter, v memory.Value) {
 	w.answeredBy(send.Server{Cached: true})
 	c.given(w, v)
 }
 
-// given resolves with a value in whatever goroutine it is.
+// given resolves with a value, in any goroutine.
 func (c *core) given(w waiter, v memory.Value) {
 	defer c.recovered()
 	w.resolveValue(v)
 }
 
-// refused resolves with why nothing is sent.
+// refused resolves with the reason why nothing is sent.
 func (c *core) refused(w waiter, err *errorx.Error) {
 	defer c.recovered()
 	w.resolve(err)
 }
 
-// answeredBy tells where the answer comes from.
+// answeredBy tells the future which server has answered.
 func (w waiter) answeredBy(p send.Server) {
 	if send.Observes(w.To) {
 		send.AnsweredBy(w.To, p)
 	}
 }
 
-// settle resolves in a goroutine that must not be held by it: a future of the user's is given one
-// of its own, which ends with it.
+// settle resolves in a goroutine that must not be blocked: it calls a user's future in a separate
+// goroutine, which ends with the call.
 func (c *core) settle(w waiter, v memory.Value) {
 	if w.To == nil || send.CallerOf(w.To) != nil {
 		w.resolveValue(v)
@@ -64,7 +64,7 @@ func (c *core) settle(w waiter, v memory.Value) {
 	go c.given(w, v)
 }
 
-// several is the future of a read that several callers wait for.
+// several is the future of a read for which several callers wait.
 type several struct {
 	core     *core
 	all      []memory.Waiter
@@ -82,7 +82,7 @@ func (s *several) Resolve(res any, _ uint64) {
 	}
 }
 
-// Cancelled implements redis.Future: it is nil while anybody waits.
+// Cancelled implements redis.Future: it returns nil while a caller waits.
 func (s *several) Cancelled() (why error) {
 	for _, w := range s.all {
 		if w.To == nil {
@@ -95,7 +95,7 @@ func (s *several) Cancelled() (why error) {
 	return why
 }
 
-// listen has those that wait listen to their contexts: nobody tells them to any more.
+// listen makes the waiting callers listen to their contexts, because no connection will tell them to.
 func (s *several) listen() {
 	for _, w := range s.all {
 		if caller := send.CallerOf(w.To); caller != nil {

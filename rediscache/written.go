@@ -10,13 +10,13 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// written is what a request may change: keys, by their hashes, or anything.
+// written describes what a request may change: keys, by their hashes, or anything.
 type written struct {
 	keys []uint64
 	all  bool
 }
 
-// add adds what another request may change.
+// add adds the possible changes of another request.
 func (w *written) add(o written) {
 	w.keys = append(w.keys, o.keys...)
 	w.all = w.all || o.all
@@ -24,8 +24,8 @@ func (w *written) add(o written) {
 
 func (w *written) nothing() bool { return !w.all && len(w.keys) == 0 }
 
-// harmless are commands without keys that change no key, and no server's slots: the first word of
-// their names, or both.
+// harmless are commands without keys that change no keys and no slots, listed by the first word of
+// their names, or by both.
 var harmless = func() map[string]bool {
 	table := map[string]bool{}
 	for _, name := range strings.Fields(`ACL ASKING AUTH BGREWRITEAOF BGSAVE CLIENT COMMAND CONFIG
@@ -41,8 +41,8 @@ var harmless = func() map[string]bool {
 	return table
 }()
 
-// writtenBy returns what a request may change. A command that is not known may change
-// anything, and so may a script without KEYS.
+// writtenBy returns what a request may change. An unknown command, or a script without KEYS, may change
+// anything.
 func writtenBy(r *send.Request) (w written) {
 	if onlyReads(r) {
 		return w
@@ -58,7 +58,7 @@ func writtenBy(r *send.Request) (w written) {
 	for i := range call.Keys {
 		w.keys = append(w.keys, memory.HashOf(keyAt(r, args, i)))
 	}
-	if strings.HasPrefix(call.Name, "GEORADIUS") { // of several STORE servers name the first, and heed the last
+	if strings.HasPrefix(call.Name, "GEORADIUS") { // with several STOREs, servers report the first and use the last
 		for _, word := range r.All {
 			w.keys = append(w.keys, memory.HashOfBytes(word))
 		}
@@ -76,12 +76,12 @@ func keyAt(r *send.Request, args []any, i int) string {
 	return args[i].(string) // as send.Request.Args makes them
 }
 
-// onlyReads reports whether a request changes nothing. PFCOUNT does, though servers say that it only
-// reads: it writes the count that it has found into its key.
+// onlyReads reports whether a request changes nothing. Servers list PFCOUNT as a read, but it may write
+// the count that it has computed into its key.
 func onlyReads(r *send.Request) bool { return r.ReadOnly && !r.Is("PFCOUNT") }
 
-// write is the future of requests that may change keys. Whatever the result is, it drops what
-// is kept of the keys before anybody learns of it: so a read that begins when the result is
+// write is the future of requests that may change keys. Whatever the result, it evicts the
+// keys before it passes the result on. So a read that starts when the result is
 // known finds nothing older, and joins no read that was sent before.
 type write struct {
 	send.Forward
@@ -95,7 +95,7 @@ func (w *write) Resolve(res any, n uint64) {
 	waiter{w.To, n}.resolve(res)
 }
 
-// DecodeReply implements resp.ReplyDecoder: it is asked for only if To does.
+// DecodeReply implements resp.ReplyDecoder. It is used only if To implements it.
 func (w *write) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	return w.To.(resp.ReplyDecoder).DecodeReply(d, n)
 }
