@@ -7,50 +7,50 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Denial is an element of the reply to ACL LOG: what the rules of a user have refused. Redis has
+// Denial is an element of the reply to ACL LOG: a refusal by the rules of a user. Redis has
 // EntryID, Created and Updated from 7.2 on.
 type Denial struct {
-	// Count is how often it has happened within a minute of the last time.
+	// Count is the number of such refusals, each within a minute of the last.
 	Count int64 `redis:"count"`
 	// Reason is auth, command, key, channel or db, and Context toplevel, multi, lua or module.
 	Reason  string `redis:"reason"`
 	Context string `redis:"context"`
-	// Object is the command, the key or the channel that was refused.
+	// Object is the refused command, key or channel.
 	Object string `redis:"object"`
 	User   string `redis:"username"`
-	// Age is how long ago the last time was, in seconds.
+	// Age is the time since the last refusal, in seconds.
 	Age float64 `redis:"age-seconds"`
 	// Client has one element.
 	Client  Clients `redis:"client-info"`
 	EntryID int64   `redis:"entry-id,omitempty"`
-	// Created and Updated are the first time and the last.
+	// Created and Updated are the times of the first and the last refusal.
 	Created time.Time `redis:"timestamp-created,unixmilli,omitempty"`
 	Updated time.Time `redis:"timestamp-last-updated,unixmilli,omitempty"`
 }
 
-// User is the reply to ACL GETUSER, which is null for a user that there is not.
+// User is the reply to ACL GETUSER. For an unknown user the reply is null.
 type User struct {
 	Flags []string `redis:"flags"` // such as on and nopass
-	// Passwords are their SHA-256 sums, in hexadecimal.
+	// Passwords are the SHA-256 sums of the passwords, in hexadecimal.
 	Passwords []string `redis:"passwords"`
 	Rules
-	// Selectors are further rules, of which each stands for itself.
+	// Selectors are further sets of rules, each independent of the others.
 	Selectors []Rules `redis:"selectors"`
 }
 
-// Rules are what a user may do, in the words of ACL SETUSER.
+// Rules are a user's permissions, in the syntax of ACL SETUSER.
 type Rules struct {
 	// Commands are separated by spaces, such as -@all +get.
 	Commands string `redis:"commands"`
-	// Keys and Channels are patterns, such as ~a* and &news. Redis 6.2 tells them without the ~
+	// Keys and Channels are patterns, such as ~a* and &news. Redis 6.2 returns them without the ~
 	// and the &.
 	Keys     Patterns `redis:"keys"`
 	Channels Patterns `redis:"channels"`
-	// Databases are alldbs, or db= with numbers. Valkey has them from 9.1 on.
+	// Databases is alldbs, or db= with numbers. Valkey has them from 9.1 on.
 	Databases Patterns `redis:"databases"`
 }
 
-// Patterns are what a server tells as a text, with spaces between them, and Redis 6.2 as a list.
+// Patterns are patterns that servers return as one text, separated by spaces, and Redis 6.2 as a list.
 type Patterns []string
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].

@@ -2,8 +2,8 @@ package redisreply
 
 import "time"
 
-// SlotOwner is an element of the reply to CLUSTER SLOTS: a range of slots with its nodes, of
-// which the first is the master.
+// SlotOwner is an element of the reply to CLUSTER SLOTS: a range of slots with its nodes. The first
+// node is the master.
 type SlotOwner struct {
 	First, Last int
 	Nodes       []SlotNode
@@ -11,7 +11,7 @@ type SlotOwner struct {
 
 // SlotNode is a node of a [SlotOwner].
 type SlotNode struct {
-	// Host is empty if the node does not know its own: then it is that of the node that was
+	// Host is empty if the node does not know its own host: then use the host of the node that you
 	// asked.
 	Host string `redis:",omitempty"`
 	Port int
@@ -35,7 +35,7 @@ func (n *SlotNode) UnmarshalRedis(res any) error {
 
 // Shard is an element of the reply to CLUSTER SHARDS.
 type Shard struct {
-	// Slots are the first and the last of each range, in turn.
+	// Slots alternates between the first and the last slot of each range.
 	Slots []int       `redis:"slots"`
 	Nodes []ShardNode `redis:"nodes"`
 }
@@ -55,22 +55,22 @@ type ShardNode struct {
 	Health            string `redis:"health"`
 }
 
-// Link is an element of the reply to CLUSTER LINKS: a connection of the bus of a cluster.
+// Link is an element of the reply to CLUSTER LINKS: a connection of the cluster bus.
 type Link struct {
-	// Direction is to if the node that was asked has opened it, else from.
+	// Direction is "to" if the node that you asked has opened the link, and otherwise "from".
 	Direction string `redis:"direction"`
 	// Node is the ID of the other node.
 	Node    string    `redis:"node"`
 	Created time.Time `redis:"create-time,unixmilli"`
-	// Events are r and w, for what it is open to.
+	// Events is r, w or rw: the events for which the link is registered.
 	Events string `redis:"events"`
 	// SendBufferAllocated and SendBufferUsed are in bytes.
 	SendBufferAllocated int64 `redis:"send-buffer-allocated"`
 	SendBufferUsed      int64 `redis:"send-buffer-used"`
 }
 
-// SlotStats is an element of the reply to CLUSTER SLOT-STATS. Which statistics there are, such as
-// key-count and cpu-usec, is up to the server and its configuration.
+// SlotStats is an element of the reply to CLUSTER SLOT-STATS. The statistics, such as
+// key-count and cpu-usec, depend on the server and its configuration.
 type SlotStats struct {
 	Slot  int
 	Stats map[string]int64

@@ -1,22 +1,22 @@
 package redisreply
 
-// Common is the reply to LCS with IDX: what two texts have in common, from their ends to their
-// beginnings.
+// Common is the reply to LCS with IDX: the matching pieces of two texts, from the last to the
+// first.
 type Common struct {
 	Matches []Match `redis:"matches"`
-	// Len is how long the longest common subsequence is.
+	// Len is the length of the longest common subsequence.
 	Len int64 `redis:"len"`
 }
 
-// Match is a piece that both texts have.
+// Match is a piece that occurs in both texts.
 type Match struct {
-	// A and B are where it is in the first text, and in the second.
+	// A and B are its positions in the first and in the second text.
 	A, B Span
 	// Len is 0 unless WITHMATCHLEN asks for it.
 	Len int64 `redis:",omitempty"`
 }
 
-// Span is a part of a text, in bytes from 0 on. Its last one belongs to it.
+// Span is a range of bytes in a text, counted from 0, including Last.
 type Span struct{ First, Last int64 }
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].

@@ -1,5 +1,5 @@
-// Package redisreply has the replies of commands whose replies are more than a value, a list
-// or a map, as types that [redis.As] and DoInto read, with RESP2 and RESP3:
+// Package redisreply has types for replies that are more than a value, a list
+// or a map. [redis.As] and DoInto read them from RESP2 and RESP3 replies:
 //
 //	var slow []redisreply.SlowCommand
 //	err := client.DoInto(ctx, &slow, "SLOWLOG GET", 10)
@@ -39,15 +39,15 @@
 //	XREADGROUP with CLAIM   map[string][]Delivery
 //	INCREX                  Incremented
 //
-// What a server tells beyond the fields of these types is ignored; what an older one does
-// not tell is zero, as the fields say. A reply of another shape is a
-// [redis.ErrResponseUnexpected], and null a [redis.ErrResponseNil].
+// Data without a field in these types is ignored. A field is zero if an older server does
+// not return it; the fields document this. A reply with another shape is a
+// [redis.ErrResponseUnexpected], and null is a [redis.ErrResponseNil].
 package redisreply
 
 import "github.com/joomcode/redispipe/redis"
 
-// inOrder reads an array into the fields of a struct, in their order. Elements that the
-// struct has no fields for are ignored.
+// inOrder reads an array into the fields of a struct, in order. It ignores elements for which the
+// struct has no fields.
 func inOrder[T any](dst *T, res any) error {
 	if res == nil {
 		return into(dst, nil)
@@ -69,7 +69,7 @@ func into[T any](dst *T, res any) error {
 	return err
 }
 
-// errShape says that a reply is not what a command answers with.
+// errShape returns the error of a reply with an unexpected shape.
 func errShape(what string, res any) error {
 	return redis.ErrResponseUnexpected.New("a reply of type %T is not %s", res, what).WithProperty(redis.EKResponse, res)
 }

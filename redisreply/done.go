@@ -2,8 +2,8 @@ package redisreply
 
 import "github.com/joomcode/redispipe/redis"
 
-// Done reports whether a command did what it was asked for: OK and 1 are true, 0 is false, and
-// so is null, with which SET answers if NX or XX kept it from setting.
+// Done reports whether a command had its effect: OK and 1 are true; 0 and null are false. SET returns
+// null if NX or XX prevented it.
 type Done bool
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].

@@ -1,7 +1,7 @@
 package redisreply
 
-// Point is a position, in degrees. GEOPOS answers with a []*Point, which has nil for a member
-// that is not there.
+// Point is a position, in degrees. The reply to GEOPOS is a []*Point, with nil for a missing
+// member.
 type Point struct {
 	Longitude, Latitude float64
 }
@@ -12,9 +12,9 @@ func (p *Point) UnmarshalRedis(res any) error {
 	return inOrder((*plain)(p), res)
 }
 
-// Place is an element of the reply to GEOSEARCH, and to GEORADIUS and GEORADIUSBYMEMBER with
-// their variants, whichever of WITHDIST, WITHHASH and WITHCOORD are given. What was not asked
-// for is zero.
+// Place is an element of the reply to GEOSEARCH, GEORADIUS, GEORADIUSBYMEMBER and
+// their variants, with any of WITHDIST, WITHHASH and WITHCOORD. Fields that were not requested
+// are zero.
 type Place struct {
 	Name string
 	// Distance is in the unit of the command.
@@ -34,7 +34,7 @@ func (p *Place) UnmarshalRedis(res any) error {
 	}
 	var read Place
 	err := into(&read.Name, list[0])
-	for _, el := range list[1:] { // what they are is told by their types
+	for _, el := range list[1:] { // their types tell them apart
 		if err != nil {
 			break
 		}

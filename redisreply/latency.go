@@ -5,9 +5,9 @@ import "time"
 // LatencyEvent is an element of the reply to LATENCY LATEST.
 type LatencyEvent struct {
 	Name string
-	// Time is when it was last, to the second.
+	// Time is the time of the last event, to the second.
 	Time time.Time `redis:",unix"`
-	// Latest and Highest are how long it took, to the millisecond.
+	// Latest and Highest are the latest and the highest latency, to the millisecond.
 	Latest  time.Duration `redis:",ms"`
 	Highest time.Duration `redis:",ms"`
 }
@@ -30,10 +30,10 @@ func (s *LatencySample) UnmarshalRedis(res any) error {
 	return inOrder((*plain)(s), res)
 }
 
-// Histogram is how long the calls of a command took: a value of the reply to LATENCY
-// HISTOGRAM, which has the commands' names as keys.
+// Histogram is the durations of the calls of a command: a value of the reply to LATENCY
+// HISTOGRAM, which is a map by command name.
 type Histogram struct {
 	Calls int64 `redis:"calls"`
-	// Within is the number of calls that took at most so many microseconds.
+	// Within maps microseconds to the number of calls that took at most that long.
 	Within map[int64]int64 `redis:"histogram_usec"`
 }

@@ -9,7 +9,7 @@ type Library struct {
 	Code string `redis:"library_code,omitempty"`
 }
 
-// Function is one of a [Library].
+// Function is a function of a [Library].
 type Function struct {
 	Name        string   `redis:"name"`
 	Description string   `redis:"description,omitempty"`
@@ -27,7 +27,7 @@ type Module struct {
 // KeyFlags is an element of the reply to COMMAND GETKEYSANDFLAGS.
 type KeyFlags struct {
 	Key string
-	// Flags are what the command does with the key, such as RO and access.
+	// Flags tell what the command does with the key, such as RO and access.
 	Flags []string
 }
 
@@ -40,7 +40,8 @@ func (f *KeyFlags) UnmarshalRedis(res any) error {
 // Tracking is the reply to CLIENT TRACKINGINFO.
 type Tracking struct {
 	Flags []string `redis:"flags"`
-	// Redirect is the client that is told, 0 for this one, and -1 if tracking is off.
+	// Redirect is the ID of the client that gets invalidations, 0 for this client, and -1 if tracking is
+	// off.
 	Redirect int64    `redis:"redirect"`
 	Prefixes []string `redis:"prefixes"`
 }

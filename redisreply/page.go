@@ -1,11 +1,11 @@
 package redisreply
 
-// Page is the reply to a step of SCAN and its kind. [redis.Keys] and the like go through all
-// steps.
+// Page is the reply to a step of SCAN, HSCAN, SSCAN or ZSCAN. To iterate over all steps, use [redis.Keys]
+// and its siblings.
 type Page[T any] struct {
-	// Cursor is that of the next step; "0" is the end.
+	// Cursor is the cursor of the next step; "0" is the end.
 	Cursor string
-	// Items are what this step has found. There may be none before the end.
+	// Items are the elements that this step has found. A step may find none before the end.
 	Items T
 }
 

@@ -1,7 +1,7 @@
 package redisreply
 
-// Popped is what was taken from the first of several keys that had something. If none had, the
-// reply is null: a *Popped is nil then.
+// Popped is the elements popped from the first non-empty one of several keys. If all are empty, the
+// reply is null, and a *Popped is nil.
 type Popped[T any] struct {
 	Key   string
 	Value T
@@ -9,14 +9,14 @@ type Popped[T any] struct {
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].
 func (p *Popped[T]) UnmarshalRedis(res any) error {
-	if list, ok := res.([]any); ok && len(list) == 3 { // of BZPOPMIN: a key, a member and its score
+	if list, ok := res.([]any); ok && len(list) == 3 { // from BZPOPMIN: a key, a member and its score
 		res = []any{list[0], list[1:]}
 	}
 	type plain Popped[T]
 	return inOrder((*plain)(p), res)
 }
 
-// Ranked is the place of a member of a sorted set, as ZRANK answers with WITHSCORE.
+// Ranked is the rank and the score of a member of a sorted set: the reply to ZRANK with WITHSCORE.
 type Ranked struct {
 	Rank  int64
 	Score float64

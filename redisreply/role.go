@@ -5,17 +5,17 @@ import "github.com/joomcode/redispipe/redis"
 // Role is the reply to ROLE.
 type Role struct {
 	Name string // master, slave or sentinel
-	// Offset is how much of the replication stream a server has, in bytes. Of a replica that has
-	// none yet it is -1.
+	// Offset is the server's position in the replication stream, in bytes. It is -1 for a replica that
+	// has not received data yet.
 	Offset int64 `redis:",omitempty"`
-	// Replicas are those of a master that are connected.
+	// Replicas are a master's connected replicas.
 	Replicas []Replica
-	// Host and Port are those of a replica's master, and State is connect, connecting, sync or
+	// Host and Port are the address of a replica's master, and State is connect, connecting, sync or
 	// connected.
 	Host  string `redis:",omitempty"`
 	Port  int    `redis:",omitempty"`
 	State string `redis:",omitempty"`
-	// Masters are the names of those that a sentinel watches.
+	// Masters are the names of the masters that a sentinel watches.
 	Masters []string
 }
 
@@ -41,7 +41,7 @@ func (r *Role) UnmarshalRedis(res any) error {
 	return into((*plain)(r), redis.Zip(names, list[:len(names)]))
 }
 
-// fieldsOf are those that a server tells of its role, in their order.
+// fieldsOf are the fields of each role, in the order of the reply.
 var fieldsOf = map[string][]any{
 	"master":   {"Name", "Offset", "Replicas"},
 	"slave":    {"Name", "Host", "Port", "State", "Offset"},

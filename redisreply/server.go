@@ -7,12 +7,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Info is the reply to INFO: the fields of each section. Sections have the names that INFO
-// takes, in lower case:
+// Info is the reply to INFO: the fields of each section. The keys are the section names that INFO
+// accepts, in lower case:
 //
 //	info["server"]["redis_version"]
 //
-// What stands before the first section is in the section "".
+// Fields before the first section are in the section "".
 type Info map[string]map[string]string
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].
@@ -60,7 +60,7 @@ type Client struct {
 	Multi int64 `redis:"multi,omitempty"`
 	// Memory is in bytes.
 	Memory int64 `redis:"tot-mem,omitempty"`
-	// Command is the last command, with its subcommand behind a |.
+	// Command is the last command, with its subcommand after a |.
 	Command        string `redis:"cmd,omitempty"`
 	User           string `redis:"user,omitempty"`
 	Protocol       int    `redis:"resp,omitempty"`
@@ -85,7 +85,7 @@ func (c *Clients) UnmarshalRedis(res any) error {
 			switch {
 			case named:
 				pairs = append(pairs, name, value)
-			case len(pairs) > 0: // a path of a socket may have spaces
+			case len(pairs) > 0: // the path of a socket may contain spaces
 				pairs[len(pairs)-1] = pairs[len(pairs)-1].(string) + " " + field
 			}
 		}
@@ -104,10 +104,10 @@ type SlowCommand struct {
 	ID   int64
 	Time time.Time     `redis:",unix"`
 	Took time.Duration `redis:",us"`
-	// Args are the command and its arguments, of which the server leaves out what is long.
-	// They may be data of users.
+	// Args are the command and its arguments, which the server truncates if they are long.
+	// They may be users' data.
 	Args []string
-	// Addr and Name are the client's.
+	// Addr and Name are the client's address and name.
 	Addr string `redis:",omitempty"`
 	Name string `redis:",omitempty"`
 }
@@ -122,10 +122,10 @@ func (s *SlowCommand) UnmarshalRedis(res any) error {
 type LoggedCommand struct {
 	ID   int64
 	Time time.Time `redis:",unix"`
-	// Amount is how long a slow command took, in microseconds, and of a large request or reply
-	// how many bytes it has.
+	// Amount is the duration of a slow command in microseconds, or the size of a large request or reply
+	// in bytes.
 	Amount int64
-	// Args, Addr and Name are those of a [SlowCommand].
+	// Args, Addr and Name are as in [SlowCommand].
 	Args []string
 	Addr string `redis:",omitempty"`
 	Name string `redis:",omitempty"`
@@ -141,15 +141,15 @@ func (c *LoggedCommand) UnmarshalRedis(res any) error {
 // and Subcommands from 7.0 on.
 type Command struct {
 	Name string
-	// Arity is the number of arguments with the name, and negative if there may be more.
+	// Arity is the number of arguments, including the name. It is negative if there may be more.
 	Arity int
 	Flags []string
-	// FirstKey, LastKey and KeyStep say which arguments are keys; LastKey counts from the end
-	// if it is negative.
+	// FirstKey, LastKey and KeyStep tell which arguments are keys; a negative LastKey counts from the
+	// end.
 	FirstKey, LastKey, KeyStep int
 	Categories                 []string
 	Tips                       []string
-	// KeySpecifications are as the server gives them.
+	// KeySpecifications are as the server returns them.
 	KeySpecifications []any
 	Subcommands       []Command
 }

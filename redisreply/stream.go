@@ -6,13 +6,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// PendingSummary is the reply to XPENDING with a key and a group alone.
+// PendingSummary is the reply to XPENDING with only a key and a group.
 type PendingSummary struct {
 	Count int64
 	// Lowest and Highest are the first and the last ID, empty if there are none.
 	Lowest  string `redis:",omitempty"`
 	Highest string `redis:",omitempty"`
-	// Consumers are those with pending entries, and how many each has.
+	// Consumers maps consumers with pending entries to the number of entries.
 	Consumers map[string]int64
 }
 
@@ -26,7 +26,7 @@ func (p *PendingSummary) UnmarshalRedis(res any) error {
 type PendingEntry struct {
 	ID       string
 	Consumer string
-	// Idle is how long ago the entry was delivered last.
+	// Idle is the time since the entry was last delivered.
 	Idle       time.Duration `redis:",ms,omitempty"`
 	Deliveries int64
 }
@@ -84,20 +84,20 @@ type Group struct {
 type Consumer struct {
 	Name    string `redis:"name"`
 	Pending int64  `redis:"pending"`
-	// Idle is how long ago the consumer last tried to read.
+	// Idle is the time since the consumer last tried to read.
 	Idle time.Duration `redis:"idle,ms"`
-	// Inactive is how long ago it last succeeded; negative if it never has. Redis has it
+	// Inactive is the time since the consumer last succeeded, negative if it never has. Redis has it
 	// from 7.2 on; nil before.
 	Inactive *time.Duration `redis:"inactive,ms"`
 }
 
-// Claimed is the reply to XAUTOCLAIM. T is a [redis.Entry], or with JUSTID a string.
+// Claimed is the reply to XAUTOCLAIM. T is a [redis.Entry] or, with JUSTID, a string.
 type Claimed[T any] struct {
-	// Next is where the next step begins; "0-0" is the end.
+	// Next is the start of the next step; "0-0" is the end.
 	Next  string
 	Items []T
-	// Deleted are the IDs of pending entries that the stream lacks. Servers before Redis 7.0
-	// do not tell them.
+	// Deleted are the IDs of pending entries that the stream no longer has. Servers before Redis 7.0
+	// do not return them.
 	Deleted []string
 }
 

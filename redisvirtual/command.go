@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// command deals with a request. It returns false if only serve can.
+// command handles a request. It returns false if only serve can handle it.
 func (c *conn) command(buf []byte) (done bool) {
 	if c.batch == nil {
 		c.batch = c.stream.NewFlight()
@@ -28,7 +28,7 @@ func (c *conn) command(buf []byte) (done bool) {
 	return done
 }
 
-// unusual deals with a request that does not just go to the server.
+// unusual handles a request that does not simply go to the server.
 func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	name := ""
 	if info != nil {
@@ -89,11 +89,11 @@ func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	case r.Shared == command.WouldBlock:
 		return c.block(r)
 	}
-	r.Shared = command.Allowed // what is malformed the server says
+	r.Shared = command.Allowed // the server reports the mistake
 	return c.alone(r, c.asking)
 }
 
-// misworded reports whether a request that is dealt with here has words that no server takes.
+// misworded reports whether a request that the package answers itself has words that no server accepts.
 func misworded(name string, words int) bool {
 	switch name {
 	case "MULTI", "DISCARD", "UNWATCH", "RESET", "READONLY", "READWRITE", "ASKING":
@@ -102,8 +102,8 @@ func misworded(name string, words int) bool {
 	return name == "WATCH" && words == 1
 }
 
-// countsWrites reports whether a request waits until as many servers as it says have what was written on
-// its own connection. On another one, servers may say at once that all have it.
+// countsWrites reports whether a request waits until a number of servers have the writes of
+// its own connection. On another connection, a server may confirm at once.
 func countsWrites(name string, r *send.Request) bool {
 	args := proto.Words(r.Buf)
 	switch {
@@ -112,10 +112,10 @@ func countsWrites(name string, r *send.Request) bool {
 	case name == "WAITAOF" && len(args) == 3:
 		return proto.Text(args[0]) != "0" || proto.Text(args[1]) != "0"
 	}
-	return false // of none, or malformed
+	return false // waits for no server, or is malformed
 }
 
-// said deals with what a client says of its connection. Other requests are not ours.
+// said handles a request about the client's connection. For other requests, ours is false.
 func (c *conn) said(name string, r *send.Request) (done, ours bool) {
 	switch name {
 	case "HELLO":
@@ -150,7 +150,7 @@ func (c *conn) said(name string, r *send.Request) (done, ours bool) {
 	return false, false
 }
 
-// alone sends a request by itself.
+// alone sends a single request.
 func (c *conn) alone(r *send.Request, asking bool) (done bool) {
 	f := c.stream.NewFlight()
 	*f.Add() = *r
@@ -158,8 +158,8 @@ func (c *conn) alone(r *send.Request, asking bool) (done bool) {
 	return true
 }
 
-// block sends a request that keeps its connection waiting. Nothing else is under way then, so
-// that it runs in its place among what the client has said.
+// block sends a blocking request. No other request of the client is in flight then, so the request
+// runs in its place in the client's order.
 func (c *conn) block(r *send.Request) (done bool) {
 	if !c.served {
 		return false

@@ -11,43 +11,43 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
-// conn is a virtual connection. It has no goroutine, but for serve while that runs.
+// conn is a virtual connection. It has no goroutine except serve, while that runs.
 type conn struct {
 	to     *upstream.Servers
-	stream replies.Stream // what the client reads; it has a mutex of its own, which may be locked under mu
+	stream replies.Stream // what the client reads; its own mutex may be locked under mu
 
-	// writing is held by Write. What follows is the writer's: that of Write, or serve's while
-	// serving is set.
+	// writing is held by Write. The fields below belong to the writer, which is Write or, while
+	// serving is set, serve.
 	writing  sync.Mutex
 	scan     proto.Scan
 	batch    *replies.Flight // requests that are not sent yet
-	state                    // what the client has said of its connection
-	served   bool            // serve is the writer, and nothing is unanswered
+	state                    // the settings of the client's connection
+	served   bool            // serve is the writer, and no request is unanswered
 	watching bool            // session is not nil
 	leaving  bool            // the next request gives the client a socket
-	own      net.Conn        // what everything goes through from here on; the stream closes it
+	own      net.Conn        // the socket for everything from here on; the stream closes it
 
 	mu      sync.Mutex // guards the rest
-	in      []byte     // what is written, and not sent; who is the writer sets it, and may look
+	in      []byte     // data that was written and not sent; the writer sets it, and may read it without mu
 	serving bool       // serve runs
 	session send.Dedicated
 }
 
-// state is what a client has said of its connection.
+// state is the settings of a client's connection.
 type state struct {
 	protocol int
 	name     string
 	readOnly bool
 	nobody   bool         // the server has refused the client's credentials, and has accepted none since
-	asking   bool         // for the next request, or the transaction that begins with it
+	asking   bool         // for the next request, or the transaction that starts with it
 	tx       *transaction // between MULTI and EXEC
 	quit     bool
-	// sendFailed is why a Write fails, if it does.
+	// sendFailed is the error of Write, if it fails.
 	sendFailed error
 }
 
 // wantsMaster reports whether the server is a replica whose shared socket would answer reads of
-// this client, which has not said READONLY. On a socket of its own the client gets MOVED.
+// this client, which has not sent READONLY. On its own socket the client gets MOVED.
 func (c *conn) wantsMaster() bool { return c.to.ReadOnly && !c.readOnly }
 
 func newConn(to *upstream.Servers) *conn {
@@ -58,7 +58,7 @@ func newConn(to *upstream.Servers) *conn {
 
 var _ net.Conn = (*conn)(nil)
 
-// Close implements net.Conn. What is not sent is not sent any more, and what blocks is unblocked.
+// Close implements net.Conn. It withdraws requests that were not sent, and unblocks a blocking command.
 func (c *conn) Close() error {
 	err := c.stream.Close()
 	c.mu.Lock()
@@ -82,17 +82,17 @@ func (c *conn) SetDeadline(t time.Time) error { return c.stream.SetDeadline(t) }
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.stream.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn. A Write waits for room in a full queue, and for a socket of
-// the client's own. Behind a deadline that passes meanwhile the connection is closed.
+// SetWriteDeadline implements net.Conn. A Write waits for room in a full queue, and for the dialing of
+// a socket of the client's own. If the deadline passes during such a wait, the connection is closed.
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.stream.SetWriteDeadline(t) }
 
-// LocalAddr implements net.Conn: it is that of the socket.
+// LocalAddr implements net.Conn. It returns the address of the shared socket.
 func (c *conn) LocalAddr() net.Addr {
 	local, _ := c.to.Addrs()
 	return local
 }
 
-// RemoteAddr implements net.Conn: it is that of the socket.
+// RemoteAddr implements net.Conn. It returns the address of the shared socket.
 func (c *conn) RemoteAddr() net.Addr {
 	_, remote := c.to.Addrs()
 	return remote

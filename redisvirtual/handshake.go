@@ -14,8 +14,8 @@ const (
 	noAuth      = "NOAUTH Authentication required."
 )
 
-// hello deals with HELLO. What it answers is the server's answer to HELLO without arguments,
-// which says what the shared socket speaks.
+// hello handles HELLO. Its answer is the server's answer to HELLO without arguments,
+// which names the protocol of the shared socket.
 func (c *conn) hello(r *send.Request) (done bool) {
 	args := proto.Words(r.Buf)
 	protocol, name, cr, problem := helloArgs(args)
@@ -27,7 +27,7 @@ func (c *conn) hello(r *send.Request) (done bool) {
 		protocol = c.protocol
 	}
 	if protocol > c.to.Protocol {
-		// As a server that knows of no other protocol: clients go on without it.
+		// Like a server without other protocols: clients then continue with RESP2.
 		c.answer(proto.AppendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
 		return true
 	}
@@ -53,7 +53,7 @@ func (c *conn) hello(r *send.Request) (done bool) {
 		return true
 	}
 	if protocol != c.to.Protocol {
-		if !c.watching { // else it is refused
+		if !c.watching { // otherwise it is refused
 			c.protocol = protocol
 		}
 		return c.translated(r)
@@ -93,7 +93,7 @@ func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, pr
 	return protocol, name, cr, ""
 }
 
-// auth deals with AUTH.
+// auth handles AUTH.
 func (c *conn) auth(r *send.Request) (done bool) {
 	args := proto.Words(r.Buf)
 	var cr dial.Credentials
@@ -103,7 +103,7 @@ func (c *conn) auth(r *send.Request) (done bool) {
 	case 2:
 		cr.Username, cr.Password = proto.Text(args[0]), proto.Text(args[1])
 	default:
-		return c.passAs("AUTH", r) // for the server's words
+		return c.passAs("AUTH", r) // to get the server's error text
 	}
 	matches, known := c.authenticates(cr)
 	switch {
@@ -117,8 +117,8 @@ func (c *conn) auth(r *send.Request) (done bool) {
 	return true
 }
 
-// authenticates reports whether credentials are those of the shared connection. That is not
-// known if somebody has to be asked, unless serve does so.
+// authenticates reports whether credentials match the shared connection. known is false if finding out
+// may block, except in serve.
 func (c *conn) authenticates(cr dial.Credentials) (matches, known bool) {
 	node, err := c.to.Node()
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *conn) authenticates(cr dial.Credentials) (matches, known bool) {
 	return plain(ours) == plain(cr) && ours.Password != "", true
 }
 
-// plain is credentials without the name that a server has for none.
+// plain returns credentials without the name of the default user.
 func plain(cr dial.Credentials) dial.Credentials {
 	if cr.Username == "default" {
 		cr.Username = ""
@@ -143,7 +143,7 @@ func plain(cr dial.Credentials) dial.Credentials {
 	return cr
 }
 
-// selectDB deals with SELECT.
+// selectDB handles SELECT.
 func (c *conn) selectDB(r *send.Request) (done bool) {
 	if args := proto.Words(r.Buf); len(args) == 1 && proto.Text(args[0]) == strconv.Itoa(c.to.DB) {
 		c.answer([]byte(proto.OK))
@@ -152,7 +152,7 @@ func (c *conn) selectDB(r *send.Request) (done bool) {
 	return c.pass(r)
 }
 
-// client deals with those subcommands of CLIENT that are about the client's own connection.
+// client handles the subcommands of CLIENT that are about the client's own connection.
 func (c *conn) client(r *send.Request) (done, ours bool) {
 	args := proto.Words(r.Buf)
 	if len(args) == 0 {
@@ -172,7 +172,7 @@ func (c *conn) client(r *send.Request) (done, ours bool) {
 		c.answer(proto.AppendNull(nil, c.protocol))
 	case sub == "SETINFO" && len(args) == 3:
 		c.answer([]byte(proto.OK))
-	case command.Lookup("CLIENT "+sub) == nil: // it may change what others get, as pushes
+	case command.Lookup("CLIENT "+sub) == nil: // it may change the replies of other users, for example with pushes
 		c.answer(proto.AppendError(nil, "ERR unknown subcommand '"+proto.Text(args[0])+"'. Try CLIENT HELP."))
 	default:
 		return false, false
@@ -180,7 +180,7 @@ func (c *conn) client(r *send.Request) (done, ours bool) {
 	return true, true
 }
 
-// reset deals with RESET.
+// reset handles RESET.
 func (c *conn) reset() (done bool) {
 	if c.watching && !c.served {
 		return false

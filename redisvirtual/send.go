@@ -5,7 +5,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
-// answer answers a request here.
+// answer answers a request without the server.
 func (c *conn) answer(frame []byte) {
 	c.broken(c.send())
 	c.stream.Answer(frame)
@@ -22,7 +22,7 @@ func (c *conn) send() error {
 	return c.sendFailed
 }
 
-// broken keeps the first error of sending.
+// broken records the first error of sending.
 func (c *conn) broken(err error) {
 	if c.sendFailed == nil {
 		c.sendFailed = err

@@ -2,10 +2,10 @@ package redisvirtual
 
 import "github.com/joomcode/redispipe/redis"
 
-// serve is the goroutine that deals, one after the other, with what takes time or must not
-// overtake anything: what blocks, sessions, sockets of one's own. Write starts it, and is not the
-// writer any more. It ends when nothing of that kind is left, and with the connection. If a socket
-// of the client's own is all that it is for, Write calls it.
+// serve is the goroutine that handles, one after the other, requests that take time or must keep
+// their order: blocking commands, sessions, sockets of the client's own. Write starts it, and is then
+// no longer the writer. It ends when no such request is left, or with the connection. If
+// its only work is to open a socket of the client's own, Write calls it.
 func (c *conn) serve() {
 	for c.stream.Settle() {
 		c.mu.Lock()
@@ -26,15 +26,15 @@ func (c *conn) serve() {
 		}
 	}
 	c.leaveSession()
-	c.stream.End() // also if a Write has failed, that nobody called
+	c.stream.End() // also after a Write by serve has failed
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.in = nil
 	c.serveLocked(false)
 }
 
-// idle takes away what was sent, and reports whether Write is the writer again, because serve
-// has nothing to do.
+// idle removes the data that was sent, and reports whether Write is the writer again, because serve
+// has nothing left to do.
 func (c *conn) idle(sent, left int, later bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,14 +49,14 @@ func (c *conn) idle(sent, left int, later bool) bool {
 	return true
 }
 
-// serveLocked notes whether serve is the writer, which has input of its own then.
+// serveLocked records whether serve is the writer, which then has its own input.
 func (c *conn) serveLocked(serving bool) {
 	c.serving = serving
 	c.stream.Serving(serving)
 }
 
-// passOn writes what has come meanwhile to the socket, until Write does. Where that fails the socket
-// is closed, since nobody knows how much of it the server has.
+// passOn writes buffered data to the socket, until Write takes over. If writing fails, it closes the
+// socket, because it can't know how much of the data the server has got.
 func (c *conn) passOn(sent int) {
 	for {
 		c.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
-// inSession deals with WATCH, and with what follows it: up to EXEC or UNWATCH, the client has a
+// inSession handles WATCH and the requests after it: until EXEC, DISCARD or UNWATCH, the client uses a
 // dedicated connection.
 func (c *conn) inSession(name string, r *send.Request) (done bool) {
 	if !c.served {
@@ -41,7 +41,7 @@ func keysOf(reqs []send.Request) (keys []string) {
 	return keys
 }
 
-// openSession takes a dedicated connection for keys. If there is none, that ends the requests of
+// openSession takes a dedicated connection for keys. If it gets none, it fails the requests of
 // f.
 func (c *conn) openSession(keys []string, f *replies.Flight) bool {
 	session, err := c.lend(keys)
@@ -57,7 +57,7 @@ func (c *conn) openSession(keys []string, f *replies.Flight) bool {
 	return true
 }
 
-// lend returns a dedicated connection for keys, which has said ASKING if the client has.
+// lend returns a dedicated connection for keys, on which ASKING was sent if the client has sent it.
 func (c *conn) lend(keys []string) (send.Dedicated, error) {
 	if c.to.Several {
 		return c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)
@@ -82,7 +82,7 @@ func (c *conn) exchange(f *replies.Flight) {
 	f.End(left, err)
 }
 
-// leaveSession gives the dedicated connection back, if there is one.
+// leaveSession returns the dedicated connection to the pool, if there is one.
 func (c *conn) leaveSession() {
 	c.mu.Lock()
 	session := c.session

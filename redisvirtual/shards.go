@@ -6,7 +6,7 @@ import (
 )
 
 // onShards sends a request that concerns every master of a cluster to all of them, and waits for the
-// answers. Nothing else is under way then, as with what blocks.
+// answers. No other request of the client is in flight then.
 func (c *conn) onShards(r *send.Request) (done bool) {
 	switch {
 	case c.watching:
@@ -24,7 +24,7 @@ func (c *conn) onShards(r *send.Request) (done bool) {
 	return true
 }
 
-// everyMaster is why a command is not part of a transaction.
+// everyMaster returns why a command can't be part of a transaction.
 func everyMaster(name string) string {
 	return "ERR " + name + " concerns every master, and a transaction runs on one"
 }

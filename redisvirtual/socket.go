@@ -20,11 +20,12 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// errProtocol: over several servers, a client has to speak what the shared sockets do.
+// errProtocol: over several servers, a client must use the protocol of the shared sockets.
 var errProtocol = redis.ErrOpts.NewType("virtual_protocol", redis.ErrTraitNotSent)
 
-// translated is pass of a client that speaks another protocol than the shared sockets: its server is what
-// knows the replies of both. Of several servers none does: a socket leads to one master, for good.
+// translated is pass for a client with a different protocol than the shared sockets, because only a
+// server knows the replies of both protocols. It fails for several servers, because a socket leads to one
+// master only.
 func (c *conn) translated(r *send.Request) (done bool) {
 	if c.to.Several && !c.watching {
 		c.lose(errProtocol.New("the client speaks RESP%d, and the shared connections to several servers RESP%d: "+
@@ -34,8 +35,8 @@ func (c *conn) translated(r *send.Request) (done bool) {
 	return c.pass(r)
 }
 
-// pass gives the client a socket of its own, for good, and sends the request there. What WATCH
-// has said can't be said again.
+// pass gives the client its own socket from now on, and sends the request there. It can't move
+// a WATCH to the socket.
 func (c *conn) pass(r *send.Request) (done bool) {
 	return c.leave(r, c.dial, r.Buf)
 }
@@ -45,8 +46,8 @@ func (c *conn) passAs(name string, r *send.Request) (done bool) {
 	return c.leave(r, func() (net.Conn, error) { return c.dialAs(name, r) }, nil)
 }
 
-// leave has everything go through the socket that open makes, if it makes one, beginning with out. Write
-// waits until that is done: what others do behind it comes after a SUBSCRIBE.
+// leave moves everything, starting with out, to the socket that open returns, if it returns one. Write
+// waits until that is done, so that later requests of other clients run after a SUBSCRIBE.
 func (c *conn) leave(r *send.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
 	case c.watching:
@@ -73,7 +74,7 @@ func (c *conn) leave(r *send.Request, open func() (net.Conn, error), out []byte)
 	return true
 }
 
-// lose ends the virtual connection with an error, behind what is under way.
+// lose ends the virtual connection with an error, after the requests in flight.
 func (c *conn) lose(err error) {
 	f := c.stream.NewFlight()
 	f.AddReply()
@@ -82,7 +83,7 @@ func (c *conn) lose(err error) {
 	}
 }
 
-// dial dials a socket as the shared one was, and says on it what the client has said.
+// dial dials a socket like the shared one, and sends the client's settings on it.
 func (c *conn) dial() (net.Conn, error) {
 	open := func(d *dial.Dialer, ctx context.Context) (*dial.Socket, *errorx.Error) { return d.Open(ctx) }
 	return c.open(open, func(s *socket) error {
@@ -92,8 +93,8 @@ func (c *conn) dial() (net.Conn, error) {
 }
 
 // dialAs dials a socket for the user that r, an AUTH or HELLO, names, and answers r. The
-// credentials of the shared connection are not sent there. If the server refuses the user, there is no
-// socket, and the client is nobody.
+// credentials of the shared connection are not sent there. If the server refuses the user, dialAs returns
+// no socket, and the client has no user.
 func (c *conn) dialAs(name string, r *send.Request) (net.Conn, error) {
 	var answer []byte
 	own, err := c.open((*dial.Dialer).OpenSilent, func(s *socket) (err error) {
@@ -113,8 +114,8 @@ func (c *conn) dialAs(name string, r *send.Request) (net.Conn, error) {
 	return own, nil
 }
 
-// open makes a socket, and has greet say on it what is to be said. Close, and the time that
-// connecting may take, bound all of it.
+// open opens a socket with open, and calls greet to send the client's settings on it. Close and
+// DialTimeout bound all of it.
 func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *errorx.Error), greet func(*socket) error) (net.Conn, error) {
 	node, err := c.to.Node()
 	if err != nil {
@@ -137,8 +138,8 @@ func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *err
 	return s, nil
 }
 
-// history is what the client has said of its connection, and the server of a new socket does not
-// know: greeted says by which request the client has greeted it, if it has.
+// history returns the requests that send the client's settings to the server of a new socket. greeted is
+// the request (AUTH or HELLO) that the client has already sent there, or "".
 func (c *conn) history(greeted string) (out []byte, replies int) {
 	say := func(words ...string) {
 		out = proto.AppendWords(out, words)
@@ -213,8 +214,8 @@ func (s *socket) answered() {
 	}
 }
 
-// exchange sends requests, and returns the replies. That a server refuses one, as READONLY
-// without a cluster, is no matter.
+// exchange sends requests, and returns the replies. It accepts that a server refuses one, such as
+// READONLY without a cluster.
 func (s *socket) exchange(out []byte, replies int) (frames []byte, err error) {
 	if replies == 0 {
 		return nil, nil

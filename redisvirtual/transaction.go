@@ -14,16 +14,16 @@ const (
 	execRequest  = "*1\r\n$4\r\nEXEC\r\n"
 )
 
-// transaction is what has come since MULTI. It is sent when EXEC comes.
+// transaction is the requests since MULTI. They are sent when EXEC arrives.
 type transaction struct {
 	buf     []byte
 	ends    []int // of the requests in buf
 	refused bool  // one of them was
-	told    int   // the replies to MULTI and to them that the client has
+	told    int   // the number of replies, to MULTI and to them, that the client has got
 }
 
-// tell answers here what has come since MULTI and is not answered. What comes in one Write with
-// EXEC the server answers.
+// tell answers the unanswered requests since MULTI without the server. The server answers requests
+// that arrive in one Write with EXEC.
 func (c *conn) tell() {
 	tx := c.tx
 	for ; tx != nil && tx.told <= len(tx.ends); tx.told++ {
@@ -89,7 +89,7 @@ func (c *conn) mayQueue(name string, r *send.Request) bool {
 	return r.Shared != command.ChangesProtocol && r.Shared != command.ChangesSession && c.to.OnShards(r) == ""
 }
 
-// exec deals with EXEC.
+// exec handles EXEC.
 func (c *conn) exec() (done bool) {
 	tx := c.tx
 	switch {
@@ -116,7 +116,7 @@ func (c *conn) exec() (done bool) {
 	return true
 }
 
-// discard ends WATCH and MULTI, if they were said, without sending anything.
+// discard ends WATCH and MULTI, if there were any, without sending anything.
 func (c *conn) discard(answer []byte) (done bool) {
 	if c.watching && !c.served {
 		return false
@@ -128,7 +128,7 @@ func (c *conn) discard(answer []byte) (done bool) {
 	return true
 }
 
-// fill makes f the transaction, of whose replies the client gets those that it does not have.
+// fill fills f with the transaction. The client gets those of its replies that it does not have yet.
 func (c *conn) fill(f *replies.Flight, tx *transaction) {
 	add := func(buf []byte) {
 		r := f.Add()

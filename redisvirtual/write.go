@@ -5,7 +5,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// Write implements net.Conn. Requests that are complete go out together.
+// Write implements net.Conn. It sends complete requests together.
 func (c *conn) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -20,7 +20,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, err
 	case c.serving && len(c.in)+len(p) > proto.Most:
 		c.mu.Unlock()
-		_ = c.Close() // as a server does
+		_ = c.Close() // like a server
 		return 0, redis.ErrIO.New("%d bytes wait behind a request that takes its time", proto.Most)
 	case c.serving:
 		c.in = append(c.in, p...)
@@ -57,7 +57,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep keeps what was not sent, and reports whether serve has to deal with it.
+// keep keeps the data that was not sent, and reports whether serve must handle it.
 func (c *conn) keep(rest []byte, later bool) (serves bool) {
 	if len(rest) == 0 && len(c.in) == 0 && !later { // only the writer sets it
 		return false
@@ -76,8 +76,8 @@ func (c *conn) keep(rest []byte, later bool) (serves bool) {
 	return c.serving
 }
 
-// take sends the requests that buf begins with, and returns the rest: a request that is not
-// complete, or if later is set one that serve has to deal with.
+// take sends the requests at the start of buf, and returns the rest, which starts with an incomplete
+// request or, if later is set, with a request that serve must handle.
 func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 	for len(buf) > 0 && c.own == nil {
 		end, request, problem := c.scan.Next(buf)
@@ -102,7 +102,7 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 		}
 		buf = buf[end:]
 	}
-	if !later { // else serve does, or the server
+	if !later { // otherwise serve or the server answers
 		c.tell()
 	}
 	return buf, later, c.send()
