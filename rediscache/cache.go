@@ -29,7 +29,7 @@ var _ redis.Sender = (*Cache)(nil)
 // until it is connected to a master, it forwards that master's reads.
 //
 // The user needs permission for CLIENT TRACKING and CLIENT TRACKINGINFO, which Redis has
-// from 6.2 on.
+// from 6.2 on, and in a cluster for ROLE.
 func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
 	c.store = memory.New(c.opts.MaxBytes)
@@ -51,6 +51,9 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c.inner = innerOf(c.masters).(origin)
 	c.ctx, c.cancel = context.WithCancelCause(ended.Ctx())
 	c.nodes.placed.Store(&placement{})
+	if c.nodes.all != nil {
+		c.nodes.all.OnLeft(c.ctx, c.left)
+	}
 	changed := c.nodes.changed()
 	c.place()
 	if c.nodes.scripted() {

@@ -70,6 +70,42 @@ func nullWhoseSlotMoves(t *testing.T, move func(*testbed.Cluster, int, *testbed.
 	assert.Positive(t, cache.Stats().Dropped.Lease)
 }
 
+// Any request that meets MOVED drops what was read on the old master, before it goes on.
+func TestMovedDropsAtOnce(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})
+	cluster, err := rediscluster.NewCluster(context.Background(), bed.Addrs(), rediscluster.Opts{
+		Logger: rediscluster.NoopLogger{}, CheckInterval: time.Hour,
+		HostOpts: redisconn.Opts{IOTimeout: patient, Logger: redisconn.NoopLogger{}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	cache := cacheOf(t, cluster, all)
+	awaitLeases(t, cache)
+	for round := range 4 {
+		const key, other = "{tag}null", "{tag}other"
+		require.Nil(t, get(t, cache, key))
+		require.True(t, kept(t, cache, "GET", key))
+		s := int(slot.Of(key))
+		from, err := bed.Owner(s)
+		require.NoError(t, err)
+		to := bed.Node(0)
+		if from == to {
+			to = bed.Node(1)
+		}
+		moved := cluster.Stats().Moved
+		require.NoError(t, bed.MoveSlot(s, to))
+		require.True(t, kept(t, cache, "GET", key), round)
+		must(t, cache.Do(t.Context(), "TTL", other))
+		require.False(t, kept(t, cache, "GET", key), round)
+		require.Greater(t, cluster.Stats().Moved, moved)
+		require.Eventually(t, func() bool { // it is kept again when the topology was read
+			must(t, cache.Do(t.Context(), "GET", key))
+			return kept(t, cache, "GET", key)
+		}, patient, time.Millisecond)
+	}
+}
+
 // While slots move whole, others write: what is cached never goes back to an older version, and
 // ends with the last one.
 func TestOthersWriteOverWholeMoves(t *testing.T) {

@@ -38,6 +38,7 @@ type tracker struct {
 	conn  *redisconn.Connection
 	inner backend.Conn
 	local string // of the shared socket, before the tracker was opened
+	role  string // of the server, and for a node's tracker "master"; empty until that is told
 	lost  bool   // guarded by the feed's lock
 }
 
@@ -69,6 +70,9 @@ func (f *feed) run() {
 func (f *feed) serve() bool {
 	began := memory.Now()
 	t := &tracker{local: f.c.nodes.local()}
+	if f.c.nodes.one == nil {
+		t.role = "master"
+	}
 	made, err := f.conn.OpenTracking(f.ctx, f.told, func() { f.end(t) })
 	if err != nil {
 		return false
@@ -136,11 +140,23 @@ func (f *feed) anew() {
 	}
 }
 
-// ask asks the server whether it is still tracking. The answer proves that the server has reported all
-// earlier changes.
+// questions are what a server is asked again and again: which role it has, and whether it is still
+// tracking.
+var questions = []redis.Request{redis.Req("ROLE"), redis.Req("CLIENT TRACKINGINFO")}
+
+// ask asks the server. The answers say that it has told of all that was changed before it was asked,
+// unless it has another role by now: a master that has lost its last slot becomes a replica, and then
+// tells of nothing.
 func (f *feed) ask(t *tracker) {
 	asked := memory.Now()
-	t.conn.Send(redis.Req("CLIENT TRACKINGINFO"), send.Internal(func(res any, _ uint64) {
+	t.conn.SendBatch(questions, send.Internal(func(res any, n uint64) {
+		if n == 0 {
+			if t.hasChanged(res) {
+				f.end(t)
+				t.conn.Close()
+			}
+			return
+		}
 		if redis.OutcomeOf(res) == redis.OutcomeNotSent {
 			return // the lease runs out, unless the server is asked the next time: the queue may be full, or draining
 		}
@@ -155,6 +171,23 @@ func (f *feed) ask(t *tracker) {
 			l.Renew(asked + memory.Instant(f.term))
 		}
 	}), 0)
+}
+
+// hasChanged reports whether ROLE is answered with another role than the server had. Only one answer is
+// taken at a time.
+func (t *tracker) hasChanged(res any) bool {
+	answer, _ := res.([]any)
+	if len(answer) == 0 {
+		return false // the user may not ask
+	}
+	role, err := redis.As[string](answer[0])
+	if err != nil {
+		return false
+	}
+	if t.role == "" {
+		t.role = role
+	}
+	return t.role != role
 }
 
 // isTracking reports whether the answer to CLIENT TRACKINGINFO confirms that the server is tracking.

@@ -15,7 +15,7 @@ import (
 // nodes are the masters, each with its feed.
 type nodes struct {
 	one    *redisconn.Connection // or nil, and there are
-	all    backend.Nodes
+	all    backend.Cluster
 	placed atomic.Pointer[placement]
 }
 
@@ -105,6 +105,13 @@ func (c *core) place() {
 	}
 	c.nodes.placed.Store(p)
 	for f := range anew {
+		f.anew()
+	}
+}
+
+// left drops what was read on the master of a slot, which has lost it.
+func (c *core) left(slot int) {
+	if f := c.nodes.placed.Load().of[slot]; f != nil {
 		f.anew()
 	}
 }

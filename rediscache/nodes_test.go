@@ -17,14 +17,14 @@ import (
 
 // oneMaster is a cluster in which one node has all slots.
 type oneMaster struct {
-	backend.Nodes
+	backend.Cluster
 	node backend.Node
 }
 
 func (m *oneMaster) Master(int) backend.Node { return m.node }
 
 // coreOf makes the core of a cache of all keys.
-func coreOf(t *testing.T, nodes backend.Nodes) *core {
+func coreOf(t *testing.T, nodes backend.Cluster) *core {
 	t.Helper()
 	c := &core{ctx: t.Context(), store: memory.New(1 << 20), sweeping: make(chan struct{}, 1), opts: Opts{Prefixes: []string{""}}}
 	c.nodes.all = nodes
@@ -133,4 +133,19 @@ func TestWriteWhoseSocketIsGone(t *testing.T) {
 	require.Eventually(t, func() bool { return c.nodes.local() == "" }, patient, time.Millisecond)
 	c.changed(written{keys: []uint64{memory.HashOf("another")}})
 	require.False(t, kept(t, p.cache, "GET", "key"))
+}
+
+// A master that becomes a replica tells nothing of what others write to the new one. So a tracker ends
+// when its server has another role.
+func TestDemotedMaster(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	c := coreOf(t, &oneMaster{node: connect(t, server.Addr(), redisconn.Opts{IOTimeout: 2 * time.Second})})
+	lease := func() *memory.Lease { _, l := c.nodes.feed(1); return l }
+	require.Eventually(t, func() bool { return lease() != nil }, patient, time.Millisecond)
+	l := lease()
+	require.Equal(t, "OK", server.Do("REPLICAOF", "127.0.0.1", 1))
+	require.Eventually(t, func() bool { return l.Until() < 0 }, patient, time.Millisecond)
+	require.Equal(t, "OK", server.Do("REPLICAOF", "NO", "ONE"))
+	require.Eventually(t, func() bool { l := lease(); return l != nil && l.Holds(memory.Now()) }, patient, time.Millisecond)
 }

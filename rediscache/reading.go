@@ -72,7 +72,10 @@ func (r *reading) Resolve(res any, _ uint64) {
 		r.answer(request, memory.TextOf(text))
 		return
 	}
-	_, failed := res.(error)
+	err, failed := res.(error)
+	if failed && redis.AsErrorx(err).IsOfType(redis.ErrMoved) {
+		r.from.anew() // the server, which has lost the slot, may never tell of what was read there
+	}
 	if !failed && r.from.protocol == 2 {
 		var ok bool
 		res, ok = inRESP2(res)

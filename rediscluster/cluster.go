@@ -41,6 +41,10 @@ type Cluster struct {
 	// corrected are the connection options that were reported as corrected.
 	corrected sync.Map
 
+	// onLeft has the functions that are called with slots that have left their masters, by keys
+	// of their own: see inner.Cluster.
+	onLeft sync.Map
+
 	refreshes atomic.Uint64
 	decisions [topology.Actions]atomic.Uint64 // by Action
 	draining  atomic.Bool                     // no new requests

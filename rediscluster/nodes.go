@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"context"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/backend"
@@ -26,6 +27,13 @@ func (w *within) Sharded() bool { return w.c.rules.Sharded }
 
 // Masters implements backend.Cluster.
 func (w *within) Masters() redis.Sender { return w.c }
+
+// OnLeft implements backend.Cluster.
+func (w *within) OnLeft(ctx context.Context, f func(slot int)) {
+	key := new(byte)
+	w.c.onLeft.Store(key, f)
+	context.AfterFunc(ctx, func() { w.c.onLeft.Delete(key) })
+}
 
 // Publisher implements backend.Nodes.
 func (w *within) Publisher(slot int) backend.Node {

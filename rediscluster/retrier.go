@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -145,10 +146,10 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learn records that the slot is moving, if the error shows it, and asks for a refresh if the error
-// shows that the topology, or a connection, may be out of date.
+// learn notes that the slot is on the move or has left its master, if the error says so, and asks for
+// a refresh if it shows that the topology, or a connection, may be out of date.
 func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
-	k.c.learnMove(k.spec.Slot, err)
+	k.learnMove(err)
 	if d.MasterOnly && !k.c.rules.Sharded {
 		k.link.Node.Refused.Store(true)
 	}
@@ -157,17 +158,25 @@ func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learnMove records that a slot is moving, if a request to it failed with an error that shows it. A
-// session may have no slot: then the error names the slot, unless it is TRYAGAIN.
-func (c *Cluster) learnMove(slot int, err *errorx.Error) {
-	if !err.IsOfType(redis.ErrAsk) && !err.IsOfType(redis.ErrTryAgain) {
-		return
-	}
+// learnMove notes what an error says of the slot. A session may be of no slot: then the error names it,
+// unless it is TRYAGAIN.
+func (k *retrier) learnMove(err *errorx.Error) {
+	slot := k.spec.Slot
 	if named, known := err.Property(redis.EKSlot); slot < 0 && known {
 		slot = int(named.(int64))
 	}
-	if slot >= 0 {
-		c.rules.Moves.Meet(slot)
+	switch {
+	case slot < 0:
+	case err.IsOfType(redis.ErrAsk), err.IsOfType(redis.ErrTryAgain):
+		k.c.rules.Moves.Meet(slot)
+	case err.IsOfType(redis.ErrMoved):
+		if s := k.c.topology.Load().Shard(slot); s == nil || k.link == nil || !slices.Contains(s.Nodes, k.link.Node) {
+			return // the topology has another master by now
+		}
+		k.c.onLeft.Range(func(_, f any) bool {
+			f.(func(int))(slot)
+			return true
+		})
 	}
 }
 

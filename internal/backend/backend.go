@@ -124,6 +124,9 @@ type Cluster interface {
 	Sharded() bool
 	// Masters returns what sends everything to masters, whatever the policy is.
 	Masters() redis.Sender
+	// OnLeft has f called, until ctx is done, with each slot that its master in the topology has
+	// refused by MOVED, or a replica of that, before the request goes on. f must not wait.
+	OnLeft(ctx context.Context, f func(slot int))
 }
 
 // NodesOf returns the Nodes of a cluster, or of what embeds one: nothing is sent through
