@@ -97,6 +97,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.rules.InTurn = opts.ConnHostPolicy == ConnHostRoundRobin
 	c.rules.Zone, c.rules.AsksZone = opts.Zone, opts.Zone != "" && opts.ZoneOf == nil
+	c.rules.Tolerance = opts.ReplicaLinkDownTolerance
 	c.rules.RenewPause = opts.HostOpts.ReconnectPauseMax
 	c.rules.Withdrawn = func() { c.accepted.Add(-1) }
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)

@@ -62,8 +62,9 @@
 //
 //	reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 //
-// The cluster reads from a replica while the replica's link to its master is up. If the link is
-// down, it reads from the replica only if the client is not connected to the master either. It never
+// The cluster reads from a replica while the replica's link to its master is up, for
+// Opts.ReplicaLinkDownTolerance after that, and while CLUSTER NODES says that the master has failed.
+// Later it reads from the replica only if no other node of the shard is connected and in sync. It never
 // reads from a replica that has not synced yet. Slots in the set [redisclusterutil.MasterOnlyKey] are
 // read from their masters, and so are slots on the move, from when a request has met ASK or TRYAGAIN
 // or the topology has shown it. With Opts.Zone, reads go to nodes of the caller's availability zone

@@ -43,6 +43,13 @@ type Opts struct {
 	// ms, from 100 µs to 1 s.
 	WaitToMigrate time.Duration
 
+	// ReplicaLinkDownTolerance is for how long reads go to a replica whose link to its master is
+	// down. While CLUSTER NODES says that the master has failed, they go there for longer. Later,
+	// they go there only while no other node of the shard is connected and in sync. A replica that
+	// was never synced is not read from. Default 60 s; negative: not at all. The replicas are asked
+	// in each reading of the topology.
+	ReplicaLinkDownTolerance time.Duration
+
 	// SentinelOpts are the options of connections to sentinels, for [NewSentinel],
 	// which itself sets Protocol, DB and Logger. User, password and TLS are separate from
 	// those of HostOpts. IOTimeout defaults to that of HostOpts.
@@ -114,6 +121,8 @@ const (
 	// While a request waits, it does not notice Close.
 	maxWaitToMigrate = time.Second
 
+	defaultReplicaLinkDownTolerance = time.Minute
+
 	defaultReconnectPause = 200 * time.Millisecond
 	// Dials are spread over this time, and the cluster connects to a node that comes back within it.
 	defaultReconnectPauseMax = 500 * time.Millisecond
@@ -127,6 +136,7 @@ func (o Opts) withDefaults() Opts {
 	o.CheckInterval = bounded(o.CheckInterval, defaultCheckInterval, minCheckInterval, maxCheckInterval)
 	o.MovedRetries = bounded(o.MovedRetries, defaultMovedRetries, 1, maxMovedRetries)
 	o.WaitToMigrate = bounded(o.WaitToMigrate, defaultWaitToMigrate, minWaitToMigrate, maxWaitToMigrate)
+	o.ReplicaLinkDownTolerance = max(cmp.Or(o.ReplicaLinkDownTolerance, defaultReplicaLinkDownTolerance), -1)
 	o.RoundRobinSeed = cmp.Or[RoundRobinSeed](o.RoundRobinSeed, DefaultRoundRobinSeed())
 	o.Logger = cmp.Or[Logger](o.Logger, DefaultLogger{})
 	o.HostOpts.TLSEnabled = o.HostOpts.TLSEnabled || o.TLSEnabled

@@ -37,6 +37,8 @@ func TestOptsBounds(t *testing.T) {
 		{Opts{MovedRetries: 1}, Opts{MovedRetries: 1}},
 		{Opts{WaitToMigrate: 1}, Opts{WaitToMigrate: 100 * time.Microsecond}},
 		{Opts{WaitToMigrate: time.Hour}, Opts{WaitToMigrate: time.Second}},
+		{Opts{ReplicaLinkDownTolerance: 0}, Opts{ReplicaLinkDownTolerance: time.Minute}},
+		{Opts{ReplicaLinkDownTolerance: -time.Hour}, Opts{ReplicaLinkDownTolerance: -1}},
 		{Opts{ConnsPerHost: -1}, Opts{ConnsPerHost: 2}},
 		{Opts{ConnsPerHost: 7}, Opts{ConnsPerHost: 7}},
 	}

@@ -56,11 +56,13 @@ func TestReplicaFallback(t *testing.T) {
 	}
 }
 
-// A replica that can't reach its master is not read from while the master can be.
+// A replica that can't reach its master is not read from while the master can be, or only for as long
+// as is tolerated.
 func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 	t.Parallel()
 	tb := withoutFailover(t)
-	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond})
+	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond, ReplicaLinkDownTolerance: -1})
+	tolerant, _ := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond, ReplicaLinkDownTolerance: time.Hour})
 	s := redis.Sync{S: c.WithPolicy(PreferSlaves)}
 	require.Equal(t, "OK", s.Do("SET", "key", "value"))
 	_, master := owner(t, tb, "key")
@@ -77,6 +79,8 @@ func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 	}
 	answers, _ := rec.take()
 	assert.Equal(t, map[string]int{master.Addr(): 20}, answers)
+	refreshed(tolerant)
+	awaitReplica(t, tolerant, slave)
 	require.Equal(t, "OK", slave.Do("CONFIG SET", "masteruser", ""))
 	require.Equal(t, "OK", slave.Do("CONFIG SET", "masterauth", ""))
 	awaitReplica(t, c, slave)

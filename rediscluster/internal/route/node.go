@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,9 @@ type Rules struct {
 	AsksZone bool
 	// Moves are the slots on the move.
 	Moves Moves
+	// Tolerance is for how long a replica may have lost the link to its master; negative: it must
+	// not.
+	Tolerance time.Duration
 	// Withdrawn is called for each request that is taken back before it was written.
 	Withdrawn func()
 	// RenewPause is how long new connections to a master are kept, whatever is known of
@@ -63,6 +67,8 @@ type Node struct {
 	rules *Rules
 	// sync is what a replica last said of its replication.
 	sync atomic.Int32
+	// lost is when it lost its master, in nanoseconds since 1970; 0 while it has it.
+	lost atomic.Int64
 	// Local is set if the node is in the caller's zone.
 	Local atomic.Bool
 }
@@ -190,7 +196,7 @@ func (n *Node) Host() string {
 }
 
 // Readable reports whether the node is up and, if it is a replica, has the link to its
-// master.
+// master, or has lost it for no longer than is tolerated.
 func (n *Node) Readable() bool { return n.readable(syncLive) }
 
 // readable reports whether the node is up and, if it is a replica, in at least that state of
@@ -205,31 +211,64 @@ func (n *Node) readable(least int32) bool {
 // What a replica says of its replication.
 const (
 	syncNever = iota // or unknown: not read from
-	syncLost         // it has data, but no link to its master: read from if nobody else is there
-	syncLive
+	syncLost         // it has data, but no link to its master: read from if that has failed, or nobody else is there
+	syncLive         // it has the link, or lost it not long ago
 )
 
 // askSync asks a replica how its replication goes. It does not wait for the answer.
 func (n *Node) askSync(conn *redisconn.Connection) {
 	conn.Send(redis.Req("INFO", "replication"), send.Internal(func(res any, _ uint64) {
-		n.sync.Store(syncState(res))
+		n.learnSync(res, time.Now())
 	}), 0)
 }
 
-// syncState takes apart the answer to INFO replication.
-func syncState(res any) int32 {
+// learnSync takes in the answer to INFO replication. When the link of a replica of a replica is cut,
+// because that one has lost the master, the master was lost before.
+func (n *Node) learnSync(res any, now time.Time) {
+	state, silence := n.rules.syncState(res)
+	if state != syncLost {
+		n.lost.Store(0)
+	} else {
+		lost := now.Add(-silence)
+		if before := n.lost.Load(); before != 0 && before < lost.UnixNano() {
+			lost = time.Unix(0, before)
+		}
+		n.lost.Store(lost.UnixNano())
+		if now.Sub(lost) <= n.rules.Tolerance {
+			state = syncLive
+		}
+	}
+	n.sync.Store(state)
+}
+
+// pingPeriods is how long a replica that has its master may hear nothing of it: the default of
+// repl-ping-replica-period, and half of it. A replica of a replica hears the master's pings, too.
+const pingPeriods = 15 * time.Second
+
+// syncState takes apart the answer to INFO replication. If it is syncLost, silence is for how long.
+func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	info, err := redisclusterutil.ParseInfo(res)
+	seconds := func(field string) time.Duration {
+		n, _ := strconv.ParseUint(info[field], 10, 31)
+		return time.Duration(n) * time.Second
+	}
 	switch {
 	case NotPermitted(err):
-		return syncLive // nothing is known of it, as the user may not ask
+		return syncLive, 0 // nothing is known of it, as the user may not ask
 	case err != nil:
-		return syncNever
-	case info["role"] == "master", info["master_link_status"] == "up":
-		return syncLive
+		return syncNever, 0
+	case info["role"] == "master":
+		return syncLive, 0
+	case info["master_link_status"] == "up":
+		// Only without a cluster may its master be a replica, which has lost its own.
+		if silence = seconds("master_last_io_seconds_ago"); !r.Sharded && silence > pingPeriods {
+			return syncLost, silence
+		}
+		return syncLive, 0
 	case info["slave_repl_offset"] == "" || info["slave_repl_offset"] == "0" || info["master_sync_in_progress"] == "1":
-		return syncNever
+		return syncNever, 0
 	}
-	return syncLost
+	return syncLost, seconds("master_link_down_since_seconds")
 }
 
 // NotPermitted reports whether a server says that the user has no right to a command or

@@ -2,6 +2,7 @@ package route
 
 import (
 	"crypto/x509"
+	"fmt"
 	"testing"
 	"time"
 
@@ -102,17 +103,59 @@ func TestFailure(t *testing.T) {
 }
 
 func TestSyncState(t *testing.T) {
-	for text, want := range map[string]int32{
-		"role:master\r\n": syncLive,
-		"role:slave\r\nmaster_link_status:up\r\nslave_repl_offset:0\r\n":                                 syncLive,
-		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\n":                              syncLost,
-		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:12\r\nmaster_sync_in_progress:1\r\n": syncNever,
-		"role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:0\r\n":                               syncNever,
-		"": syncNever,
+	const replica = "role:slave\r\n"
+	for _, tt := range []struct {
+		text    string
+		sharded bool
+		want    int32
+		silence time.Duration
+	}{
+		{text: "role:master\r\n", want: syncLive},
+		{text: replica + "master_link_status:up\r\nslave_repl_offset:0\r\n", want: syncLive},
+		{text: replica + "master_link_status:up\r\nmaster_last_io_seconds_ago:15\r\n", want: syncLive},
+		{text: replica + "master_link_status:up\r\nmaster_last_io_seconds_ago:16\r\n", want: syncLost, silence: 16 * time.Second},
+		{text: replica + "master_link_status:up\r\nmaster_last_io_seconds_ago:16\r\n", sharded: true, want: syncLive},
+		{text: replica + "master_link_status:down\r\nslave_repl_offset:12\r\nmaster_link_down_since_seconds:7\r\n", want: syncLost, silence: 7 * time.Second},
+		{text: replica + "master_link_status:down\r\nslave_repl_offset:12\r\nmaster_link_down_since_seconds:x\r\n", want: syncLost},
+		{text: replica + "master_link_status:down\r\nslave_repl_offset:12\r\nmaster_sync_in_progress:1\r\n", want: syncNever},
+		{text: replica + "master_link_status:down\r\nslave_repl_offset:0\r\n", want: syncNever},
+		{want: syncNever},
 	} {
-		assert.Equal(t, want, syncState([]byte(text)), "%q", text)
+		state, silence := (&Rules{Sharded: tt.sharded}).syncState([]byte(tt.text))
+		assert.Equal(t, tt.want, state, "%q", tt.text)
+		assert.Equal(t, tt.silence, silence, "%q", tt.text)
 	}
-	assert.Equal(t, int32(syncNever), syncState(redis.ErrLoading.New("LOADING")))
-	assert.Equal(t, int32(syncNever), syncState(redis.ErrIO.New("x")))
-	assert.Equal(t, int32(syncLive), syncState(redis.ErrResult.New("NOPERM x")))
+	for err, want := range map[error]int32{
+		redis.ErrLoading.New("LOADING"): syncNever,
+		redis.ErrIO.New("x"):            syncNever,
+		redis.ErrResult.New("NOPERM x"): syncLive,
+	} {
+		state, _ := new(Rules).syncState(err)
+		assert.Equal(t, want, state, "%v", err)
+	}
+}
+
+// A replica that has lost its master is read from for as long as is tolerated, counted from when the
+// first link of its chain was lost.
+func TestLostMasterIsTolerated(t *testing.T) {
+	lost := func(seconds int) []byte {
+		return fmt.Appendf(nil, "role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:1\r\nmaster_link_down_since_seconds:%d\r\n", seconds)
+	}
+	silent := []byte("role:slave\r\nmaster_link_status:up\r\nmaster_last_io_seconds_ago:50\r\n")
+	up := []byte("role:slave\r\nmaster_link_status:up\r\nmaster_last_io_seconds_ago:0\r\n")
+	now := time.Now()
+	n := &Node{rules: &Rules{Tolerance: time.Minute}, Replica: true}
+	learn := func(res any, after time.Duration) int32 {
+		n.learnSync(res, now.Add(after))
+		return n.sync.Load()
+	}
+	assert.Equal(t, int32(syncLive), learn(lost(60), 0))
+	assert.Equal(t, int32(syncLost), learn(lost(61), time.Second))
+	assert.Equal(t, int32(syncLive), learn(up, time.Minute))
+	assert.Equal(t, int32(syncLive), learn(silent, time.Minute))
+	assert.Equal(t, int32(syncLost), learn(lost(0), time.Minute+11*time.Second), "the link to the replica in between was cut later")
+	assert.Equal(t, int32(syncLive), learn(up, 2*time.Minute))
+	assert.Equal(t, int32(syncLive), learn(lost(0), 2*time.Minute))
+	n.rules.Tolerance = -1
+	assert.Equal(t, int32(syncLost), learn(lost(0), 2*time.Minute))
 }

@@ -122,13 +122,17 @@ const fewNodes = 8
 
 // pick returns a link for a request that replicas may answer: of the nodes that
 // are up and live, one by its share, of the caller's zone if a node there has a weight;
-// then of any that has data. One number of the seed chooses the node and the link.
+// then of any that has data, where it was not just refused if there is another. One number of the seed chooses the node and the link.
 func (s *Shard) pick(spec *Spec) *Link {
 	number := spec.Seed.Current()
 	var room [fewNodes]*Node
 	live := room[:0]
+	least := int32(syncLive)
+	if s.failed {
+		least = syncLost
+	}
 	for _, n := range s.Nodes {
-		if n.Readable() && (spec.Avoid == nil || spec.Avoid.Node != n) {
+		if n.readable(least) && (spec.Avoid == nil || spec.Avoid.Node != n) {
 			live = append(live, n)
 		}
 	}
@@ -138,12 +142,19 @@ func (s *Shard) pick(spec *Spec) *Link {
 		}
 		return draw(preferred(live, (*Node).isLocal), spec.ReplicaShare, number).link(number, spec.Avoid)
 	}
+	var last *Node
 	for _, n := range s.Nodes {
-		if n.readable(syncLost) {
-			return n.link(number, spec.Avoid)
+		if !n.readable(syncLost) {
+			continue
+		}
+		if last = n; spec.Avoid == nil || spec.Avoid.Node != n {
+			break
 		}
 	}
-	return s.Master.link(number, spec.Avoid)
+	if last == nil {
+		last = s.Master
+	}
+	return last.link(number, spec.Avoid)
 }
 
 // preferred returns those of the nodes that are so, all if none is. It changes their order.

@@ -105,6 +105,21 @@ func TestRouteByState(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"r1:1": 700}, read(), "old data is better than none")
 
+	for _, l := range master.Links {
+		l.state.Store(linkUp)
+	}
+	top.Shards[0].failed = true
+	assert.NotZero(t, read()["r1:1"], "its master has failed")
+	top.Shards[0].failed = false
+	for _, l := range master.Links {
+		l.state.Store(linkDown)
+	}
+	first.sync.Store(syncLost)
+	avoiding := replicas
+	avoiding.Avoid = first.Links[0]
+	assert.Equal(t, map[string]int{"r1:1": 700}, draws(top, avoiding), "the other has refused it")
+	first.sync.Store(syncNever)
+
 	second.sync.Store(syncNever)
 	assert.Empty(t, read(), "nobody is left")
 	master.Links[1].state.Store(linkConnecting)

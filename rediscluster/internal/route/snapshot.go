@@ -32,6 +32,8 @@ type Shard struct {
 	Master *Node
 	// Nodes begin with the master.
 	Nodes []*Node
+	// failed: the master has.
+	failed bool
 }
 
 // New makes a snapshot of a layout, with the nodes that get returns.
@@ -44,7 +46,7 @@ func New(l *topology.Layout, get func(topology.Node) *Node) *Snapshot {
 	left := t.Nodes
 	for _, plan := range l.Shards {
 		size := 1 + len(plan.Replicas)
-		t.Shards = append(t.Shards, &Shard{Master: left[0], Nodes: left[:size:size]})
+		t.Shards = append(t.Shards, &Shard{Master: left[0], Nodes: left[:size:size], failed: l.Failed[plan.Master]})
 		left = left[size:]
 	}
 	return t

@@ -30,6 +30,8 @@ type Layout struct {
 	// OnMove are the slots of which a node says that their keys are moving, and Stable those
 	// of which their masters say that they are not.
 	OnMove, Stable SlotSet
+	// Failed are the addresses of the masters that have failed, as CLUSTER NODES says.
+	Failed map[string]bool
 	// Server is the run_id of the master where there is no cluster, empty if the master has
 	// not told it.
 	Server string
@@ -139,8 +141,10 @@ func (l *Layout) whole() bool { return !slices.Contains(l.Slots[:], NoShard) }
 // Equal reports whether there is nothing in the other layout that a request would notice.
 func (l *Layout) Equal(o *Layout) bool {
 	return (l.Reason == nil) == (o.Reason == nil) &&
-		l.Slots == o.Slots && l.MasterOnly == o.MasterOnly && maps.Equal(l.aliases, o.aliases) && slices.Equal(l.others, o.others) &&
-		slices.EqualFunc(l.Shards, o.Shards, func(a, b Shard) bool { return a.Master == b.Master && slices.Equal(a.Replicas, b.Replicas) })
+		l.Slots == o.Slots && l.MasterOnly == o.MasterOnly && maps.Equal(l.aliases, o.aliases) && maps.Equal(l.Failed, o.Failed) && slices.Equal(l.others, o.others) &&
+		slices.EqualFunc(l.Shards, o.Shards, func(a, b Shard) bool {
+			return a.Master == b.Master && slices.Equal(a.Replicas, b.Replicas)
+		})
 }
 
 // SlotSet is a set of slots.

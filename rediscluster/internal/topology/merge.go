@@ -49,7 +49,7 @@ func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclu
 func merge(views []View) *Layout {
 	// The layout is the same in whatever order nodes answer.
 	views = slices.SortedStableFunc(slices.Values(views), func(a, b View) int { return strings.Compare(a.asked, b.asked) })
-	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}}
+	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}, Failed: map[string]bool{}}
 	var claims [slot.Count]claim
 	for _, v := range views {
 		nodes := v.nodesByAddr() // once, since ranges are many
@@ -150,12 +150,20 @@ func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
 	for i := range l.Shards {
 		shards[l.Shards[i].Master] = &l.Shards[i]
 	}
-	masters := make(map[string]*Shard, len(l.Shards))
+	masters, alive := make(map[string]*Shard, len(l.Shards)), make(map[*Shard]bool, len(l.Shards))
 	for _, n := range nodes {
-		if s := shards[n.Addr]; s != nil {
+		s := shards[n.Addr]
+		if s == nil {
+			s = shards[l.aliases[n.Addr]]
+		}
+		if s != nil {
 			masters[n.Uuid] = s
-		} else if s := shards[l.aliases[n.Addr]]; s != nil {
-			masters[n.Uuid] = s
+			alive[s] = alive[s] || !n.Fail // a node that has lost its identity leaves the former one behind
+		}
+	}
+	for s, is := range alive {
+		if !is {
+			l.Failed[s.Master] = true
 		}
 	}
 	for _, n := range nodes {

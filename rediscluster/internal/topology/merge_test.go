@@ -147,6 +147,24 @@ func TestMergeNodes(t *testing.T) {
 	assert.False(t, l.Stable.Has(7))
 }
 
+// A master has failed if CLUSTER NODES says so of all nodes of its address.
+func TestMergeFailedMaster(t *testing.T) {
+	failed, former := member("a", "a", 1, 1), member("z", "a", 1, 0)
+	failed.Fail, former.Fail = true, true
+	for name, tt := range map[string]struct {
+		nodes infos
+		want  bool
+	}{
+		"failed":   {infos{failed, myself(replicaOf("a", member("b", "b", 1, 1)))}, true},
+		"well":     {infos{myself(member("a", "a", 1, 1))}, false},
+		"identity": {infos{myself(member("a", "a", 1, 1)), former}, false},
+		"unknown":  {nil, false},
+	} {
+		l := merge([]View{{asked: "b:1", ranges: []slotsRange{{From: 0, To: 16383, Addrs: addrs("a:1", "b:1")}}, nodes: tt.nodes}})
+		assert.Equal(t, tt.want, l.Failed["a:1"], name)
+	}
+}
+
 // Only its master knows that a slot is stable, and only CLUSTER NODES says so.
 func TestMergeStable(t *testing.T) {
 	ranges := func() []slotsRange { return []slotsRange{{From: 0, To: 16383, Addrs: addrs("a:1")}} }

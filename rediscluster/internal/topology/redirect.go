@@ -72,7 +72,9 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 		return Decision{Action: Repeat, Wait: backoff(done.downs + 1), Refresh: true, MasterOnly: done.OnReplica}
 	case err.IsOfType(redis.ErrLoading):
 		return retry(done, Decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
-	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrMasterDown), err.IsOfType(redis.ErrUnblocked), done.OnReplica && isNonLocal(err):
+	case err.IsOfType(redis.ErrMasterDown):
+		return retry(done, Decision{Refresh: true, MasterOnly: !done.OnReplica}) // another replica may answer
+	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrUnblocked), done.OnReplica && isNonLocal(err):
 		return retry(done, Decision{Refresh: true, MasterOnly: true})
 	case err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
 		err.IsOfType(redis.ErrIO) && idempotent:

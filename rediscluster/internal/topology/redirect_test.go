@@ -65,6 +65,7 @@ func TestRedirect(t *testing.T) {
 		{"LOADING again", redis.ErrLoading.New("x"), Tries{Retries: 3}, false, Decision{Action: RetryElsewhere, Wait: 8 * time.Millisecond}},
 		{"LOADING too often", redis.ErrLoading.New("x"), spent, false, Decision{}},
 		{"READONLY", redis.ErrReadOnly.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
+		{"MASTERDOWN, of a replica", redis.ErrMasterDown.New("x"), Tries{OnReplica: true}, false, Decision{Action: RetryElsewhere, Refresh: true}},
 		{"MASTERDOWN", redis.ErrMasterDown.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
 		{"UNBLOCKED", redis.ErrUnblocked.New("x"), Tries{}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
 		{"a script that writes, on a replica", redis.ErrResult.New(nonLocal), Tries{OnReplica: true}, false, Decision{Action: RetryElsewhere, Refresh: true, MasterOnly: true}},
