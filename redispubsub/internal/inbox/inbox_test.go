@@ -141,3 +141,20 @@ func TestIntake(t *testing.T) {
 		State{Source: Source{Topic: topics[0]}, Time: at(7)},
 	}, got)
 }
+
+// What a server refuses after it was lost stays lost: its gap has no end, and says why.
+func TestRefusedGapStaysOpen(t *testing.T) {
+	in, intake := newInbox(Opts{})
+	refused := pubsub.ErrRefused.New("NOPERM")
+	intake.Restore(session, at(1))
+	intake.Lose(session, at(3), ConnectionLost, nil)
+	ev, _ := in.Next()
+	topics := []pubsub.Topic{channel("c")}
+	assert.Equal(t, seen{Topics: topics, From: at(3), Reason: ConnectionLost}, look(ev))
+	intake.Remove(at(7), refused)
+	assert.Zero(t, in.counts.Open.Load())
+	ev, _ = in.Next()
+	assert.Equal(t, seen{Topics: topics, From: at(3), Reason: ConnectionLost, Err: refused}, look(ev))
+	ev, _ = in.Next()
+	assert.Equal(t, State{Source: Source{Topic: topics[0]}, Time: at(7), Err: refused}, ev)
+}

@@ -134,7 +134,10 @@ func (t *Intake) Remove(now time.Time, err error) {
 	if was == removed || in.ended {
 		return
 	}
-	if was == lost {
+	switch {
+	case was == lost && err != nil:
+		t.loseForGoodLocked(err)
+	case was == lost:
 		t.closeGapLocked(now)
 	}
 	switch {
@@ -158,6 +161,16 @@ func (t *Intake) closeGapLocked(now time.Time) {
 	}
 	t.in.counts.Open.Add(-1)
 	t.in.addLocked(t.gap(now))
+}
+
+// loseForGoodLocked leaves the gap open, and tells the consumer that err is why it stays so.
+func (t *Intake) loseForGoodLocked(err error) {
+	if t.reason == None {
+		t.beginGapLocked(ConnectionLost, err)
+	}
+	t.err = err
+	t.in.counts.Open.Add(-1) // nobody waits for its end
+	t.in.addLocked(t.gap(time.Time{}))
 }
 
 // beginGapLocked notes why messages are missed.
