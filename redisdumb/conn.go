@@ -15,23 +15,23 @@ import (
 // DefaultTimeout is used by a Conn whose Timeout is 0, and by Do.
 var DefaultTimeout = 5 * time.Second
 
-// ConnType says whether a Conn follows redirects.
+// ConnType decides whether a Conn follows redirects.
 type ConnType int
 
 const (
-	// TypeSimple returns MOVED and ASK to the caller as any other error.
+	// TypeSimple returns MOVED and ASK to the caller like any other error.
 	TypeSimple ConnType = iota
 	// TypeCluster follows MOVED and ASK for a few hops. Each hop is a new
 	// connection to the address that the redirect names, closed afterwards.
 	TypeCluster
 )
 
-// Conn is a blocking redis.Sender of one socket. Set its fields before the
-// first call. It is safe for use by many goroutines: they take turns.
+// Conn is a blocking redis.Sender with one socket. Set its fields before the
+// first call. It is safe for concurrent use: calls run one at a time.
 //
-// Blocking commands and those that change the state of the socket are allowed,
-// but not those that break the pairing of requests and replies (SUBSCRIBE,
-// MONITOR, CLIENT REPLY): redis.ErrCommandForbidden.
+// It allows blocking commands and commands that change the state of the socket,
+// but returns redis.ErrCommandForbidden for commands that break the pairing of requests
+// and replies (SUBSCRIBE, MONITOR, CLIENT REPLY).
 type Conn struct {
 	// Addr is host:port, tcp://host:port, unix:///path, or a path that starts
 	// with "." or "/".
@@ -44,11 +44,11 @@ type Conn struct {
 	Type ConnType
 	// TLSEnabled turns TLS on.
 	TLSEnabled bool
-	// TlsAddr is used instead of Addr when TLSEnabled, unless it is empty. A
-	// redirect of TypeCluster is followed to where it points.
+	// TlsAddr is used instead of Addr when TLSEnabled, unless it is empty. With TypeCluster,
+	// the Conn still follows redirects to the address that they name.
 	TlsAddr string //nolint:revive // TLSAddr is not what programs set
 	// TLSConfig is used when TLSEnabled; nil verifies the server against the
-	// system's roots. An empty ServerName stands for the host of the address.
+	// system's roots. An empty ServerName means the host of the address.
 	TLSConfig *tls.Config
 
 	// mu is held for a whole call, and guards sock. Futures are resolved after
@@ -56,7 +56,7 @@ type Conn struct {
 	mu   sync.Mutex
 	sock *socket
 
-	// stopMu guards stop, which ends the present socket, dialed or being dialed.
+	// stopMu guards stop, which ends the present socket or the dialing of it.
 	stopMu sync.Mutex
 	stop   context.CancelFunc
 }
@@ -80,9 +80,9 @@ func (c *Conn) Send(r redis.Request, cb redis.Future, n uint64) {
 	c.SendMany([]redis.Request{r}, cb, n)
 }
 
-// SendMany implements redis.Sender: the requests go as one pipeline, and cb is
-// resolved for all of them before SendMany returns. With TypeCluster, those
-// that were redirected are sent again, one after another, at the end.
+// SendMany implements redis.Sender: it sends the requests as one pipeline, and resolves cb
+// for all of them before it returns. With TypeCluster, it sends redirected requests
+// again, one after another, at the end.
 func (c *Conn) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	if err := cancelled(cb); err != nil {
 		results := make([]any, len(reqs))
@@ -108,12 +108,12 @@ func (c *Conn) SendTransaction(reqs []redis.Request, cb redis.Future, start uint
 // EachShard implements redis.Sender: it calls f once, with c.
 func (c *Conn) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }
 
-// Scanner implements redis.Sender. It scans one server, with TypeCluster too.
+// Scanner implements redis.Sender. It scans one server, even with TypeCluster.
 func (c *Conn) Scanner(opts redis.ScanOpts) redis.Scanner {
 	return &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, c: c}
 }
 
-// Close closes the socket at once; a call under way fails. A later call dials
+// Close closes the socket at once; a running call fails. A later call dials
 // again.
 func (c *Conn) Close() {
 	c.stopMu.Lock()

@@ -8,6 +8,6 @@
 //	defer conn.Close()
 //	if err := redis.AsError(conn.Do("SET", "key", 1)); err != nil { … }
 //
-// A [Conn] dials at its first call, and again at the first call after a failure;
-// the state of the socket (AUTH, SELECT) is lost then. It has no goroutine.
+// A [Conn] dials at its first call, and again at the first call after a failure, which
+// loses the state of the socket (AUTH, SELECT). It has no goroutine.
 package redisdumb

@@ -9,11 +9,11 @@ import (
 )
 
 // chunkBytes is how much of a pipeline is written before its replies are read.
-// It fits any socket's buffer, so that a server which stops reading until its
-// replies are taken does not deadlock with us. One larger request is one chunk.
+// It fits any socket's buffer, so a server that stops reading until its
+// replies are read can't cause a deadlock. A larger request is a chunk of its own.
 const chunkBytes = 16 << 10
 
-// many does a pipeline and returns a result for each request.
+// many sends a pipeline and returns a result for each request.
 func (c *Conn) many(reqs []redis.Request) []any {
 	results := make([]any, len(reqs))
 	encoded, bad, failed := encode(reqs, false)
@@ -50,7 +50,7 @@ func (c *Conn) one(r redis.Request, ask bool) any {
 	return c.many([]redis.Request{redis.Req("ASKING"), r})[1]
 }
 
-// transaction does reqs between MULTI and EXEC.
+// transaction sends reqs between MULTI and EXEC.
 func (c *Conn) transaction(reqs []redis.Request) any {
 	res := c.multi(reqs, false)
 	if c.Type == TypeCluster {
@@ -69,8 +69,8 @@ func (c *Conn) transaction(reqs []redis.Request) any {
 	return res
 }
 
-// multi makes one attempt at a transaction. The requests follow only when MULTI
-// is accepted: otherwise they would run on their own.
+// multi makes one attempt at a transaction. It sends the requests only after the server has accepted
+// MULTI: otherwise they would run outside of a transaction.
 func (c *Conn) multi(reqs []redis.Request, ask bool) any {
 	encoded, bad, failed := encode(reqs, true)
 	if bad != nil {
@@ -91,7 +91,7 @@ func (c *Conn) multi(reqs []redis.Request, ask bool) any {
 	if redis.AsError(multi) != nil {
 		return withRequest(multi, redis.Req("MULTI"))
 	}
-	c.exchangeLocked(append(encoded, end), results) // never on another socket, on which they were no transaction
+	c.exchangeLocked(append(encoded, end), results) // never on another socket, where they would not be a transaction
 	res := redis.ExecResult(multi, withRequest(results[len(reqs)], exec), len(reqs))
 	for i, queued := range results[:len(reqs)] {
 		if refused := redis.AsErrorx(queued); refused != nil {
@@ -102,7 +102,7 @@ func (c *Conn) multi(reqs []redis.Request, ask bool) any {
 }
 
 // encode encodes all requests or none: bad is the error of the first malformed one, and
-// failed its index. Those of a transaction must not begin or end one.
+// failed its index. The requests of a transaction must not start or end one.
 func encode(reqs []redis.Request, transaction bool) (encoded [][]byte, bad *errorx.Error, failed int) {
 	for i, r := range reqs {
 		var buf []byte
@@ -118,13 +118,13 @@ func encode(reqs []redis.Request, transaction bool) (encoded [][]byte, bad *erro
 	return encoded, nil, 0
 }
 
-// malformed is the error of those that are not sent because of a malformed request.
+// malformed returns the error of requests that are not sent because one is malformed.
 func malformed(reqs []redis.Request, bad *errorx.Error, failed int) *errorx.Error {
 	return redis.ErrBatchFormat.Wrap(bad, "request %d of the batch is malformed", failed).
 		WithProperty(redis.EKRequests, reqs)
 }
 
-// withRequest notes the request on an error.
+// withRequest adds the request to an error.
 func withRequest(res any, r redis.Request) any {
 	if err, ok := res.(*errorx.Error); ok {
 		return err.WithProperty(redis.EKRequest, r)
@@ -132,7 +132,7 @@ func withRequest(res any, r redis.Request) any {
 	return res
 }
 
-// cancelled returns the error for requests whose future was cancelled already.
+// cancelled returns the error for requests whose future is already cancelled.
 func cancelled(cb redis.Future) *errorx.Error {
 	if cb == nil {
 		return nil

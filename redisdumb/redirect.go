@@ -6,8 +6,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// maxHops bounds how many redirects one request follows. A sane cluster needs
-// one MOVED and one ASK; more means nodes that disagree.
+// maxHops is the greatest number of redirects that a request follows. A sane cluster needs
+// one MOVED and one ASK; more means that nodes disagree.
 const maxHops = 5
 
 // redirect follows MOVED and ASK from the node at addr: send makes an attempt
@@ -30,7 +30,7 @@ func (c *Conn) redirect(addr string, res any, send func(to *Conn, ask bool) any)
 	return res
 }
 
-// movedTo returns where a MOVED or ASK points to, which may be why a transaction was aborted.
+// movedTo returns the address in a MOVED or ASK, which may be the cause of an aborted transaction.
 func movedTo(res any) (addr string, ask, ok bool) {
 	err := redis.AsErrorx(res)
 	if err != nil && err.IsOfType(redis.ErrExecAbort) {

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// socket is a connection of which every reply so far was asked for and read.
+// socket is a connection on which every reply so far was requested and read.
 type socket struct {
 	net.Conn
 	r *bufio.Reader
@@ -22,7 +22,7 @@ type socket struct {
 	life context.Context
 }
 
-// pipelineLocked is exchangeLocked on a socket that is dialed if there is none.
+// pipelineLocked is exchangeLocked, but dials first if there is no socket.
 func (c *Conn) pipelineLocked(encoded [][]byte, results []any) {
 	if err := c.dialLocked(); err != nil {
 		fill(results, err)
@@ -32,7 +32,7 @@ func (c *Conn) pipelineLocked(encoded [][]byte, results []any) {
 }
 
 // exchangeLocked writes the encoded requests and fills results. A failure of
-// the socket resolves the chunk under way as unknown and the rest as not sent.
+// the socket resolves the present chunk as unknown and the rest as not sent.
 func (c *Conn) exchangeLocked(encoded [][]byte, results []any) {
 	_ = c.sock.SetDeadline(c.deadline())
 	for done := 0; done < len(encoded); {
@@ -72,7 +72,7 @@ func (c *Conn) chunkLocked(chunk []byte, results []any) error {
 		results[i] = res
 	}
 	if c.sock.r.Buffered() > 0 {
-		// One reply too many: there is no telling which of them is the extra one.
+		// One reply too many, and no way to tell which of them is the extra one.
 		failed := redis.ErrResponseUnexpected.New("more replies than requests").
 			WithProperty(redis.EKAddress, c.addr())
 		fill(results, failed)
@@ -81,7 +81,7 @@ func (c *Conn) chunkLocked(chunk []byte, results []any) error {
 	return nil
 }
 
-// dialLocked sees that there is a live socket.
+// dialLocked makes sure that there is a live socket.
 func (c *Conn) dialLocked() *errorx.Error {
 	if c.sock != nil && c.sock.life.Err() == nil {
 		return nil
@@ -113,7 +113,7 @@ func (c *Conn) dialLocked() *errorx.Error {
 	return nil
 }
 
-// addr is the address that is dialed.
+// addr returns the address to dial.
 func (c *Conn) addr() string {
 	if c.TLSEnabled && c.TlsAddr != "" {
 		return c.TlsAddr
@@ -121,7 +121,7 @@ func (c *Conn) addr() string {
 	return c.Addr
 }
 
-// connect dials and, if asked to, makes the TLS handshake.
+// connect dials and, if TLSEnabled is set, performs the TLS handshake.
 func (c *Conn) connect(ctx context.Context, network, address, host string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil || !c.TLSEnabled {
@@ -149,7 +149,7 @@ func (c *Conn) dropLocked() {
 	c.Close()
 }
 
-// deadline is when what begins now has to be over; zero is never.
+// deadline returns the deadline of an operation that starts now; zero means none.
 func (c *Conn) deadline() time.Time {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -161,8 +161,8 @@ func (c *Conn) deadline() time.Time {
 	return time.Now().Add(timeout)
 }
 
-// parseAddr splits an address as Conn.Addr describes it. host is what a
-// certificate has to be for.
+// parseAddr splits an address as described at Conn.Addr. host is the host to verify in a
+// certificate.
 func parseAddr(addr string) (network, address, host string) {
 	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
 		return "unix", path, "localhost"

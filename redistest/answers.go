@@ -7,10 +7,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// answers resolves requests in their order, as the reader of a connection does.
+// answers resolves requests in order, like the reader of a connection.
 type answers struct {
 	closed chan struct{} // closed by Mock.Close
-	// lost: Close has ended an answer that was waited for, and so those behind it. Only work uses it.
+	// lost: Close has ended a pending answer, and so all later ones. Only work uses it.
 	lost bool
 
 	mu      sync.Mutex // guards the rest
@@ -41,7 +41,7 @@ func (q *answers) add(a answer) {
 func (q *answers) work() {
 	ended := false
 	defer func() {
-		if !ended { // a function of the user's has ended the goroutine
+		if !ended { // a user's function has ended the goroutine
 			go q.work()
 		}
 	}()
@@ -59,9 +59,9 @@ func (q *answers) work() {
 	}
 }
 
-// give gives an answer, also if the function that makes it ends the goroutine, as t.FailNow does.
+// give gives an answer, even if the function that computes it ends the goroutine, as t.FailNow does.
 func (q *answers) give(a answer) {
-	res := any(ErrUnexpected.New("what makes the answer has ended its goroutine"))
+	res := any(ErrUnexpected.New("the function that computes the answer has ended its goroutine"))
 	defer func() {
 		if a.cb != nil {
 			a.cb.Resolve(res, a.n)
@@ -70,7 +70,7 @@ func (q *answers) give(a answer) {
 	res = q.result(a)
 }
 
-// result waits as long as the answer is to take, or until Close.
+// result waits for the delay of the answer, or until Close.
 func (q *answers) result(a answer) any {
 	if !q.lost && (a.after > 0 || a.silent) {
 		var due <-chan time.Time

@@ -5,10 +5,10 @@ import "github.com/joomcode/redispipe/redis"
 var errs = redis.Errors.NewSubNamespace("redistest")
 
 var (
-	// ErrNotSent is how a request ends for which Expectation.NotSent was called. It
-	// has the traits of a connection that is down. Not sent: retry is safe.
+	// ErrNotSent is the error of a request after Expectation.NotSent. It
+	// has the traits of a connection that is down. Not sent: a retry is safe.
 	ErrNotSent = errs.NewType("not_sent", redis.ErrTraitNotSent, redis.ErrTraitConnectivity)
-	// ErrUnexpected is how a request ends that no expectation matches. It has no
-	// trait, so that nobody sends the request again.
+	// ErrUnexpected is the error of a request that no expectation matches. It has no
+	// trait, so that code under test does not retry.
 	ErrUnexpected = errs.NewType("unexpected")
 )

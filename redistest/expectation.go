@@ -9,32 +9,32 @@ import (
 )
 
 // Expectation is one request, or transaction, that a [Mock] expects. Reply, ReplyFunc,
-// ServerError, NotSent, Unknown, Fail and NoReply say how it ends; the last one that is
-// called counts.
+// ServerError, NotSent, Unknown, Fail and NoReply set the answer; the last call
+// wins.
 type Expectation struct {
 	m     *Mock
 	want  want
 	where string // file:line
 
-	// m.mu guards what follows.
+	// m.mu guards the fields below.
 	outcome     outcome
 	least, most int
 	used        int
 }
 
-// outcome is how a request ends.
+// outcome is the answer to a request.
 type outcome struct {
 	reply  func(got sent) any
 	after  time.Duration
-	silent bool // nothing is answered
+	silent bool // there is no answer
 }
 
 func (e *Expectation) String() string { return fmt.Sprintf("%s (%s)", e.want, e.where) }
 
-// Reply answers with a value of a type that results have: nil (null), string (a simple
+// Reply answers with a value, which must have a type of results: nil (null), string (a simple
 // string, such as "OK"), []byte (a bulk string), int64 or int, []any, and, as with
-// RESP3, map[string]any, float64, bool and *big.Int. An error within the value stands
-// for an error of the server. Any other type fails the test. Each request gets a copy.
+// RESP3, map[string]any, float64, bool and *big.Int. An error within the value represents
+// an error from the server. Any other type fails the test. Each request gets a copy.
 func (e *Expectation) Reply(value any) *Expectation {
 	value, err := e.copied(value)
 	if err != nil {
@@ -46,9 +46,9 @@ func (e *Expectation) Reply(value any) *Expectation {
 	})
 }
 
-// ReplyFunc answers with what f returns: a value of a type that Reply accepts, or an
-// error. f gets a copy of the request, with its arguments as strings; of a transaction
-// it gets the first request. It is called for one request at a time, in their order.
+// ReplyFunc answers with the result of f: a value of a type that Reply accepts, or an
+// error. f gets a copy of the request, with its arguments as strings; for a transaction
+// it gets the first request. It is called for one request at a time, in order.
 func (e *Expectation) ReplyFunc(f func(r redis.Request) any) *Expectation {
 	return e.end(func(got sent) any {
 		value, err := e.copied(f(got.request()))
@@ -60,7 +60,7 @@ func (e *Expectation) ReplyFunc(f func(r redis.Request) any) *Expectation {
 	})
 }
 
-// copied returns a copy of a reply, or why no server replies so.
+// copied returns a copy of a reply, or an error if no server can reply like this.
 func (e *Expectation) copied(reply any) (any, error) {
 	value, err := copyReply(reply)
 	results, isList := value.([]any)
@@ -73,7 +73,7 @@ func (e *Expectation) copied(reply any) (any, error) {
 	return value, nil
 }
 
-// ServerError answers with an error of the server, such as "ERR no such key" or "MOVED
+// ServerError answers with an error from the server, such as "ERR no such key" or "MOVED
 // 1 10.0.0.1:6379". The error has the type that a connection gives it: redis.ErrResult
 // or a subtype.
 func (e *Expectation) ServerError(text string) *Expectation {
@@ -84,28 +84,28 @@ func (e *Expectation) ServerError(text string) *Expectation {
 	return e.Fail(err)
 }
 
-// NotSent ends the request with [ErrNotSent]: it did not run.
+// NotSent fails the request with [ErrNotSent]: it did not run.
 func (e *Expectation) NotSent() *Expectation {
 	return e.Fail(ErrNotSent.New("not connected"))
 }
 
-// Unknown ends the request with redis.ErrIO: it may have run.
+// Unknown fails the request with redis.ErrIO: it may have run.
 func (e *Expectation) Unknown() *Expectation {
 	return e.Fail(redis.ErrIO.New("the connection was lost"))
 }
 
-// Fail ends the request with any error.
+// Fail fails the request with any error.
 func (e *Expectation) Fail(err error) *Expectation {
 	return e.end(func(sent) any { return err })
 }
 
-// NoReply leaves the request, and those behind it, without an answer until Close.
+// NoReply leaves the request, and all later ones, without an answer until Close.
 func (e *Expectation) NoReply() *Expectation {
 	return e.set(func() { e.outcome.reply, e.outcome.silent = nil, true })
 }
 
-// After delays the answer, and those behind it, as on a connection. The delay begins
-// when the answers before it are given.
+// After delays the answer, and all later ones, as on a connection. The delay starts
+// after the answers before it.
 func (e *Expectation) After(d time.Duration) *Expectation {
 	return e.set(func() { e.outcome.after = d })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Matcher stands for an argument of an expected request.
+// Matcher matches an argument of an expected request.
 type Matcher struct {
 	name  string
 	match func(arg string) bool
@@ -22,8 +22,8 @@ var (
 	Rest = Matcher{name: "rest"}
 )
 
-// Match makes a Matcher of a function, which must not use the mock. Its name is shown when a test
-// fails.
+// Match returns a Matcher that calls a function, which must not use the mock. A failing test shows its
+// name.
 func Match(name string, match func(arg string) bool) Matcher {
 	return Matcher{name: "<" + name + ">", match: match}
 }
@@ -98,10 +98,10 @@ func (p pattern) difference(got []string) string {
 	return ""
 }
 
-// longWord is the most that is shown of a word, in bytes: two of them make a line.
+// longWord is the greatest number of bytes shown of a word: two such words fill a line.
 const longWord = 64
 
-// firstDifference shows two long words where they begin to differ; want may be the
+// firstDifference shows two long words from the point where they differ; want may be the
 // name of a matcher.
 func firstDifference(got, want string) string {
 	text, err := strconv.Unquote(want)
@@ -127,7 +127,7 @@ func cut(arg string) string {
 	return quoted(arg[:longWord]) + "..."
 }
 
-// want is what an Expectation takes: a single request, or a transaction.
+// want is an expected single request or transaction.
 type want struct {
 	transaction bool
 	requests    []pattern
@@ -160,7 +160,7 @@ func (w want) difference(got sent) string {
 	return ""
 }
 
-// sent is what was sent: a single request, or a transaction.
+// sent is a sent single request or transaction.
 type sent struct {
 	transaction bool
 	requests    [][]string
@@ -218,7 +218,7 @@ func describe[R any](transaction bool, requests []R, show func(R) string) string
 	return text
 }
 
-// listed is how many expectations a message lists.
+// listed is the number of expectations that a message lists.
 const listed = 10
 
 func list(items []string) string {

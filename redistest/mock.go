@@ -27,9 +27,9 @@ type Mock struct {
 
 var _ redis.Sender = (*Mock)(nil)
 
-// NewMock makes a Mock that expects requests in the order in which they are declared.
+// NewMock returns a Mock that expects requests in the order in which you declare them.
 // It reports to t, and is verified and closed when the test ends. With a nil t it
-// panics instead of reporting; call Verify and Close yourself then.
+// panics instead of reporting; then call Verify and Close yourself.
 func NewMock(t TB) *Mock {
 	m := &Mock{t: t, answers: answers{closed: make(chan struct{})}}
 	if t != nil {
@@ -41,8 +41,8 @@ func NewMock(t TB) *Mock {
 	return m
 }
 
-// AnyOrder makes the mock take its requests in any order: each is answered by the
-// first expectation that matches and has not been used up. It returns the mock.
+// AnyOrder makes the mock accept requests in any order: the
+// first expectation that matches and is not used up answers. It returns the mock.
 func (m *Mock) AnyOrder() *Mock {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,7 +50,7 @@ func (m *Mock) AnyOrder() *Mock {
 	return m
 }
 
-// ScriptMode makes the mock accept what only a connection with
+// ScriptMode makes the mock accept the commands that only a connection with
 // redisconn.Opts.ScriptMode accepts: blocking commands, WATCH, MULTI. It returns
 // the mock.
 func (m *Mock) ScriptMode() *Mock {
@@ -60,10 +60,10 @@ func (m *Mock) ScriptMode() *Mock {
 	return m
 }
 
-// Expect adds an expectation of one request, whether it is sent by Send or as a part of
-// SendMany. It is the command's name with its arguments, or a [redis.Command] alone. Arguments
-// are compared as they are sent, so 1 matches "1"; an argument may also be a [Matcher]. A
-// method of the [Expectation] has to say how the request ends.
+// Expect adds an expectation of one request, whether it is sent with Send or as a part of
+// SendMany. Pass the command's name and its arguments, or only a [redis.Command]. Arguments
+// are compared as they are sent, so 1 matches "1"; an argument may also be a [Matcher]. Call a
+// method of the [Expectation] to set the answer.
 func (m *Mock) Expect(cmd any, args ...any) *Expectation {
 	req, err := redis.RequestOf(cmd, args...)
 	e := m.expect(false, req)
@@ -73,15 +73,15 @@ func (m *Mock) Expect(cmd any, args ...any) *Expectation {
 	return e
 }
 
-// ExpectTransaction adds an expectation of one SendTransaction with these requests. Its
-// Reply is a []any with a result for each of them, or nil, as if a watched key had
+// ExpectTransaction adds an expectation of one SendTransaction with these requests. Set its
+// Reply to a []any with a result for each of them, or to nil, as if a watched key had
 // changed.
 func (m *Mock) ExpectTransaction(reqs ...redis.Request) *Expectation {
 	return m.expect(true, reqs...)
 }
 
 // ExpectScan adds an expectation for each step of a whole iteration with opts,
-// answered with these pages. Without pages it is one step with an empty page.
+// answered with these pages. Without pages it expects one step, with an empty page.
 func (m *Mock) ExpectScan(opts redis.ScanOpts, pages ...[]string) {
 	if len(pages) == 0 {
 		pages = [][]string{nil}
@@ -114,8 +114,8 @@ func (m *Mock) expect(transaction bool, reqs ...redis.Request) *Expectation {
 	return e
 }
 
-// SetShards makes EachShard pass these senders, as if each were a master of a cluster,
-// instead of the mock. nil stands for a master without a connection.
+// SetShards makes EachShard pass these senders instead of the mock, as if each were a master of a
+// cluster. nil represents a master without a connection.
 func (m *Mock) SetShards(shards ...redis.Sender) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,7 +149,7 @@ func (m *Mock) fail(format string, args ...any) {
 
 // Send implements redis.Sender.
 func (m *Mock) Send(r redis.Request, cb redis.Future, n uint64) {
-	// Alone, a request may block: it has a connection of its own.
+	// A single request may block, because it gets its own connection.
 	if err, _ := m.refusal([]redis.Request{r}, cb, redis.Blocking(r.Cmd)); err != nil {
 		m.resolve(err, cb, n)
 		return
@@ -157,7 +157,7 @@ func (m *Mock) Send(r redis.Request, cb redis.Future, n uint64) {
 	m.take(false, []redis.Request{r}, cb, n)
 }
 
-// SendMany implements redis.Sender. Each request has an expectation of its own. If
+// SendMany implements redis.Sender. Each request needs a separate expectation. If
 // one of them is malformed, none is sent.
 func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	err, at := m.refusal(reqs, cb, false)
@@ -174,7 +174,7 @@ func (m *Mock) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	}
 }
 
-// SendTransaction implements redis.Sender. One without requests needs no expectation:
+// SendTransaction implements redis.Sender. A transaction without requests needs no expectation:
 // its result is an empty array.
 func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	err, at := m.refusal(reqs, cb, false)
@@ -191,7 +191,7 @@ func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint
 }
 
 // refusal returns why a connection would not send the requests, and the index of
-// the malformed one, or -1 if it is not for one of them. A connection of their own may be blocked.
+// the malformed one, or -1 if the reason is not a single request. own allows blocking commands.
 func (m *Mock) refusal(reqs []redis.Request, cb redis.Future, own bool) (*errorx.Error, int) {
 	m.mu.Lock()
 	closed, own := m.closed, own || m.script
@@ -216,7 +216,7 @@ func errBatch(cause *errorx.Error, at int) *errorx.Error {
 	return redis.ErrBatchFormat.Wrap(cause, "request %d of the batch is malformed", at)
 }
 
-// take has the requests answered by the expectation that matches them.
+// take answers the requests with the expectation that matches them.
 func (m *Mock) take(transaction bool, reqs []redis.Request, cb redis.Future, n uint64) {
 	got := sent{transaction: transaction}
 	for _, req := range reqs {
@@ -235,8 +235,8 @@ func (m *Mock) take(transaction bool, reqs []redis.Request, cb redis.Future, n u
 	}
 }
 
-// match uses the expectation of what was sent, or returns how that differs from those that it
-// could have met. A [Matcher] may end the goroutine, as t.FailNow does.
+// match uses the expectation that matches the sent requests, or returns the differences from the
+// expectations that could have matched. A [Matcher] may end the goroutine, as t.FailNow does.
 func (m *Mock) match(got sent) (*Expectation, outcome, []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -261,12 +261,12 @@ func (m *Mock) match(got sent) (*Expectation, outcome, []string) {
 	return nil, outcome{}, differences
 }
 
-// resolve resolves a request that is not answered.
+// resolve resolves a request without an answer.
 func (m *Mock) resolve(res any, cb redis.Future, n uint64) {
 	m.answers.add(answer{outcome: outcome{reply: func(sent) any { return res }}, refused: true, cb: cb, n: n})
 }
 
-// Scanner implements redis.Sender. Each step is a request, to be expected as such:
+// Scanner implements redis.Sender. Each step is a request and needs an expectation:
 // see ExpectScan.
 func (m *Mock) Scanner(opts redis.ScanOpts) redis.Scanner {
 	return &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, m: m}
@@ -307,7 +307,7 @@ func (m *Mock) EachShard(f func(redis.Sender, error) bool) {
 	}
 }
 
-// Close implements redis.Sender. Requests that wait for their answer end with
+// Close implements redis.Sender. Requests that wait for their answer fail with
 // redis.ErrIO, later ones with redis.ErrContextClosed. It does not wait.
 func (m *Mock) Close() {
 	m.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Recorder is a redis.Sender that passes everything on to another one, and keeps
+// Recorder is a redis.Sender that passes everything on to another Sender and keeps
 // copies of the requests. It is safe for concurrent use.
 type Recorder struct {
 	redis.Sender
@@ -25,22 +25,22 @@ type Call struct {
 	// Method is "Send", "SendMany", "SendTransaction", or "Next" for a step of a
 	// Scanner, whose request has the cursor 0.
 	Method string
-	// Requests are the words of each request: the command's name, as one or two words
+	// Requests are the words of each request: the command's name, in one or two words
 	// as the caller wrote it, and the arguments as they are sent.
 	Requests [][]string
 }
 
-// NewRecorder makes a Recorder of what is sent to s.
+// NewRecorder returns a Recorder of the requests to s.
 func NewRecorder(s redis.Sender) *Recorder { return &Recorder{s, &callLog{}} }
 
-// Calls returns the calls so far, in their order.
+// Calls returns the calls so far, in order.
 func (r *Recorder) Calls() []Call {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
 	return slices.Clone(r.log.calls)
 }
 
-// Requests returns the requests of all calls so far, in their order.
+// Requests returns the requests of all calls so far, in order.
 func (r *Recorder) Requests() [][]string {
 	var all [][]string
 	for _, call := range r.Calls() {
@@ -101,7 +101,7 @@ func (s recordedScanner) Next(cb redis.Future) {
 	s.Scanner.Next(cb)
 }
 
-// EachShard implements redis.Sender. What f sends to the shards is recorded too.
+// EachShard implements redis.Sender. Requests that f sends to the shards are also recorded.
 func (r *Recorder) EachShard(f func(redis.Sender, error) bool) {
 	r.Sender.EachShard(func(shard redis.Sender, err error) bool {
 		if shard != nil {

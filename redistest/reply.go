@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Bulks makes an array of bulk strings, as LRANGE answers with, for
+// Bulks returns an array of bulk strings, like the reply to LRANGE, for
 // Expectation.Reply.
 func Bulks(texts ...string) []any {
 	list := make([]any, len(texts))
@@ -22,15 +22,15 @@ func Bulks(texts ...string) []any {
 	return list
 }
 
-// ServerError makes the error that a connection makes of a server's text.
+// ServerError returns the error that a connection returns for a server's error text.
 func ServerError(text string) *errorx.Error {
 	reply := strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
 	res, _ := redis.ReadResponse(bufio.NewReader(strings.NewReader("-" + reply + "\r\n")))
 	return redis.AsErrorx(res)
 }
 
-// copyReply returns a deep copy of a result, or an error if no server's reply is
-// of that type. It makes an int64 of an int.
+// copyReply returns a deep copy of a result, or an error if no server's reply has
+// that type. It converts an int to an int64.
 func copyReply(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, string, int64, float64, bool:

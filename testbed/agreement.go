@@ -9,13 +9,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// truth is how a node really is.
+// truth is the real state of a node.
 type truth struct {
 	id, addr string
 	live     bool
 }
 
-// opinion is what a live node says.
+// opinion is the report of a live node.
 type opinion struct {
 	of    string // how errors name the node
 	state string // cluster_state of CLUSTER INFO
@@ -23,12 +23,12 @@ type opinion struct {
 	peers []peer
 }
 
-// WaitAgreed waits, for ClusterOptions.AgreeTimeout, until every live node (up
-// and not paused) sees the cluster as it is: it works; exactly the nodes of
+// WaitAgreed waits, for at most ClusterOptions.AgreeTimeout, until every live node (up
+// and not paused) sees the real state of the cluster: the cluster works; exactly the nodes of
 // Nodes are members, at their present addresses; the live ones are connected
-// and the others held for dead; all slots belong to live masters, the same for
-// everyone, and by the same claims, each owner with a configuration epoch of its
-// own; live replicas are in step with their masters. The error says what was
+// and the others count as failed; all slots belong to live masters, and all nodes agree on the
+// owners and their claims, each with a different configuration epoch;
+// live replicas are in sync with their masters. The error names the condition that was
 // still missing.
 func (c *Cluster) WaitAgreed() error { return c.WaitAgreedFor(c.opts.AgreeTimeout) }
 
@@ -80,8 +80,8 @@ func (n *Node) info(cmd, field string) (string, error) {
 	return infoField(string(text), field), nil
 }
 
-// disagreement returns the first way in which opinions differ from the truth or
-// from each other, nil if there is none.
+// disagreement returns the first difference between the opinions and the truth, or between two
+// opinions, or nil if there is none.
 func disagreement(truths []truth, opinions []opinion) error {
 	if len(opinions) == 0 {
 		return fmt.Errorf("no node is up")
@@ -143,10 +143,10 @@ func (o opinion) misjudges(truths []truth) error {
 	return nil
 }
 
-// summary is what has to be the same for everyone: who is whose replica, who has
-// which slots, and since which epoch. A node that knew an owner by an older
-// epoch could take a slot with an epoch that the others hold for outdated, and
-// lose it to the next message of its former owner, for ever.
+// summary returns the data that must be the same for all nodes: the master of each replica, the owner of
+// each slot, and the epochs. A node that knew an older epoch of an owner
+// could take over a slot with an epoch that the others consider outdated, and
+// lose the slot to the next message of its former owner, again and again.
 func summary(peers []peer) string {
 	var lines []string
 	for _, p := range peers {

@@ -16,8 +16,8 @@ import (
 // ErrNoBinary is returned when there is no redis-server to run.
 var ErrNoBinary = errors.New("no redis-server")
 
-// RequireRedis ends the process with a clear message and status 1 when there is
-// no redis-server to run. It is meant for TestMain.
+// RequireRedis ends the process with a clear message and status 1 if there is
+// no redis-server to run. Call it in TestMain.
 func RequireRedis() {
 	binary, err := lookBinary("")
 	if err == nil {
@@ -45,13 +45,13 @@ func lookBinary(name string) (string, error) {
 	return path, nil
 }
 
-// version is that of a server binary. Valkey counts on from Redis 7.2.
+// version is the version of a server binary. Valkey continues the numbers from Redis 7.2.
 type version struct {
 	major, minor int
 	valkey       bool
 }
 
-// since reports whether it is that version, or a later one.
+// since reports whether the version is the given one or later.
 func (v version) since(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
@@ -68,7 +68,7 @@ func versionOf(binary string) (version, error) {
 }
 
 func askVersion(binary string) (version, error) {
-	// The answer takes a millisecond; the time-out ends what hangs.
+	// The answer takes a millisecond; the time-out is for a binary that hangs.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, binary, "--version").CombinedOutput()

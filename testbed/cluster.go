@@ -14,22 +14,22 @@ import (
 // slotCount is the number of slots of any Redis cluster.
 const slotCount = 16384
 
-// ClusterOptions says how to run a cluster. The zero value runs three masters
+// ClusterOptions are the options of a cluster. The zero value runs three masters
 // with a replica each.
 type ClusterOptions struct {
-	// Options are those of every node. With TLS, nodes talk TLS to each other
-	// too, and tell their TLS ports to clients that ask over TLS.
+	// Options are the options of every node. With TLS, nodes also use TLS among each other,
+	// and report their TLS ports to clients that ask over TLS.
 	Options
 	// Masters is the number of masters, which share the slots evenly. Default 3.
 	Masters int
-	// Replicas is the number of replicas in all, dealt out to the masters in
+	// Replicas is the total number of replicas, assigned to the masters in
 	// turn. Default: as many as masters; negative: none.
 	Replicas int
-	// NodeTimeout is the cluster-node-timeout: a node silent for so long is
-	// held for dead. Default 1 s; less makes a busy machine look like a failure.
+	// NodeTimeout is the cluster-node-timeout: a node that is silent this long counts as
+	// failed. Default 1 s; with less, a busy machine looks like a failure.
 	NodeTimeout time.Duration
-	// AgreeTimeout bounds each wait for the nodes to agree, and is what
-	// WaitAgreed uses. Default 1 min.
+	// AgreeTimeout bounds each wait for the nodes to agree, including WaitAgreed.
+	// Default 1 min.
 	AgreeTimeout time.Duration
 }
 
@@ -55,9 +55,9 @@ func (o ClusterOptions) withDefaults() (ClusterOptions, error) {
 	return o, err
 }
 
-// Cluster is a Redis cluster whose nodes are Servers. Nodes 0 to Masters-1 begin as
+// Cluster is a Redis cluster whose nodes are Servers. Nodes 0 to Masters-1 start as
 // masters with equal shares of the slots, in that order. The replicas follow: node
-// Masters+i is a replica of node i. When a test has changed roles or slots, ask Owner,
+// Masters+i is a replica of node i. After a test has changed roles or slots, use Owner,
 // Masters and Replicas.
 type Cluster struct {
 	opts ClusterOptions
@@ -79,9 +79,9 @@ func (n *Node) ID() string { return n.id }
 // String names the node in errors.
 func (n *Node) String() string { return fmt.Sprintf("node %.8s at %s", n.id, n.Addr()) }
 
-// NewCluster starts a cluster for a test, and closes it when the test is over. If it
-// can't be started, the test fails. If the test fails, the logs are shown. Without opts
-// it has the defaults; more than one is a mistake.
+// NewCluster starts a cluster for a test, and closes it when the test ends. If it can't
+// start the cluster, the test fails. If the test fails, NewCluster shows the servers' logs. Pass at
+// most one opts; without it, the defaults apply.
 func NewCluster(t testing.TB, opts ...ClusterOptions) *Cluster {
 	t.Helper()
 	return forTest(t, StartCluster, opts)
@@ -103,14 +103,14 @@ func StartCluster(opts ClusterOptions) (*Cluster, error) {
 	return c, nil
 }
 
-// create starts the nodes and makes a cluster of them.
+// create starts the nodes and joins them to a cluster.
 func (c *Cluster) create() error {
 	if err := c.startNodes(c.opts.Masters + c.opts.Replicas); err != nil {
 		return err
 	}
 	nodes, masters := c.Nodes(), c.opts.Masters
 	for i, n := range nodes {
-		// Epochs that differ from the start need not be sorted out by the nodes.
+		// With different epochs from the start, the nodes need not resolve conflicts.
 		if err := n.call("CLUSTER SET-CONFIG-EPOCH", i+1); err != nil {
 			return err
 		}
@@ -136,9 +136,9 @@ func (c *Cluster) create() error {
 	return c.WaitAgreed()
 }
 
-// acquaint introduces every pair of nodes, since waiting for gossip takes seconds. It does
-// so again if that was lost: a node gives up another one that does not answer within the
-// node time-out, as on a machine that is busy.
+// acquaint introduces every pair of nodes, because gossip takes seconds. It repeats an introduction
+// that was lost: a node gives up another one that does not answer within the
+// node time-out, which happens on a busy machine.
 func (c *Cluster) acquaint() error {
 	var introduced time.Time
 	again := 2 * max(c.opts.NodeTimeout, time.Second)
@@ -191,15 +191,14 @@ func startNode(o Options) (*Node, error) {
 	return &Node{Server: s, id: string(id)}, nil
 }
 
-// Nodes returns all nodes, those that are down included.
+// Nodes returns all nodes, including those that are down.
 func (c *Cluster) Nodes() []*Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.nodes)
 }
 
-// Node returns the node of an index; it panics if there is none, as a slice
-// does.
+// Node returns the node with an index. Like a slice, it panics if there is none.
 func (c *Cluster) Node(i int) *Node { return c.Nodes()[i] }
 
 // Addrs returns the addresses of all nodes, in the order of Nodes.

@@ -59,7 +59,7 @@ func (o Options) config(v version, dir string, ports portSet) string {
 	return b.String()
 }
 
-// dataConfig adds what is for servers that hold data.
+// dataConfig adds the lines for servers that hold data.
 func (o Options) dataConfig(line func(...string), v version) {
 	line(`save ""`)
 	line("appendonly", yesNo(o.Persist))
@@ -72,7 +72,7 @@ func (o Options) dataConfig(line func(...string), v version) {
 	}
 }
 
-// clusterConfig adds what makes a server a node.
+// clusterConfig adds the lines for a node of a cluster.
 func (o Options) clusterConfig(line func(...string), v version, ports portSet) {
 	line("cluster-enabled yes")
 	line("cluster-config-file nodes.conf")
@@ -97,7 +97,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// quote makes one word of redis.conf out of any string.
+// quote returns any string as one word of redis.conf.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -116,24 +116,24 @@ func quote(s string) string {
 	return b.String()
 }
 
-// port is a TCP port of 127.0.0.1 that is kept for one server, also while that
+// port is a TCP port of 127.0.0.1 that is reserved for one server, even while that
 // is down, as far as the system allows: see reserve.
 type port struct {
 	num     int
 	release func()
 }
 
-// portSet holds the ports of a server. tls and bus are zero where not needed.
+// portSet has the ports of a server. tls and bus are zero if not needed.
 type portSet struct{ plain, tls, bus port }
 
-// busOffset is where versions before 7 have the cluster bus, relative to the
-// port for clients.
+// busOffset is the offset of the cluster bus port from the client port, in versions
+// before 7.
 const busOffset = 10000
 
 // reservePorts picks free ports for a server with these options.
 func reservePorts(o Options, v version) (portSet, error) {
 	set, err := reserveOnce(o, v)
-	// A fixed offset can miss: 20 attempts all do about never.
+	// The port at a fixed offset may be taken; 20 attempts practically never all fail.
 	for i := 0; err != nil && i < 20; i++ {
 		set, err = reserveOnce(o, v)
 	}
@@ -169,7 +169,7 @@ func reserveOnce(o Options, v version) (set portSet, err error) {
 	return set, err
 }
 
-// releaseAll gives the ports back.
+// releaseAll releases the ports.
 func (p portSet) releaseAll() {
 	for _, one := range []port{p.plain, p.tls, p.bus} {
 		if one.release != nil {

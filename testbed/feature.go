@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Feature is something that not every server has: a [Version], [TLS] and others. The
-// server in question is the one that runs when Options.Binary is empty.
+// Feature is a feature that not every server has, such as a [Version] or [TLS]. It is checked on the
+// server that runs if Options.Binary is empty.
 type Feature struct {
 	name string
 	has  func(binary string) (bool, error)
@@ -17,8 +17,8 @@ type Feature struct {
 // String names the feature.
 func (f Feature) String() string { return f.name }
 
-// Needs skips the test, and says why, unless the server has all the features.
-// The test fails if that can't be found out.
+// Needs skips the test, with the reason, unless the server has all the features.
+// If it can't find out, the test fails.
 func Needs(t testing.TB, features ...Feature) {
 	t.Helper()
 	for _, f := range features {
@@ -41,7 +41,7 @@ func Has(f Feature) (bool, error) {
 	return f.has(binary)
 }
 
-// Version is a version of Redis, and all later ones. Valkey, which counts on
+// Version is a version of Redis or any later one. Valkey, which continues the numbers
 // from Redis 7.2, has all the versions up to its own.
 func Version(major, minor int) Feature {
 	return Feature{fmt.Sprintf("version %d.%d", major, minor), func(binary string) (bool, error) {
@@ -50,15 +50,15 @@ func Version(major, minor int) Feature {
 	}}
 }
 
-// AtomicMigration is a server that moves slots whole, as [Cluster.MoveSlotWhole] wants it:
+// AtomicMigration is a server that can move a slot as a whole, which [Cluster.MoveSlotWhole] needs:
 // Valkey from 9.0 on, and Redis from 8.4 on.
 var AtomicMigration = Feature{"atomic slot migration", func(binary string) (bool, error) {
 	v, err := versionOf(binary)
 	return v.valkey && v.since(9, 0) || !v.valkey && v.since(8, 4), err
 }}
 
-// ClusterDatabases is a server that has several databases in a cluster, if the
-// configuration says cluster-databases: Valkey from 9.0 on.
+// ClusterDatabases is a server that can have several databases in a cluster, with the setting
+// cluster-databases: Valkey from 9.0 on.
 var ClusterDatabases = Feature{"databases in a cluster", func(binary string) (bool, error) {
 	v, err := versionOf(binary)
 	return v.valkey && v.since(9, 0), err
@@ -70,7 +70,7 @@ var ClusterScan = Feature{"CLUSTERSCAN", func(binary string) (bool, error) {
 	return v.valkey && v.since(9, 1), err
 }}
 
-// TLS is a server that was built with TLS. To find out, a server is started,
+// TLS is a server that was built with TLS. To find out, testbed starts a server,
 // once for each binary.
 var TLS = Feature{"TLS", func(binary string) (bool, error) {
 	once, _ := tlsBuilds.LoadOrStore(binary, sync.OnceValues(func() (bool, error) { return startsWithTLS(binary) }))
@@ -80,8 +80,8 @@ var TLS = Feature{"TLS", func(binary string) (bool, error) {
 // tlsBuilds remembers the answers: path of a binary -> func() (bool, error).
 var tlsBuilds sync.Map
 
-// withoutTLS is what servers log that have no TLS: they do not know the
-// directive, or, from 7.2 on, do not implement it.
+// withoutTLS are the log messages of servers without TLS: they do not know the
+// directive or, from 7.2 on, do not implement it.
 var withoutTLS = []string{">>> 'tls-port ", "Failed finding TLS support"}
 
 func startsWithTLS(binary string) (bool, error) {

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// bed is what is started for a test.
+// bed is a server, cluster or group that is started for a test.
 type bed interface {
 	Close()
 	started() []*Server
 }
 
-// forTest starts a bed, and closes it when the test is over. It fails the test on an
-// error, and shows the logs of a test that fails. opts are none, for the defaults, or one.
+// forTest starts a bed, and closes it when the test ends. It fails the test on an
+// error, and shows the logs if the test fails. opts has at most one element.
 func forTest[B bed, O any](t testing.TB, start func(O) (B, error), opts []O) B {
 	t.Helper()
 	if len(opts) > 1 {
@@ -38,7 +38,7 @@ func forTest[B bed, O any](t testing.TB, start func(O) (B, error), opts []O) B {
 	return b
 }
 
-// withLogs adds the ends of the servers' logs to the error of a bed that can't be started.
+// withLogs adds the ends of the servers' logs to the error of starting a bed.
 func withLogs(err error, b bed) error {
 	var logs strings.Builder
 	for _, s := range b.started() {
@@ -47,7 +47,7 @@ func withLogs(err error, b bed) error {
 	return fmt.Errorf("%w%s", err, logs.String())
 }
 
-// lastWords is the end of the server's log.
+// lastWords returns the end of the server's log.
 func (s *Server) lastWords() string {
 	return fmt.Sprintf("log of the server at %s, process %d:\n%s", s.Addr(), s.PID(), s.Log())
 }

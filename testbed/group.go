@@ -12,31 +12,31 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// GroupOptions says how to run a master with replicas, and sentinels that watch
+// GroupOptions are the options of a master with replicas, and of sentinels that watch
 // them. The zero value runs one master, two replicas and no sentinel.
 type GroupOptions struct {
-	// Options are those of the master and the replicas. With TLS they replicate
+	// Options are the options of the master and the replicas. With TLS they replicate
 	// over TLS, and sentinels know their TLS ports.
 	Options
-	// Replicas is their number. Default 2; negative: none.
+	// Replicas is the number of replicas. Default 2; negative: none.
 	Replicas int
-	// Sentinels is their number. Default none.
+	// Sentinels is the number of sentinels. Default none.
 	Sentinels int
-	// WatchedBy is a group whose sentinels watch this one, too, instead of some of its
-	// own; MasterName has to be another. Close that group last.
+	// WatchedBy is another group whose sentinels also watch this one, which then has no sentinels of
+	// its own. The two MasterNames must differ. Close that group last.
 	WatchedBy *Group
-	// MasterName is what the sentinels call the master. Default "mymaster".
+	// MasterName is the sentinels' name for the master. Default "mymaster".
 	MasterName string
-	// SentinelOptions are those of the sentinels. TLS, CA and Certificate are
-	// those of Options.
+	// SentinelOptions are the options of the sentinels. TLS, CA and Certificate are taken
+	// from Options.
 	SentinelOptions Options
-	// Hostname is what the servers announce themselves as, and what the sentinels tell
-	// (Redis 6.2). It has to resolve to 127.0.0.1. Default: none, they tell IPs.
+	// Hostname is the host name that the servers announce and the sentinels report
+	// (Redis 6.2). It must resolve to 127.0.0.1. Default: none; they report IPs.
 	Hostname string
-	// DownAfter is how long a sentinel waits for an answer before it holds a
-	// server for dead. Default 1 s: less makes a busy machine look like a failure.
+	// DownAfter is how long a sentinel waits for an answer before it considers a
+	// server down. Default 1 s; with less, a busy machine looks like a failure.
 	DownAfter time.Duration
-	// Timeout bounds each wait for the group. Default 1 min: a sentinel that was held up
+	// Timeout bounds each wait for the group. Default 1 min: a sentinel that was delayed
 	// for two seconds does nothing for five, or for 30 before version 7.0 (TILT).
 	Timeout time.Duration
 }
@@ -55,7 +55,7 @@ func (o GroupOptions) withDefaults() (GroupOptions, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
 	}
-	// Servers change their own roles in redis.conf, and have to find them again.
+	// Servers write role changes to redis.conf, and must find them after a restart.
 	o.Options.keepConfig, o.SentinelOptions.keepConfig = true, true
 	if o.TLS {
 		o.Options.Config = append(slices.Clone(o.Options.Config), "tls-replication yes")
@@ -76,23 +76,23 @@ func (o GroupOptions) withDefaults() (GroupOptions, error) {
 }
 
 // Group is a master with replicas, and the sentinels that watch them. Servers
-// keep their indexes while roles change: ask Master and Replicas.
+// keep their indexes while roles change: use Master and Replicas.
 type Group struct {
 	opts      GroupOptions
 	servers   []*Server
 	sentinels []*Server
 }
 
-// NewGroup starts a group for a test, and closes it when the test is over. If it can't
-// be started, the test fails. If the test fails, the logs are shown. Without opts it
-// has the defaults; more than one is a mistake.
+// NewGroup starts a group for a test, and closes it when the test ends. If it can't
+// start the group, the test fails. If the test fails, NewGroup shows the servers' logs. Pass at most
+// one opts; without it, the defaults apply.
 func NewGroup(t testing.TB, opts ...GroupOptions) *Group {
 	t.Helper()
 	return forTest(t, StartGroup, opts)
 }
 
-// StartGroup starts a group and returns when the replicas are in step and the
-// sentinels know each other and all servers. Close it.
+// StartGroup starts a group and returns when the replicas are in sync and the
+// sentinels know each other and all servers. Close the group.
 func StartGroup(opts GroupOptions) (*Group, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -146,7 +146,7 @@ func startAll(servers *[]*Server, count int, o Options) error {
 	return errors.Join(errs...)
 }
 
-// addr is where clients and the other servers find a server.
+// addr returns the address of a server for clients and the other servers.
 func (g *Group) addr(s *Server) string {
 	addr := s.Addr()
 	if g.opts.TLS {
@@ -159,15 +159,15 @@ func (g *Group) addr(s *Server) string {
 	return addr
 }
 
-// hostPort is addr as configuration files and SENTINEL have it.
+// hostPort returns addr in the form of configuration files and SENTINEL.
 func (g *Group) hostPort(s *Server) string { return strings.Replace(g.addr(s), ":", " ", 1) }
 
 // Servers returns the master and the replicas, in the order in which they were
-// started: the master of the beginning first.
+// started: the original master first.
 func (g *Group) Servers() []*Server { return slices.Clone(g.servers) }
 
-// Addrs returns the addresses of Servers, with TLS those of their TLS ports, and with
-// GroupOptions.Hostname as their host.
+// Addrs returns the addresses of Servers: with TLS, of their TLS ports, and with
+// GroupOptions.Hostname, if set, as the host.
 func (g *Group) Addrs() []string { return g.addrs(g.servers) }
 
 func (g *Group) addrs(servers []*Server) (addrs []string) {
@@ -177,8 +177,8 @@ func (g *Group) addrs(servers []*Server) (addrs []string) {
 	return addrs
 }
 
-// Master returns the server that live replicas, or the sentinels, follow: of the
-// live servers that say they are a master the one that most others name.
+// Master returns the master: among the live servers that report to be a master, the one that most
+// live replicas and sentinels name.
 func (g *Group) Master() (*Server, error) {
 	votes := make(map[string]int)
 	for _, s := range g.servers {
@@ -205,8 +205,8 @@ func (g *Group) Replicas(master *Server) []*Server {
 	return slices.DeleteFunc(g.Servers(), func(s *Server) bool { return s == master })
 }
 
-// WaitReplicas waits until all live servers but the master replicate from it, and
-// have all that it had when they were asked.
+// WaitReplicas waits until all live servers except the master replicate from it, and
+// have all data that it had at the time of the question.
 func (g *Group) WaitReplicas(master *Server) error {
 	return g.wait("replication from "+g.addr(master), func() error {
 		offset := master.replication()("master_repl_offset")
@@ -235,7 +235,7 @@ func (g *Group) wait(what string, missing func() error) error {
 }
 
 // Promote makes a replica the master, as an operator does without sentinels: the
-// other live servers follow it, the old master too.
+// other live servers, including the old master, follow it.
 func (g *Group) Promote(replica *Server) error {
 	host, port, _ := strings.Cut(g.addr(replica), ":")
 	if err := replica.follow("NO", "ONE"); err != nil {
@@ -272,7 +272,7 @@ func (s *Server) call(cmd string, args ...any) error {
 	return nil
 }
 
-// follow makes the server a replica of another, or the master, for good.
+// follow makes the server a replica of another, or the master, permanently.
 func (s *Server) follow(host, port string) error {
 	if err := s.call("REPLICAOF", host, port); err != nil {
 		return err
@@ -280,15 +280,15 @@ func (s *Server) follow(host, port string) error {
 	return s.call("CONFIG REWRITE")
 }
 
-// savesData reports whether the server writes a new append-only file, as replicas do
-// once they are in step. Before version 7 they refuse to be stopped meanwhile.
+// savesData reports whether the server is writing a new append-only file, as replicas do
+// once they are in sync. Before version 7 they refuse to stop while they do.
 func (s *Server) savesData() bool {
 	info, _ := s.Do("INFO", "persistence").([]byte)
 	return infoField(string(info), "aof_rewrite_in_progress") == "1"
 }
 
-// replication returns the fields of INFO replication; of a server that does not
-// answer, empty ones.
+// replication returns the fields of INFO replication, or empty fields if the server does not
+// answer.
 func (s *Server) replication() func(field string) string {
 	info, _ := s.Do("INFO", "replication").([]byte)
 	return func(field string) string { return infoField(string(info), field) }

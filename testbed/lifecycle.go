@@ -17,7 +17,7 @@ const stopTimeout = 15 * time.Second
 // errClash: another socket has the port.
 var errClash = errors.New("port is taken")
 
-// PID is the process id of the running server; 0 when it is down.
+// PID returns the process id of the running server, or 0 if it is down.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +27,7 @@ func (s *Server) PID() int {
 	return s.proc.os.Pid
 }
 
-// Running reports whether the server is up. A paused one is.
+// Running reports whether the server is up. A paused server is up.
 func (s *Server) Running() bool { return s.PID() != 0 }
 
 // Paused reports whether the server is up and frozen by Pause.
@@ -39,8 +39,8 @@ func (s *Server) Paused() bool {
 
 func (s *Server) upLocked() bool { return s.proc != nil && s.proc.running() }
 
-// Stop shuts the server down with SIGTERM and waits for its end, 15 s at most:
-// then it is killed and the error says so. Of a server that is down, nil.
+// Stop shuts the server down with SIGTERM and waits until it has ended. After 15 s it kills the server
+// and returns an error. If the server is down, Stop returns nil.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Server) stopLocked() error {
 	return errors.Join(err, s.proc.kill())
 }
 
-// Kill ends the server with SIGKILL. Of a server that is down, nil.
+// Kill ends the server with SIGKILL. If the server is down, Kill returns nil.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Server) Kill() error {
 }
 
 // Restart stops the server, if it is up, and starts it on the same ports. It
-// returns when it answers. Its data is gone unless Options.Persist is set.
+// returns when the server answers. The data is lost unless Options.Persist is set.
 func (s *Server) Restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Server) Restart() error {
 	return s.startLocked(false)
 }
 
-// RestartElsewhere is Restart with all ports changed.
+// RestartElsewhere is like Restart, but changes all ports.
 func (s *Server) RestartElsewhere() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Server) RestartElsewhere() error {
 	return s.startLocked(true)
 }
 
-// Pause freezes the server with SIGSTOP: the kernel goes on accepting
+// Pause freezes the server with SIGSTOP: the kernel still accepts
 // connections and bytes for it, but nothing answers.
 func (s *Server) Pause() error {
 	s.mu.Lock()
@@ -115,7 +115,7 @@ func (s *Server) Pause() error {
 	return nil
 }
 
-// Resume lets a paused server go on, with all that has arrived meanwhile.
+// Resume lets a paused server continue, with all data that has arrived during the pause.
 func (s *Server) Resume() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *Server) Resume() error {
 	return nil
 }
 
-// startLocked starts a server that is down, on new ports if so asked.
+// startLocked starts a server that is down, on new ports if newPorts is set.
 func (s *Server) startLocked(newPorts bool) error {
 	if s.closed {
 		return errClosed
@@ -190,8 +190,8 @@ func (s *Server) launchLocked(configure bool) error {
 	return nil
 }
 
-// readyLocked reports whether the server runs commands, and is ours: another one
-// may have the port. One that refuses INFO because the user may not call it passes.
+// readyLocked reports whether the server runs commands and is the one that was started: another server
+// may have the port. A server also counts as ready if the user has no permission for INFO.
 func (s *Server) readyLocked() bool {
 	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)
 	res := s.do(addr, askTimeout, redis.Req("INFO"))
@@ -200,10 +200,10 @@ func (s *Server) readyLocked() bool {
 	}
 	text, _ := res.([]byte)
 	return infoField(string(text), "process_id") == fmt.Sprint(s.proc.os.Pid) &&
-		infoField(string(text), "loading") != "1" // a sentinel loads nothing, and does not say so
+		infoField(string(text), "loading") != "1" // a sentinel does not report this field
 }
 
-// failLocked says what went wrong, with the end of the log.
+// failLocked returns an error with the end of the log.
 func (s *Server) failLocked(what string, cause error) error {
 	tail := strings.TrimSpace(fileTail(filepath.Join(s.dir, logName), s.logFrom, logTail))
 	return fmt.Errorf("testbed: %s server on port %d: %w; its log:\n%s", what, s.ports.plain.num, cause, tail)

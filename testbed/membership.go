@@ -9,19 +9,19 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// FailoverMode says how a replica takes its master's place.
+// FailoverMode is the way in which a replica replaces its master.
 type FailoverMode string
 
 const (
-	// Graceful asks the master, which has to be up, and loses no write.
+	// Graceful asks the master, which must be up, and loses no write.
 	Graceful FailoverMode = ""
-	// Force asks the other masters only: for a master that is down.
+	// Force asks only the other masters. Use it if the master is down.
 	Force FailoverMode = "FORCE"
-	// Takeover asks nobody.
+	// Takeover asks no other node.
 	Takeover FailoverMode = "TAKEOVER"
 )
 
-// failoverTimeout is after how long a node gives up a failover by hand.
+// failoverTimeout is the time after which a node gives up a manual failover.
 const failoverTimeout = 5 * time.Second
 
 // meet introduces other to n.
@@ -57,9 +57,9 @@ func (c *Cluster) replicate(n, master *Node) error {
 	})
 }
 
-// Failover makes a replica the master of its shard and waits until it is one;
-// the other nodes learn it a little later, see WaitAgreed. It repeats the
-// request when the nodes let it time out, as they do shortly after another
+// Failover makes a replica the master of its shard and waits until it is one.
+// The other nodes learn of it a little later: see WaitAgreed. Failover repeats the
+// request if it times out, which happens shortly after another
 // failover of the shard.
 func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
 	var args []any
@@ -83,8 +83,8 @@ func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
 	if err != nil {
 		return err
 	}
-	// A node that won an election seconds ago wins the next one with the votes,
-	// and the epoch, of the last: too old for the others to believe it.
+	// A node that won an election seconds ago may win the next one with the votes
+	// and the epoch of the last, which is too old for the others to accept.
 	return replica.call("CLUSTER BUMPEPOCH")
 }
 
@@ -96,7 +96,7 @@ func (c *Cluster) AddMaster() (*Node, error) { return c.add(nil) }
 // all agree.
 func (c *Cluster) AddReplica(master *Node) (*Node, error) { return c.add(master) }
 
-// add leaves the node to Close if it fails halfway.
+// add leaves the node in the cluster, for Close, if it fails halfway.
 func (c *Cluster) add(master *Node) (*Node, error) {
 	others := c.live()
 	if err := c.startNodes(1); err != nil {
@@ -117,8 +117,8 @@ func (c *Cluster) add(master *Node) (*Node, error) {
 	return n, c.WaitAgreed()
 }
 
-// Remove closes a node, which must own no slot and have no replica, has the
-// live ones forget it, and waits until all agree. It may be down already.
+// Remove closes a node, which must own no slot and have no replica. It makes the
+// live nodes forget it, and waits until all agree. The node may be down.
 func (c *Cluster) Remove(n *Node) error {
 	peers, err := c.peers()
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *Cluster) Remove(n *Node) error {
 	return c.WaitAgreed()
 }
 
-// forget has n forget a node, which it may have done already: since version 7.2
+// forget makes n forget a node. n may have already done so, because since version 7.2
 // nodes tell each other.
 func (n *Node) forget(id string) error {
 	res := redis.AsError(n.Do("CLUSTER FORGET", id))

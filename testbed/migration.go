@@ -15,9 +15,9 @@ const (
 	migrateTimeout = 5000
 )
 
-// Migration is a slot on its way from one master to another. Between
-// BeginMigration and Finish or Abort the slot is in the half-way state: the
-// source answers for the keys it still has, and says ASK for all others.
+// Migration is a slot that moves from one master to another. Between
+// BeginMigration and Finish or Abort the slot is half-way: the
+// source answers for the keys that it still has, and replies ASK for all others.
 type Migration struct {
 	c        *Cluster
 	slot     int
@@ -56,26 +56,26 @@ func (c *Cluster) BeginMigration(slot int, to *Node) (*Migration, error) {
 		return nil, fmt.Errorf("testbed: migrate slot %d: %v has it already", slot, to)
 	}
 	m := &Migration{c, slot, from, to}
-	// In this order the source sends nobody to a node that refuses.
+	// In this order the source never redirects to a node that refuses.
 	if err := to.setSlot(slot, "IMPORTING", from.id); err != nil {
 		return nil, err
 	}
 	return m, from.setSlot(slot, "MIGRATING", to.id)
 }
 
-// Slot is the slot being moved.
+// Slot returns the slot that moves.
 func (m *Migration) Slot() int { return m.slot }
 
-// From is the node that the slot leaves.
+// From returns the node that the slot leaves.
 func (m *Migration) From() *Node { return m.from }
 
-// To is the node that the slot goes to.
+// To returns the node to which the slot moves.
 func (m *Migration) To() *Node { return m.to }
 
-// MoveKeys moves these keys of the slot. Those that do not exist are skipped.
+// MoveKeys moves these keys of the slot. It skips keys that do not exist.
 func (m *Migration) MoveKeys(keys ...string) error { return m.c.migrate(m.from, m.to, keys) }
 
-// MoveSome moves up to n keys of the slot, whichever, and returns how many.
+// MoveSome moves up to n arbitrary keys of the slot, and returns how many it has moved.
 func (m *Migration) MoveSome(n int) (int, error) {
 	keys, err := m.from.keysInSlot(m.slot, n)
 	if err != nil {
@@ -84,12 +84,11 @@ func (m *Migration) MoveSome(n int) (int, error) {
 	return len(keys), m.c.migrate(m.from, m.to, keys)
 }
 
-// MoveAll moves the keys that are left in the slot.
+// MoveAll moves the remaining keys of the slot.
 func (m *Migration) MoveAll() error { return m.c.drain(m.slot, m.from, m.to) }
 
 // Finish waits until all agree, gives the slot to its new owner and tells all
-// live masters. All keys have to be moved: the source would lose those that are
-// left.
+// live masters. All keys must have been moved, because the source would lose the others.
 func (m *Migration) Finish() error {
 	left, err := m.from.keysInSlot(m.slot, 1)
 	if err != nil {
@@ -98,7 +97,7 @@ func (m *Migration) Finish() error {
 	if len(left) > 0 {
 		return fmt.Errorf("testbed: finish the move of slot %d: %v has keys of it", m.slot, m.from)
 	}
-	// The new owner claims the slot with the newest epoch that it has heard of.
+	// The new owner claims the slot with the newest epoch that it knows.
 	if err := m.c.WaitAgreed(); err != nil {
 		return err
 	}
@@ -126,7 +125,7 @@ func (m *Migration) Finish() error {
 // Abort ends the half-way state and moves the keys back: the slot stays where
 // it was. Until the last one is back, the source has no such key.
 func (m *Migration) Abort() error {
-	// The source would refuse to take back keys of a slot that it gives away.
+	// The source would refuse to take keys of a slot that it is giving away.
 	if err := m.from.setSlot(m.slot, "STABLE"); err != nil {
 		return err
 	}
@@ -170,8 +169,8 @@ func (n *Node) keysInSlot(slot, limit int) ([]string, error) {
 	return keys, nil
 }
 
-// migrate moves keys from node to node. A node that takes the cluster for down refuses keys until
-// it is up again.
+// migrate moves keys from node to node. While a node considers the cluster down, it refuses keys, so
+// migrate waits.
 func (c *Cluster) migrate(from, to *Node, keys []string) error {
 	if len(keys) == 0 {
 		return nil
@@ -200,9 +199,9 @@ func (c *Cluster) migrate(from, to *Node, keys []string) error {
 	return cmp.Or(waited, err)
 }
 
-// MoveSlotWhole moves a slot with its keys, of all databases, as servers with
-// [AtomicMigration] do it by themselves, and waits until all agree: the source has all
-// keys until the new owner has them all, and no client sees ASK. Moving it to its owner
+// MoveSlotWhole makes servers with [AtomicMigration] move a slot with its keys, in all databases, and
+// waits until all agree. The source has all
+// keys until the new owner has them all, and no client sees ASK. Moving a slot to its owner
 // does nothing.
 func (c *Cluster) MoveSlotWhole(slot int, to *Node) error {
 	from, err := c.Owner(slot)
@@ -228,7 +227,7 @@ func (c *Cluster) MoveSlotWhole(slot int, to *Node) error {
 	return c.WaitAgreed()
 }
 
-// beginWhole has one of the two nodes begin: in Valkey the source, in Redis the new owner.
+// beginWhole makes one of the two nodes start: in Valkey the source, in Redis the new owner.
 func beginWhole(slot int, from, to *Node) error {
 	err := from.call("CLUSTER MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", to.id)
 	if err != nil && strings.Contains(err.Error(), "unknown subcommand") {

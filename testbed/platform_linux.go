@@ -15,9 +15,9 @@ func childAttr() *syscall.SysProcAttr {
 }
 
 // reserve keeps a port (0: any) with a socket that is bound and never listens.
-// A server may bind and listen beside it, since both set SO_REUSEADDR; nobody
-// else is given the port, neither for a listener nor as the near end of a
-// connection, and while the server is down it refuses connections.
+// A server may also bind and listen, because both set SO_REUSEADDR. The kernel gives the port
+// to nobody else, neither for a listener nor as the local end of a
+// connection, and while the server is down the port refuses connections.
 func reserve(num int) (port, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // childAttr is empty: only Linux ties a child's life to its parent's.
 func childAttr() *syscall.SysProcAttr { return nil }
 
-// reserve finds a port (0: any) that is free now. It can't be kept: a clash is
-// met by another attempt to start.
+// reserve finds a port (0: any) that is free now. It can't keep the port: after a clash,
+// the start is repeated.
 func reserve(num int) (port, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", num))
 	if err != nil {
@@ -22,5 +22,5 @@ func reserve(num int) (port, error) {
 	return port{num: l.Addr().(*net.TCPAddr).Port, release: func() {}}, nil
 }
 
-// frozen can't be asked here: the signal was sent.
+// frozen returns true: this system can't tell, but the signal was sent.
 func frozen(int) bool { return true }

@@ -19,8 +19,8 @@ type process struct {
 // spawn runs a command that logs to the file at logPath.
 //
 // It starts a goroutine that owns the process and ends with it. The goroutine
-// keeps its thread for as long: the kernel kills the child when the thread that
-// forked it ends, and so no earlier than with the whole of our process.
+// keeps its thread that long, because the kernel kills the child when the thread that
+// forked it ends. So the child lives until it ends or until this process ends.
 func spawn(logPath, dir, binary string, args ...string) (*process, error) {
 	logFile, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

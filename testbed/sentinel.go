@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// sentinelConfig returns what makes a server watch the group's master.
+// sentinelConfig returns the configuration lines with which a sentinel watches the group's master.
 func (g *Group) sentinelConfig(master *Server) []string {
 	var lines []string
 	if g.opts.Hostname != "" {
@@ -28,22 +28,22 @@ func (g *Group) sentinelConfig(master *Server) []string {
 	return lines
 }
 
-// hurryLocked has a sentinel tell what it knows, and ask the servers, more often than it does
-// by itself, and rest for a shorter time after it was held up (TILT): groups are ready, and
-// settle, within a second or two instead of ten and more. Before version 7.0 that can't be
-// set, and all takes its time.
+// hurryLocked makes a sentinel publish its state, and ask the servers, more often than by default,
+// and pause for a shorter time after it was delayed (TILT). Groups are then ready, and
+// settle, within a second or two instead of more than ten. Before version 7.0 this can't be
+// set.
 func (s *Server) hurryLocked() {
 	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)
 	_ = s.do(addr, askTimeout, redis.Req("SENTINEL DEBUG",
 		"PUBLISH-PERIOD", 500, "INFO-PERIOD", 1000, "TILT-PERIOD", 5000))
 }
 
-// sentinelSettings are what sentinels are told of the group's master.
+// sentinelSettings returns the sentinels' settings for the group's master.
 func (g *Group) sentinelSettings() [][2]string {
 	settings := [][2]string{
 		{"down-after-milliseconds", fmt.Sprint(g.opts.DownAfter.Milliseconds())},
-		// An attempt that fails, or one that others have begun, holds up the next for
-		// twice as long.
+		// A failed attempt, or an attempt by another sentinel, delays the next for
+		// twice this time.
 		{"failover-timeout", fmt.Sprint(4 * g.opts.DownAfter.Milliseconds())},
 		{"parallel-syncs", "5"},
 	}
@@ -53,7 +53,7 @@ func (g *Group) sentinelSettings() [][2]string {
 	return settings
 }
 
-// joinSentinels has the sentinels of another group watch the group's master, too.
+// joinSentinels makes the sentinels of another group also watch the group's master.
 func (g *Group) joinSentinels(master *Server) error {
 	g.sentinels = g.opts.WatchedBy.Sentinels()
 	host, port, _ := strings.Cut(g.addr(master), ":")
@@ -70,19 +70,19 @@ func (g *Group) joinSentinels(master *Server) error {
 	return nil
 }
 
-// MasterName returns what the sentinels call the master.
+// MasterName returns the sentinels' name for the master.
 func (g *Group) MasterName() string { return g.opts.MasterName }
 
 // Sentinels returns the sentinels, in the order in which they were started. They
-// keep what they know over Restart.
+// keep their state over Restart.
 func (g *Group) Sentinels() []*Server { return slices.Clone(g.sentinels) }
 
-// SentinelAddrs returns the addresses of Sentinels, with TLS those of their TLS ports.
+// SentinelAddrs returns the addresses of Sentinels: with TLS, of their TLS ports.
 func (g *Group) SentinelAddrs() []string { return g.addrs(g.sentinels) }
 
 // WaitSentinels waits until all live sentinels name master, know each other and all
-// servers of the group, hold no live one for dead, trust their clocks, and have no
-// failover under way.
+// servers of the group, consider no live server down, are not in TILT mode, and run no
+// failover.
 func (g *Group) WaitSentinels(master *Server) error {
 	return g.wait("agreement of the sentinels", func() error {
 		for _, s := range g.sentinels {
@@ -97,7 +97,7 @@ func (g *Group) WaitSentinels(master *Server) error {
 	})
 }
 
-// missing says what a sentinel does not know yet.
+// missing returns an error with the first fact that a sentinel does not know yet.
 func (g *Group) missing(sentinel, master *Server) error {
 	m, err := fields(sentinel.Do("SENTINEL MASTER", g.opts.MasterName))
 	if err != nil {
@@ -131,7 +131,7 @@ func (g *Group) missing(sentinel, master *Server) error {
 	return nil
 }
 
-// fields makes a map of names and values in turn.
+// fields converts alternating names and values to a map.
 func fields(res any) (map[string]string, error) {
 	list, ok := res.([]any)
 	if !ok {
@@ -144,12 +144,12 @@ func fields(res any) (map[string]string, error) {
 	return m, nil
 }
 
-// Failover has the sentinels promote a replica, and returns the new master when all
-// of them name it. With Graceful no acknowledged write is lost, and all settles
-// first: the old master answers no write from before the promotion on until it is a
-// replica, and its clients are disconnected then (version 6.2 or later). With Force,
-// which is what SENTINEL FAILOVER does, it goes on as a master for some two seconds, or
-// ten before version 7.0, and loses what it acknowledges meanwhile: see WaitSettled.
+// Failover makes the sentinels promote a replica, and returns the new master when all
+// of them name it. With Graceful no acknowledged write is lost, and Failover waits until the group has
+// settled: from before the promotion until it is a replica, the old master answers no write, and
+// then its clients are disconnected (version 6.2 or later). With Force,
+// which is a plain SENTINEL FAILOVER, the old master continues as a master for about two seconds, or
+// ten before version 7.0, and loses the writes that it acknowledges in that time: see WaitSettled.
 func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 	old, err := g.Master()
 	if err != nil {
@@ -176,7 +176,7 @@ func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 		redis.Req("REPLICAOF", host, port),
 		redis.Req("CLIENT UNPAUSE"),
 	} {
-		// The sentinels make it a replica, too, and disconnect all of its clients.
+		// The sentinels also make it a replica, and disconnect all of its clients.
 		if err := g.wait(step.Cmd, func() error { return old.call(step.Cmd, step.Args...) }); err != nil {
 			return nil, err
 		}
@@ -184,8 +184,8 @@ func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 	return promoted, g.WaitSettled(promoted)
 }
 
-// askFailover asks one sentinel after the other: one refuses that has just seen a
-// failover.
+// askFailover asks one sentinel after the other, because a sentinel that has just seen a
+// failover refuses.
 func (g *Group) askFailover() error {
 	return g.wait("failover", func() error {
 		err := errors.New("no sentinel is up")
@@ -200,8 +200,8 @@ func (g *Group) askFailover() error {
 	})
 }
 
-// WaitPromoted waits until the live sentinels name another master than old, all the
-// same, and returns it.
+// WaitPromoted waits until all live sentinels name the same master, other than old,
+// and returns it.
 func (g *Group) WaitPromoted(old *Server) (promoted *Server, err error) {
 	err = g.wait("another master than "+g.addr(old), func() error {
 		promoted = nil
@@ -228,9 +228,9 @@ func (g *Group) WaitPromoted(old *Server) (promoted *Server, err error) {
 	return promoted, err
 }
 
-// WaitSettled waits until all live servers follow the master, and the sentinels
-// agree. A former master that comes back is made a replica some two seconds later, or ten before
-// version 7.0.
+// WaitSettled waits until all live servers follow the master and the sentinels
+// agree. The sentinels make a former master that comes back a replica about two seconds later, or ten
+// before version 7.0.
 func (g *Group) WaitSettled(master *Server) error {
 	if err := g.WaitReplicas(master); err != nil {
 		return err

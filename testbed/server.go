@@ -16,41 +16,41 @@ import (
 )
 
 const (
-	// logTail is how much of a log an error quotes: some forty lines.
+	// logTail is how much of a log an error quotes: about forty lines.
 	logTail = 4 << 10
 	// doTimeout bounds Do: dialing, and then the exchange. A test that is short of processor time may need
 	// seconds for either.
 	doTimeout = time.Minute
-	// pollEvery is the pause between looks at what is waited for.
+	// pollEvery is the pause between two checks of a condition.
 	pollEvery = 5 * time.Millisecond
-	// askTimeout bounds one question whether the server is up; there are more.
+	// askTimeout bounds one check whether the server is up; checks are repeated.
 	askTimeout = 500 * time.Millisecond
-	// startAttempts bounds new ports after a clash; one is rare already.
+	// startAttempts bounds the attempts with new ports after a clash, which is rare.
 	startAttempts = 5
 )
 
-// errClosed is returned by methods that need a Server which is not closed.
+// errClosed is returned by methods of a closed Server.
 var errClosed = errors.New("testbed: server is closed")
 
-// Server is a Redis server, which is a process while it is up.
+// Server is a Redis server, which runs as a process while it is up.
 type Server struct {
 	opts    Options
 	version version
 	dir     string
 
-	// mu is held for a whole change of state, and guards what follows.
+	// mu is held for a whole change of state, and guards the fields below.
 	mu     sync.Mutex
 	ports  portSet
 	proc   *process // nil before the first start
 	paused bool
 	closed bool
-	// logFrom is where in the log the present run begins.
+	// logFrom is the position in the log where the present run starts.
 	logFrom int64
 }
 
-// NewServer starts a server for a test, and closes it when the test is over. If it
-// can't be started, the test fails. If the test fails, the end of the log is shown.
-// Without opts it has the defaults; more than one is a mistake.
+// NewServer starts a server for a test, and closes it when the test ends. If it
+// can't start the server, the test fails. If the test fails, NewServer shows the end of the log.
+// Pass at most one opts; without it, the defaults apply.
 func NewServer(t testing.TB, opts ...Options) *Server {
 	t.Helper()
 	return forTest(t, Start, opts)
@@ -87,7 +87,7 @@ func Start(opts Options) (*Server, error) {
 
 // prepare writes the files that stay the same over restarts.
 func (s *Server) prepare() error {
-	// 103 is what macOS takes, the shortest of all.
+	// 103 is the limit of macOS, the lowest of all systems.
 	if path := filepath.Join(s.dir, unixName); s.opts.Unix && len(path) > 103 {
 		return fmt.Errorf("testbed: path of the unix socket is too long, use a shorter $TMPDIR: %s", path)
 	}
@@ -131,8 +131,8 @@ func (s *Server) UnixPath() string {
 	return filepath.Join(s.dir, unixName)
 }
 
-// ClientTLS is a configuration that trusts the server's CA and shows a client
-// certificate of it; nil without Options.TLS.
+// ClientTLS returns a configuration that trusts the server's CA and has a client
+// certificate signed by it, or nil without Options.TLS.
 func (s *Server) ClientTLS() (*tls.Config, error) {
 	if !s.opts.TLS {
 		return nil, nil
@@ -140,10 +140,10 @@ func (s *Server) ClientTLS() (*tls.Config, error) {
 	return s.opts.CA.ClientConfig()
 }
 
-// CA is the authority behind the server's certificate; nil without Options.TLS.
+// CA returns the authority that signed the server's certificate, or nil without Options.TLS.
 func (s *Server) CA() *CA { return s.opts.CA }
 
-// Log returns the end of what the server has logged since its last start.
+// Log returns the end of the server's log since its last start.
 func (s *Server) Log() string {
 	s.mu.Lock()
 	from := s.logFrom
@@ -151,26 +151,26 @@ func (s *Server) Log() string {
 	return fileTail(filepath.Join(s.dir, logName), from, logTail)
 }
 
-// Do sends a command over a connection of its own, as the default user, and
+// Do sends a command over a separate connection, as the default user, and
 // returns its result, which may be an error. It gives up after a minute.
 func (s *Server) Do(cmd string, args ...any) any {
 	return s.do(s.Addr(), doTimeout, redis.Req(cmd, args...))
 }
 
-// do sends one request to addr, after AUTH where there is a password.
+// do sends one request to addr, after AUTH if there is a password.
 func (s *Server) do(addr string, timeout time.Duration, r redis.Request) any {
 	conn := &redisdumb.Conn{Addr: addr, Timeout: timeout}
 	defer conn.Close()
 	if s.opts.Password == "" {
 		return conn.Do(r.Cmd, r.Args...)
 	}
-	// What AUTH says does not matter: the test may have changed the password.
+	// The reply to AUTH does not matter: the test may have changed the password.
 	reqs := []redis.Request{redis.Req("AUTH", s.opts.Password), r}
 	return redis.Sync{S: conn}.SendMany(reqs)[1]
 }
 
-// CPU is the processor time that the running server has used, user and system,
-// to the microsecond. Asking costs the server a connection and a request.
+// CPU returns the processor time (user and system) that the running server has used,
+// to the microsecond. The call costs the server a connection and a request.
 func (s *Server) CPU() (time.Duration, error) {
 	res := s.Do("INFO", "cpu")
 	if err := redis.AsError(res); err != nil {

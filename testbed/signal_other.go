@@ -11,5 +11,5 @@ func signalFreeze(*os.Process) error { return errors.ErrUnsupported }
 
 func signalThaw(*os.Process) error { return errors.ErrUnsupported }
 
-// signalStop kills: there is no gentler signal here.
+// signalStop kills the process: this system has no gentler signal.
 func signalStop(p *os.Process) error { return p.Kill() }

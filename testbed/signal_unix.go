@@ -11,7 +11,7 @@ func signalFreeze(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
 
 func signalThaw(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
 
-// signalStop asks for a shutdown, of a frozen process too.
+// signalStop asks a process to shut down, even if it is frozen.
 func signalStop(p *os.Process) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// CA is a certificate authority made at run time. All certificates of this
-// package are for 127.0.0.1, ::1 and localhost, and valid for a day, except
-// where a method says otherwise. They work for servers and for clients. The
+// CA is a certificate authority created at run time. All certificates of this
+// package are for 127.0.0.1, ::1 and localhost, and valid for a day, unless
+// a method says otherwise. They work for servers and for clients. The
 // authority itself is valid for a week.
 type CA struct {
 	cert *x509.Certificate
@@ -32,9 +32,9 @@ type CertSpec struct {
 	NotBefore, NotAfter time.Time
 }
 
-// NewCA makes an authority.
+// NewCA creates an authority.
 func NewCA() (*CA, error) {
-	// Longer than any certificate it signs, so that a bad one is bad in one way.
+	// Longer than any certificate that it signs, so that a bad certificate has only one fault.
 	week := 7 * 24 * time.Hour
 	template, err := CertSpec{
 		NotBefore: time.Now().Add(-week), NotAfter: time.Now().Add(week),
@@ -59,19 +59,20 @@ func NewCA() (*CA, error) {
 	return &CA{cert: cert, key: key}, nil
 }
 
-// PEM is the authority's own certificate.
+// PEM returns the authority's own certificate.
 func (a *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// Pool holds the authority alone.
+// Pool returns a pool with only the authority.
 func (a *CA) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// ClientConfig trusts the authority alone and shows a certificate of it.
+// ClientConfig returns a configuration that trusts only the authority and has a certificate signed by
+// it.
 func (a *CA) ClientConfig() (*tls.Config, error) {
 	cert, err := a.Client()
 	if err != nil {
@@ -80,29 +81,29 @@ func (a *CA) ClientConfig() (*tls.Config, error) {
 	return &tls.Config{RootCAs: a.Pool(), Certificates: []tls.Certificate{cert}}, nil
 }
 
-// Server makes a good certificate for a server.
+// Server issues a good certificate for a server.
 func (a *CA) Server() (tls.Certificate, error) { return a.Issue(CertSpec{}) }
 
-// Client makes a good certificate for a client.
+// Client issues a good certificate for a client.
 func (a *CA) Client() (tls.Certificate, error) { return a.Issue(CertSpec{}) }
 
-// Expired makes a certificate that ended an hour ago.
+// Expired issues a certificate that expired an hour ago.
 func (a *CA) Expired() (tls.Certificate, error) {
 	now := time.Now()
 	return a.Issue(CertSpec{NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour)})
 }
 
-// NotYetValid makes a certificate that begins in an hour.
+// NotYetValid issues a certificate that becomes valid in an hour.
 func (a *CA) NotYetValid() (tls.Certificate, error) {
 	return a.Issue(CertSpec{NotBefore: time.Now().Add(time.Hour)})
 }
 
-// WrongHost makes a certificate for another host.
+// WrongHost issues a certificate for another host.
 func (a *CA) WrongHost() (tls.Certificate, error) {
 	return a.Issue(CertSpec{Hosts: []string{"elsewhere.example", "192.0.2.1"}})
 }
 
-// UnknownCA makes a certificate that another authority of the same name signed.
+// UnknownCA returns a certificate signed by another authority of the same name.
 func (a *CA) UnknownCA() (tls.Certificate, error) {
 	other, err := NewCA()
 	if err != nil {
@@ -111,7 +112,7 @@ func (a *CA) UnknownCA() (tls.Certificate, error) {
 	return other.Issue(CertSpec{})
 }
 
-// Issue makes and signs a certificate.
+// Issue issues a certificate.
 func (a *CA) Issue(spec CertSpec) (tls.Certificate, error) {
 	template, err := spec.template("testbed")
 	if err != nil {
@@ -128,7 +129,7 @@ func (a *CA) Issue(spec CertSpec) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// template is the certificate to be signed.
+// template returns the certificate to sign.
 func (c CertSpec) template(name string) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// peer is what one node says about one node: a line of CLUSTER NODES.
+// peer is one node's report about another: a line of CLUSTER NODES.
 type peer struct {
 	id     string
-	addr   string // of the port for plain clients, since we are one
+	addr   string // of the port for plain clients, which the testbed uses
 	flags  []string
 	master string // id; empty for a master
 	epoch  string // configuration epoch; a replica has its master's
@@ -22,7 +22,7 @@ type peer struct {
 
 func (p peer) is(flag string) bool { return slices.Contains(p.flags, flag) }
 
-// parsePeers takes apart the reply to CLUSTER NODES.
+// parsePeers parses the reply to CLUSTER NODES.
 func parsePeers(text string) ([]peer, error) {
 	var peers []peer
 	for line := range strings.Lines(text) {
@@ -60,7 +60,7 @@ func (p peer) ranges(f func(first, last int)) error {
 	return nil
 }
 
-// view asks a node what it thinks of the cluster.
+// view asks a node for its view of the cluster.
 func (n *Node) view() ([]peer, error) {
 	res := n.Do("CLUSTER NODES")
 	text, ok := res.([]byte)
@@ -70,7 +70,7 @@ func (n *Node) view() ([]peer, error) {
 	return parsePeers(string(text))
 }
 
-// find returns the node of an id, or nil.
+// find returns the node with an id, or nil.
 func (c *Cluster) find(id string) *Node {
 	nodes := c.Nodes()
 	if i := slices.IndexFunc(nodes, func(n *Node) bool { return n.id == id }); i >= 0 {
@@ -97,7 +97,7 @@ func (c *Cluster) Owner(slot int) (*Node, error) {
 	return c.ownerIn(peers, slot)
 }
 
-// ownerIn returns the node that has the slot in what one node says.
+// ownerIn returns the owner of the slot according to one node's report.
 func (c *Cluster) ownerIn(peers []peer, slot int) (*Node, error) {
 	for _, p := range peers {
 		owner := false
@@ -111,20 +111,20 @@ func (c *Cluster) ownerIn(peers []peer, slot int) (*Node, error) {
 	return nil, fmt.Errorf("testbed: no node owns slot %d", slot)
 }
 
-// Masters returns the masters that are not held for dead, those without slots
-// included, as the first node that is up sees them.
+// Masters returns the masters that have not failed, including those without slots,
+// as the first node that is up sees them.
 func (c *Cluster) Masters() ([]*Node, error) {
 	return c.filter(func(p peer) bool { return p.is("master") && !p.is("fail") })
 }
 
-// Replicas returns the replicas of a master that are not held for dead, as the
+// Replicas returns the replicas of a master that have not failed, as the
 // first node that is up sees them.
 func (c *Cluster) Replicas(master *Node) ([]*Node, error) {
 	return c.filter(func(p peer) bool { return p.master == master.id && !p.is("fail") })
 }
 
-// filter returns the nodes, in their order, of which a line of CLUSTER NODES
-// fulfils keep.
+// filter returns the nodes, in order, whose line of CLUSTER NODES
+// satisfies keep.
 func (c *Cluster) filter(keep func(peer) bool) ([]*Node, error) {
 	peers, err := c.peers()
 	if err != nil {

@@ -18,7 +18,7 @@ func waitUntil(timeout time.Duration, what string, missing func() error) error {
 	return fmt.Errorf("testbed: no %s in %v: %w", what, timeout, last)
 }
 
-// waitFor polls until cond is true, or timeout has passed: then it is false.
+// waitFor polls until cond returns true. It returns false after timeout.
 func waitFor(timeout, every time.Duration, cond func() bool) bool {
 	deadline := time.Now().Add(timeout)
 	for !cond() {

@@ -11,7 +11,7 @@ import (
 )
 
 // Resolve resolves the host of an address (host:port), and returns ip:port. It returns an
-// address with an IP in canonical form. It may ask the DNS, and has no time-out of its own.
+// address with an IP in canonical form. It may query the DNS, without a time-out.
 func Resolve(addr string) (string, error) {
 	host, err := GetHost(addr)
 	if err != nil {
@@ -27,8 +27,8 @@ func Resolve(addr string) (string, error) {
 	return tcp.String(), nil
 }
 
-// GetHost returns the host of a host:port address, an IPv6 one without its
-// brackets. What may be a URL is a [redis.ErrURL], which does not show it.
+// GetHost returns the host of a host:port address, without brackets for IPv6. If the address
+// may be a URL, it returns a [redis.ErrURL], which does not show it.
 func GetHost(addr string) (string, error) {
 	if redisurl.MayHoldSecret(addr) {
 		return "", redis.ErrURL.New("address is not host:port")

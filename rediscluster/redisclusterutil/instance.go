@@ -18,7 +18,7 @@ const (
 	SlotImporting SlotMoving = 2
 )
 
-// SlotMigration is a slot on the move, as one side of the move tells it.
+// SlotMigration is a moving slot, as reported by one side of the move.
 type SlotMigration struct {
 	Number uint16
 	Moving SlotMoving
@@ -29,14 +29,14 @@ type SlotMigration struct {
 // InstanceInfo is a node of a cluster: a line of CLUSTER NODES.
 type InstanceInfo struct {
 	Uuid string
-	// Addr is host:port with the IP as its host, which is empty where the node
+	// Addr is host:port with the IP as its host, which is empty if the node
 	// does not know its own.
 	Addr string
 	IP   string
 	Port int
 	// Port2 is the port of the cluster bus.
 	Port2 int
-	// Hostname is empty where none is announced.
+	// Hostname is empty if none is announced.
 	Hostname string
 
 	NoAddr bool
@@ -49,12 +49,12 @@ type InstanceInfo struct {
 	Connected bool
 	// SlaveOf is the Uuid of the master, empty for a master.
 	SlaveOf string
-	// ConfigEpoch is the version of the master's claim of its slots: of two
-	// claims the one with the greater epoch counts.
+	// ConfigEpoch is the version of the master's claim to its slots: if two claims contradict each
+	// other, the one with the greater epoch wins.
 	ConfigEpoch uint64
 	// Slots are ranges, both ends included.
 	Slots [][2]uint16
-	// Migrating is known of the answering node only.
+	// Migrating is known only for the answering node.
 	Migrating []SlotMigration
 }
 
@@ -67,7 +67,7 @@ func (i InstanceInfo) AddrValid() bool { return i.HasAddr() && i.IP != "" }
 // IsMaster reports whether the node is a master.
 func (i InstanceInfo) IsMaster() bool { return i.SlaveOf == "" }
 
-// InstanceInfos are the nodes of a cluster, as one or several of them see it.
+// InstanceInfos are the nodes of a cluster, as reported by one or several of them.
 type InstanceInfos []InstanceInfo
 
 // Hosts returns the addresses (host:port) of nodes that can be dialed, each once.
@@ -94,7 +94,7 @@ func (is InstanceInfos) MySelf() *InstanceInfo {
 }
 
 // CollectAddressesAndMigrations adds the addresses of nodes that can be dialed
-// to addrs, and the slots on the move to migrating. Either may be nil.
+// to addrs, and the moving slots to migrating. Either may be nil.
 func (is InstanceInfos) CollectAddressesAndMigrations(addrs map[string]struct{}, migrating map[uint16]struct{}) {
 	for _, i := range is {
 		if addrs != nil && i.AddrValid() {
@@ -109,9 +109,9 @@ func (is InstanceInfos) CollectAddressesAndMigrations(addrs map[string]struct{},
 	}
 }
 
-// SlotsRanges returns what CLUSTER SLOTS would answer: the ranges of each master, sorted, with
+// SlotsRanges returns the same as CLUSTER SLOTS: the ranges of each master, sorted, with
 // the addresses of the master and of its replicas that have not failed. The ranges of a master
-// share these: don't change them.
+// share the slice of addresses: don't modify it.
 func (is InstanceInfos) SlotsRanges() []SlotsRange {
 	replicas := make(map[string][]InstanceInfo)
 	for _, i := range is {
@@ -141,7 +141,7 @@ func (is InstanceInfos) SlotsRanges() []SlotsRange {
 	return ranges
 }
 
-// HashSum returns a hash of what clients care about: addresses, roles, failures, slots and
+// HashSum returns a hash of the data that matters to clients: addresses, roles, failures, slots and
 // migrations. The order of the nodes does not matter.
 func (is InstanceInfos) HashSum() uint64 {
 	var sum uint64
@@ -157,9 +157,9 @@ func (is InstanceInfos) HashSum() uint64 {
 	return sum
 }
 
-// MergeWith returns the nodes that is or other know, each once, sorted by Uuid. If both know
-// a node, the line counts that the node has told itself (MySelf); or else the one with the
-// greater ConfigEpoch; or else that of is.
+// MergeWith returns the nodes in is or other, each once, sorted by Uuid. If both have
+// a node, it prefers the node's report about itself (MySelf), then the entry with the
+// greater ConfigEpoch, then the entry in is.
 func (is InstanceInfos) MergeWith(other InstanceInfos) InstanceInfos {
 	byUuid := make(map[string]InstanceInfo, len(is))
 	for _, infos := range []InstanceInfos{is, other} {

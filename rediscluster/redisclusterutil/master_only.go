@@ -7,15 +7,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// MasterOnlyKey is the key of a set of slots. Clients read these slots from their masters only,
-// whatever their policy. Operators add a slot while its replicas are not to be trusted.
+// MasterOnlyKey is the key of a set of slots. Clients read these slots only from their masters,
+// whatever the policy. Operators add a slot while they don't trust its replicas.
 const MasterOnlyKey = "CLUSTER_SELF:MASTER_ONLY"
 
 // errSlotRange: a slot that is not below NumSlots.
 var errSlotRange = redis.ErrRequest.NewType("slot_range", redis.ErrTraitNotSent)
 
-// masterOnlyKey returns the key with stub as its hash tag, so that each shard can have a set of
-// its own. If stub is empty, the key is MasterOnlyKey.
+// masterOnlyKey returns the key with stub as its hash tag, so that each shard can have its own
+// set. If stub is empty, the key is MasterOnlyKey.
 func masterOnlyKey(stub string) string {
 	if stub == "" {
 		return MasterOnlyKey
@@ -29,9 +29,9 @@ func RequestMasterOnly(s redis.Sender, stub string) (map[uint16]struct{}, bool, 
 	return ParseMasterOnly(redis.Sync{S: s}.Do("SMEMBERS", masterOnlyKey(stub)))
 }
 
-// SetMasterOnly adds slots to the set of those that are read from their masters only. With an
-// empty stub that is the set which clients of the cluster read. Otherwise stub is the hash tag
-// of the set's key: any key of the shard that is to have the set.
+// SetMasterOnly adds slots to the set of slots that are read only from their masters. With an
+// empty stub it is the set that clients of the cluster use. Otherwise stub is the hash tag
+// of the set's key: use any key of the shard that should have the set.
 func SetMasterOnly(s redis.Sender, stub string, slots []uint16) error {
 	return changeMasterOnly(s, "SADD", stub, slots)
 }
@@ -56,7 +56,7 @@ func changeMasterOnly(s redis.Sender, cmd, stub string, slots []uint16) error {
 	return redis.AsError(redis.Sync{S: s}.Do(cmd, args...))
 }
 
-// ParseMasterOnly parses a set of slots, or a string of numbers that commas or spaces separate.
+// ParseMasterOnly parses a set of slots, or a string of numbers separated by commas or spaces.
 // It returns the slots, and whether there are any.
 func ParseMasterOnly(res any) (map[uint16]struct{}, bool, error) {
 	if err := redis.AsError(res); err != nil {

@@ -15,7 +15,7 @@ import (
 const nodeFields = 8
 
 // ParseClusterNodes parses the answer to CLUSTER NODES, and keeps its order. The error is an
-// [redis.ErrResponseUnexpected] if a host can't be one, if there are more than 4096 nodes, and if
+// [redis.ErrResponseUnexpected] if a host is invalid, if there are more than 4096 nodes, or if
 // the answer is malformed in any other way.
 func ParseClusterNodes(res any) (InstanceInfos, error) {
 	if err := redis.AsError(res); err != nil {
@@ -43,12 +43,12 @@ func ParseClusterNodes(res any) (InstanceInfos, error) {
 	return infos, nil
 }
 
-// parseNodeLine returns why the line is not one, or an empty string.
+// parseNodeLine parses a line. If the line is invalid, why is the reason, and otherwise empty.
 func parseNodeLine(fields []string) (i InstanceInfo, why string) {
 	if len(fields) < nodeFields {
 		return i, "a line of too few fields"
 	}
-	if len(fields)-nodeFields > 2*NumSlots { // each is served, or on the move, at most once
+	if len(fields)-nodeFields > 2*NumSlots { // each is served or moving at most once
 		return i, "a line of too many slots"
 	}
 	i.Uuid = fields[0]
@@ -84,12 +84,12 @@ func parseNodeLine(fields []string) (i InstanceInfo, why string) {
 	return i, ""
 }
 
-// parseAddr parses host:port@cport,hostname. The host may be empty or an IPv6
-// without brackets, everything from the @ on may be missing.
+// parseAddr parses host:port@cport,hostname. The host may be empty, or IPv6
+// without brackets; everything from the @ on may be missing.
 func (i *InstanceInfo) parseAddr(field string) bool {
 	addr, extras, _ := strings.Cut(field, ",")
 	hostname, _, _ := strings.Cut(extras, ",")
-	if redisurl.IsHost(hostname) { // else it may be a k=v
+	if redisurl.IsHost(hostname) { // otherwise it may be a k=v
 		i.Hostname = hostname
 	}
 	addr, bus, hasBus := strings.Cut(addr, "@")
@@ -103,7 +103,7 @@ func (i *InstanceInfo) parseAddr(field string) bool {
 		i.Port2 = int(port2)
 		return err == nil
 	}
-	// The bus of servers that do not name it (before 4.0) is 10000 above.
+	// Servers before 4.0 do not name the bus port, which is 10000 higher.
 	if i.Port2 = i.Port + 10000; i.Port2 > 65535 {
 		i.Port2 = 0
 	}
@@ -149,7 +149,7 @@ func parseSlot(s string) (uint16, bool) {
 }
 
 // ParseInfo parses the answer to INFO or CLUSTER INFO, which has a line "name:value" for each
-// name. Titles of sections and empty lines are skipped.
+// name. It skips section titles and empty lines.
 func ParseInfo(res any) (map[string]string, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err

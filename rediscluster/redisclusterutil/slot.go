@@ -13,12 +13,12 @@ const NumSlots = slot.Count
 // CRC16 returns the CRC16/XMODEM sum of key. It ignores hash tags: see Slot.
 func CRC16(key []byte) uint16 { return slot.CRC16(key) }
 
-// Slot returns the slot of key. Where key has a hash tag (a non-empty part
-// between the first '{' and the next '}'), the tag alone is hashed.
+// Slot returns the slot of key. If key has a hash tag (a non-empty part
+// between the first '{' and the next '}'), only the tag is hashed.
 func Slot(key string) uint16 { return slot.Of(key) }
 
-// ReqSlot returns the slot of the request's first key, and false for a request
-// without one. RANDOMKEY may be sent anywhere: it gets a random slot.
+// ReqSlot returns the slot of the request's first key, or false for a request
+// without keys. RANDOMKEY may go to any node: it gets a random slot.
 func ReqSlot(req redis.Request) (uint16, bool) {
 	key, ok := req.Key()
 	if !ok && key == "RANDOMKEY" {
@@ -31,8 +31,8 @@ func ReqSlot(req redis.Request) (uint16, bool) {
 }
 
 // BatchKey returns the first key of the batch if all its requests have their
-// first keys in one slot. Requests without a key are skipped; false means
-// keys of several slots, or none at all.
+// first keys in one slot. It ignores requests without a key; false means
+// keys in several slots, or no keys at all.
 func BatchKey(reqs []redis.Request) (string, bool) {
 	first, found := "", false
 	var common uint16

@@ -8,12 +8,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A client has connections to all nodes of a cluster, and compares them with each other, so their
-// number is bounded.
+// The number of nodes is bounded, because a client connects to all nodes of a cluster and compares them
+// with each other.
 const (
-	// nodesMost is four times as many as the specification of clusters deems possible.
+	// nodesMost is four times the greatest number that the cluster specification considers possible.
 	nodesMost = 1 << 12
-	// serversMost bounds those of one range: a hundred times what anybody runs.
+	// serversMost bounds the nodes of one range: a hundred times more than anybody runs.
 	serversMost = 1 << 10
 )
 
@@ -23,25 +23,25 @@ type SlotsRange struct {
 	From int
 	To   int
 	// Addrs are the nodes as host:port, the master first. The host is empty
-	// where the answering node did not name it: it is the host that was asked.
+	// if the answering node did not name it: use the host that you asked.
 	Addrs []string
 	// AddrHostnames maps an address of Addrs to its hostname, as host:port, if the
 	// server's metadata has one. It is nil if there is none.
 	AddrHostnames map[string]string
 	// AddrZones maps an address of Addrs to its availability zone, if the server's
-	// metadata has one, as that of Valkey has from version 9.1 on. It is nil if there
+	// metadata has one (Valkey from version 9.1 on). It is nil if there
 	// is none.
 	AddrZones map[string]string
 }
 
 // ParseSlotsInfo parses the answer to CLUSTER SLOTS, and sorts the ranges.
 //
-// A node whose address is unknown is left out of its range: its host is "?" or an empty array,
-// its port is 0, or it is an empty array itself. A range may have no node then. If its master is
+// It leaves out nodes with an unknown address: the host is "?" or an empty array,
+// the port is 0, or the node is an empty array. A range may then have no node. If its master is
 // left out, the first of Addrs is a replica.
 //
-// The error is an [redis.ErrResponseUnexpected] if a host can't be one, if there are more than
-// 4096 nodes, or more than 1024 in one range, and if the answer is malformed in any other way.
+// The error is an [redis.ErrResponseUnexpected] if a host is invalid, if there are more than
+// 4096 nodes, or more than 1024 in one range, or if the answer is malformed in any other way.
 func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 	if err := redis.AsError(res); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func sortRanges(ranges []SlotsRange) {
 	slices.SortStableFunc(ranges, func(a, b SlotsRange) int { return a.From - b.From })
 }
 
-// parseSlotsRow returns why the row is not one, or an empty string.
+// parseSlotsRow parses a row. If the row is invalid, why is the reason, and otherwise empty.
 func parseSlotsRow(row any) (r SlotsRange, why string) {
 	cells, ok := row.([]any)
 	if !ok || len(cells) < 2 {
@@ -99,7 +99,7 @@ func parseSlotsRow(row any) (r SlotsRange, why string) {
 	return r, ""
 }
 
-// setText sets a value, if there is one, in a map that is made when it is needed.
+// setText sets a value, if it is not empty, in a map that it creates if necessary.
 func setText(m *map[string]string, key, value string) {
 	if value == "" {
 		return
@@ -110,7 +110,7 @@ func setText(m *map[string]string, key, value string) {
 	(*m)[key] = value
 }
 
-// addNode adds a node, unless its address is unknown. It reports whether the cell is one.
+// addNode adds a node, unless its address is unknown. It reports whether the cell is a valid node.
 func (r *SlotsRange) addNode(cell any) (ok bool) {
 	node, isArray := cell.([]any)
 	if isArray && len(node) == 0 {
@@ -157,7 +157,7 @@ func (r *SlotsRange) addNode(cell any) (ok bool) {
 	return true
 }
 
-// unexpected says that the answer to cmd does not have the shape it should.
+// unexpected returns the error of an answer to cmd with an unexpected shape.
 func unexpected(cmd, why string, res any) error {
 	return redis.ErrResponseUnexpected.New("%s: %s", cmd, why).WithProperty(redis.EKResponse, res)
 }
@@ -165,7 +165,7 @@ func unexpected(cmd, why string, res any) error {
 // metadata are a node's further addresses and its zone, by their names.
 type metadata map[string]any
 
-// text returns a value that is a string, and else "".
+// text returns a value if it is a string, and otherwise "".
 func (m metadata) text(name string) string {
 	text, _ := resp.TextOf(m[name])
 	return text

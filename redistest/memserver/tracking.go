@@ -10,27 +10,27 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// tracking is the connections that have CLIENT TRACKING on.
+// tracking has the connections with CLIENT TRACKING on.
 type tracking struct {
 	mini  *miniredis.Miniredis
 	mu    sync.Mutex // guards peers
 	peers map[*server.Peer]bool
 }
 
-// Track has the server answer CLIENT TRACKING, so that a cache (package rediscache) keeps what it
-// reads from then on. The server tells of no change by itself: invalidate tells all who track that
-// keys were changed, or, without arguments, that all were. It returns when that is written; the
-// cache heeds it a moment later.
+// Track makes the server answer CLIENT TRACKING, so that a cache (package rediscache) keeps the replies
+// that it reads from then on. The server never reports a change by itself: call invalidate to tell all
+// tracking connections that keys were changed or, without arguments, that all were. invalidate returns
+// when the message is written; the cache handles it a moment later.
 //
-// Call Track once. SetError of [Server.Miniredis] ends it: the cache drops what it keeps within half
-// of its connection's IOTimeout, and then reads as without a cache.
+// Call Track once. SetError of [Server.Miniredis] ends tracking: the cache drops its entries within half
+// of its connection's IOTimeout, and then forwards all reads.
 func (s *Server) Track() (invalidate func(keys ...string)) {
 	t := &tracking{mini: s.mini, peers: map[*server.Peer]bool{}}
 	s.mini.Server().SetPreHook(t.answer)
 	return t.invalidate
 }
 
-// answer answers what is about tracking, and reports whether it has.
+// answer answers a command about tracking. For other commands it returns false.
 func (t *tracking) answer(p *server.Peer, cmd string, args ...string) bool {
 	if cmd != "CLIENT" || len(args) == 0 {
 		return false
@@ -96,7 +96,7 @@ func (t *tracking) invalidate(keys ...string) {
 	t.mu.Lock()
 	peers := slices.Collect(maps.Keys(t.peers))
 	t.mu.Unlock()
-	t.mini.Lock() // as commands that answer: a push must not come into a reply
+	t.mini.Lock() // like commands that answer, because a push must not arrive within a reply
 	for _, p := range peers {
 		p.Block(func(w *server.Writer) {
 			w.WritePushLen(2)
