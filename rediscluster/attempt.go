@@ -37,7 +37,7 @@ const attemptKeptBuffer = 16 << 10
 
 var attempts = sync.Pool{New: func() any { return &attempt{} }}
 
-// newAttempt makes an attempt of an encoded request, of which it keeps a copy.
+// newAttempt returns an attempt for an encoded request, which it copies.
 func (c *Cluster) newAttempt(r *send.Request, cb redis.Future, n uint64) *attempt {
 	a := attempts.Get().(*attempt)
 	a.c, a.To, a.n, a.req = c, cb, n, *r

@@ -203,7 +203,7 @@ func (c *Cluster) report(event LogEvent) {
 	})
 }
 
-// call calls one of the user's functions, which may panic, or end its goroutine.
+// call calls a function of the user's, which may panic or end its goroutine.
 func (c *Cluster) call(f func()) { usercall.Call(f, c.panicked) }
 
 // recovered reports a panic of a user's function in a goroutine of the cluster.

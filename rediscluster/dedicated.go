@@ -15,9 +15,9 @@ import (
 )
 
 // OpenDedicated implements send.Inner: it opens a connection for a user's session to the master
-// of keys. If that is not connected, it waits and tries again as a request does. last is the
-// error that ended the session's last connection. After such an error the topology is read
-// again, except after ASK, when the slot still has its master.
+// of keys. If the master is not connected, it waits and tries again as a request does. last is the
+// error that ended the session's last connection. After such an error the cluster reads the topology
+// again, except after ASK, because the slot then still has its master.
 func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
 	reqs := make([]*send.Request, len(keys))
 	for i, key := range keys {

@@ -39,7 +39,7 @@ func keylessHint(name string) string {
 	return ""
 }
 
-// checkKeyless refuses a keyless command that must not go to just any master.
+// checkKeyless refuses a keyless command that must not go to any single master.
 func checkKeyless(r *send.Request) *errorx.Error {
 	call := command.Of(r.Cmd, []any{r.Arg(1)})
 	if call.Info == nil {

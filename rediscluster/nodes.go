@@ -81,8 +81,8 @@ func (w *within) Panicked(v any, stack []byte) { w.c.panicked(v, stack) }
 // ForceReloading implements backend.Nodes.
 func (w *within) ForceReloading() { w.c.ForceReloading() }
 
-// pushNode returns one of the node's connections, always the same: nil if its address is not
-// known, or there is no node.
+// pushNode returns one of the node's connections, always the same one, or nil if the node is nil or
+// its address is not known.
 func pushNode(n *route.Node) backend.Node {
 	if n == nil || len(n.Links) == 0 {
 		return nil

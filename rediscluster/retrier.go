@@ -289,9 +289,9 @@ func (k *retrier) resume(r retryable, p *pausing) {
 	case err == nil:
 		k.dispatch(r)
 	case k.attempts.MayHaveRun():
-		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts, of which one may have run"))
-	default: // it was refused, or not sent at all
-		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts, of which none has run"))
+		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts; the request may have run"))
+	default: // it was refused or not sent
+		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts; the request has not run"))
 	}
 }
 

@@ -34,11 +34,11 @@ type Connection struct {
 
 	queue   *engine.Queue
 	pipe    *engine.Pipe
-	stat    func(*send.Request) *engine.Stat // nil if the logger wants no statistics
+	stat    func(*send.Request) *engine.Stat // nil if the logger does not use statistics
 	pool    *dedicated.Pool
 	pushes  *push.Sockets
 	streams lifetime.Running // calls of DoStream
-	// tracking is set if the connection tracks keys for another one: see trackers.
+	// tracking is set if the connection tracks keys for a shared connection: see trackers.
 	tracking *tracking
 	trackers trackers
 	reauth   chan struct{} // holds the running call of Reauthenticate
@@ -155,7 +155,7 @@ func (c *Connection) makePipe() {
 // have run. Close does not wait. It may be called more than once, and by a future.
 func (c *Connection) Close() { c.close(lifetime.ErrClosed) }
 
-// close ends the connection, unless it has ended.
+// close closes the connection, unless it is closed.
 func (c *Connection) close(why lifetime.Closed) {
 	c.closed()
 	c.cancel(why)
@@ -179,7 +179,7 @@ func (c *Connection) LocalAddr() string { return c.sockets.Load().local }
 // RemoteAddr returns the remote address of the socket, or "" without one.
 func (c *Connection) RemoteAddr() string { return c.sockets.Load().remote }
 
-// place says where replies come from.
+// place returns the server from which replies come.
 func (c *Connection) place() send.Server {
 	return send.Server{Address: c.addr, Peer: c.RemoteAddr()}
 }
@@ -233,7 +233,7 @@ func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
 	return advised(err, c.alone).WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 
-// errClosed is the error of what a connection that is closed does not take.
+// errClosed returns the error with which a closed connection refuses requests.
 func (c *Connection) errClosed() *errorx.Error { return c.withConn(sock.Refused(c.ctx)) }
 
 // measured updates the smoothed latency and the shortest round trip.

@@ -12,8 +12,8 @@ import (
 var ErrTraitInitPermanent = errs.ErrTraitInitPermanent
 
 var (
-	// ErrConnection is the namespace of failures to make or keep a connection. Requests
-	// that end with one of them were not sent: a retry is safe.
+	// ErrConnection is the namespace of failures to open or keep a connection. Requests
+	// that fail with one of them were not sent: a retry is safe.
 	ErrConnection = sock.ErrConnection
 	// ErrNotConnected: there was no connection when the request was sent, or it broke
 	// before any byte of the request was written. Its cause is the error that ended the

@@ -120,7 +120,7 @@ func (s slogLogger) Report(conn *Connection, event LogEvent) {
 func (slogLogger) WantsReqStat() bool { return false }
 
 // newStat returns nil for AUTH, in any spelling, so that no logger gets a password.
-// HELLO, which may have one, is refused to users.
+// Users can't send HELLO, which may have one.
 func newStat(r *send.Request) *engine.Stat {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && call.Name == "AUTH" {
 		return nil

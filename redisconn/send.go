@@ -91,8 +91,8 @@ func (c *Connection) block(r *send.Request, cb Future, n uint64, asking bool) *e
 	return c.pool.Block(r, cb, n, asking, st)
 }
 
-// askFuture notes in r the abilities of its future. It refuses a request that nobody
-// waits for any more.
+// askFuture records in r the abilities of its future. It refuses a request if nobody
+// waits for its result any more.
 func askFuture(r *send.Request, cb Future) (refused *errorx.Error) {
 	if cb != nil {
 		if err := cb.Cancelled(); err != nil {

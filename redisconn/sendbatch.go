@@ -49,8 +49,8 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 	}
 }
 
-// enterBatch queues requests that are encoded: with flags after ASKING, or between MULTI,
-// whose number is start-1, and EXEC.
+// enterBatch queues encoded requests: depending on flags after ASKING, or between MULTI
+// (with the number start-1) and EXEC.
 func (c *Connection) enterBatch(batch []*send.Request, cb Future, start uint64, flags int) *errorx.Error {
 	queuer, _ := cb.(send.Queuer)
 	return c.pipe.Enter(batch, &engine.Entry{
@@ -58,8 +58,8 @@ func (c *Connection) enterBatch(batch []*send.Request, cb Future, start uint64, 
 	})
 }
 
-// encodeBatch encodes the requests of one future. If one of them is refused, failed is its
-// index, else -1.
+// encodeBatch encodes the requests of one future. If it refuses one of them, failed is its
+// index, otherwise -1.
 func (c *Connection) encodeBatch(s *send.Scratch, batch []*send.Request, reqs []Request, cb Future, flags int) (failed int, err *errorx.Error) {
 	for i, r := range batch {
 		if i == 0 {
