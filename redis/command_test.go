@@ -168,7 +168,7 @@ func TestRefusalsSayWhatToUseAndNoSecret(t *testing.T) {
 		{Req("WATCH", "hunter2"), "redis.Watch"},
 		{Req("BLPOP", "hunter2", 0), "by itself"},
 		{Req("SUBSCRIBE", "hunter2"), "redispubsub"},
-		{Req("MONITOR"), "socket of its own"},
+		{Req("MONITOR"), "separate socket"},
 		{Req("QUIT"), "Close"},
 		{Req("CLIENT", "REPLY", "hunter2"), "nil Future"},
 		{Req("AUTH  hunter2"), "printable"},

@@ -94,9 +94,9 @@ func TestTransactionReplies(t *testing.T) {
 		"then results":  {"-ERR MULTI calls can not be nested\r\n", "*2\r\n:1\r\n:2\r\n", "MULTI was refused"},
 		"other reply":   {"+QUEUED\r\n", "*2\r\n:1\r\n:2\r\n", "MULTI was answered with"},
 		"null to MULTI": {"$-1\r\n", "*2\r\n:1\r\n:2\r\n", "MULTI was answered with"},
-		"too few":       {"+OK\r\n", "*1\r\n:1\r\n", "1 results of 2 requests"},
-		"too many":      {"+OK\r\n", "*3\r\n:1\r\n:2\r\n:3\r\n", "3 results of 2 requests"},
-		"none":          {"+OK\r\n", "*0\r\n", "0 results of 2 requests"},
+		"too few":       {"+OK\r\n", "*1\r\n:1\r\n", "1 results for 2 requests"},
+		"too many":      {"+OK\r\n", "*3\r\n:1\r\n:2\r\n:3\r\n", "3 results for 2 requests"},
+		"none":          {"+OK\r\n", "*0\r\n", "0 results for 2 requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
