@@ -1,11 +1,11 @@
-// Package redisotel records spans and metrics of requests, by OpenTelemetry's semantic
+// Package redisotel records spans and metrics of requests, following OpenTelemetry's semantic
 // conventions for database clients and for Redis.
 //
-// There is a span for each request, SendMany, SendTransaction and step of a scan, and, with
+// It records a span for each request, SendMany, SendTransaction and step of a scan, and, with
 // the hook in redispubsub.Opts, for each Subscribe and Unsubscribe.
-// Implicit pipelining, by which connections write the requests of many goroutines
-// together, is not a batch in these conventions. Arguments, and so db.query.text, are
-// never shown.
+// Implicit pipelining, which writes the requests of many goroutines
+// together, is not a batch in these conventions. The package never records arguments, and so no
+// db.query.text.
 package redisotel
 
 import (
@@ -29,8 +29,8 @@ import (
 
 const scope = "github.com/joomcode/redispipe/contrib/redisotel"
 
-// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s. Those of the
-// convention begin at 1 ms, which most requests within a data centre do not take.
+// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s. The bounds of the
+// convention start at 1 ms, but most requests within a data centre are faster.
 var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10}
 
 // Opts are the options of NewHook. The zero value uses the global providers.
@@ -40,16 +40,16 @@ type Opts struct {
 	// DB is the database that the connections have selected (redisconn.Opts.DB), for
 	// db.namespace.
 	DB int
-	// Address is that of the server, or of a node of the cluster (host:port), for
-	// server.address and server.port. Default: the node that answered. A URL, which may
-	// hold a password, is refused.
+	// Address is the address of the server, or of a node of the cluster (host:port), for
+	// server.address and server.port. Default: the node that answered. NewHook refuses a URL, which
+	// may contain a password.
 	Address string
 	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
 	// order. Default DefaultBuckets.
 	Buckets []float64
 }
 
-// NewHook makes a hook for redispipe.Hooks, or for [redis.WithHook].
+// NewHook returns a hook for redispipe.Hooks or [redis.WithHook].
 func NewHook(opts Opts) (redis.Hook, error) {
 	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
 		return nil, err
@@ -117,7 +117,7 @@ func (h *hook) After(ctx context.Context, op redis.Operation, end redis.Completi
 	h.duration.Record(ctx, end.Duration.Seconds(), metric.WithAttributes(withoutBatchSize(attrs)...))
 }
 
-// name is db.operation.name, which is the name of the span, too.
+// name returns db.operation.name, which is also the name of the span.
 func name(op redis.Operation) string {
 	prefix := ""
 	switch {
@@ -135,17 +135,17 @@ func name(op redis.Operation) string {
 
 const batchSize = attribute.Key("db.operation.batch.size")
 
-// operation returns what is known of an operation from the start.
+// operation returns the attributes that are known when an operation starts.
 func (h *hook) operation(op redis.Operation) []attribute.KeyValue {
 	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name(op))}, h.common...)
 	subscribes := op.Kind == redis.OperationSubscribe || op.Kind == redis.OperationUnsubscribe
-	if op.Requests > 1 && !subscribes { // topics are no batch
+	if op.Requests > 1 && !subscribes { // topics are not a batch
 		attrs = append(attrs, batchSize.Int(op.Requests))
 	}
 	return attrs
 }
 
-// withoutBatchSize leaves out what is of spans alone: it has no bound.
+// withoutBatchSize removes the batch size, which is only for spans because its values are unbounded.
 func withoutBatchSize(attrs []attribute.KeyValue) (kept []attribute.KeyValue) {
 	for _, attr := range attrs {
 		if attr.Key != batchSize {
@@ -157,8 +157,8 @@ func withoutBatchSize(attrs []attribute.KeyValue) (kept []attribute.KeyValue) {
 
 const defaultPort = 6379
 
-// server returns where the operation was sent to. The port is left out if it is the
-// usual one.
+// server returns the attributes of the server to which the operation was sent. It leaves out the default
+// port.
 func server(addr string) []attribute.KeyValue {
 	host, port := split(addr)
 	switch {
@@ -170,7 +170,7 @@ func server(addr string) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("server.address", host), attribute.Int("server.port", port)}
 }
 
-// peer returns the socket's other end.
+// peer returns the attributes of the socket's remote address.
 func peer(addr string) []attribute.KeyValue {
 	host, port := split(addr)
 	switch {
@@ -182,8 +182,8 @@ func peer(addr string) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("network.peer.address", host), attribute.Int("network.peer.port", port)}
 }
 
-// split takes an address apart; one of a Unix socket has no port, and need not be UTF-8, as
-// attributes have to be.
+// split splits an address. The path of a Unix socket has no port, and split makes it valid UTF-8, which
+// attributes must be.
 func split(addr string) (host string, port int) {
 	addr = strings.ToValidUTF8(addr, "\uFFFD")
 	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
@@ -197,7 +197,7 @@ func split(addr string) (host string, port int) {
 	return host, port
 }
 
-// failure returns what the conventions have for an operation that failed.
+// failure returns the attributes of a failed operation.
 func (h *hook) failure(end redis.Completion) []attribute.KeyValue {
 	if end.Outcome == redis.OutcomeValue || end.Err == nil {
 		return nil
@@ -209,7 +209,7 @@ func (h *hook) failure(end redis.Completion) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("db.response.status_code", code), attribute.String("error.type", code)}
 }
 
-// errorType is the full name of the error's type, of which there are some dozens.
+// errorType returns the full name of the error's type. There are some dozens of types.
 func errorType(err error) string {
 	var typed *errorx.Error
 	if errors.As(err, &typed) {
@@ -218,8 +218,8 @@ func errorType(err error) string {
 	return "_OTHER"
 }
 
-// prefix is the first word of a server's error. What does not look like one, as a
-// script may raise, is shown as ERR: it might be anything.
+// prefix returns the error code of a server's error, which is its first word. It returns ERR if the word
+// does not look like a code, because a script may raise any text.
 func prefix(err error) string {
 	word, _, _ := strings.Cut(redis.AsErrorx(err).Message(), " ")
 	if word == "" || len(word) > 20 || strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
@@ -228,11 +228,11 @@ func prefix(err error) string {
 	return word
 }
 
-// prefixesMost bounds the values of db.response.status_code: servers have some 40 prefixes
-// of their own, and a script may raise any.
+// prefixesMost bounds the values of db.response.status_code: servers use about 40 prefixes,
+// and a script may raise any.
 const prefixesMost = 128
 
-// prefixes are those that were seen.
+// prefixes are the prefixes seen so far.
 type prefixes struct {
 	mu   sync.Mutex // guards seen
 	seen map[string]struct{}
@@ -255,8 +255,8 @@ func (p *prefixes) bounded(prefix string) string {
 	return prefix
 }
 
-// description is that of a span's status: the error's type, since its text may be the
-// server's.
+// description returns the description of a span's status. It is the error's type, because its text may
+// come from the server.
 func description(err error) string {
 	if err == nil {
 		return ""

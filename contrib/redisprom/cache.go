@@ -6,13 +6,13 @@ import (
 	"github.com/joomcode/redispipe/rediscache"
 )
 
-// CacheCollector exports the statistics of a cache. It reads them when it is scraped, and costs
-// requests nothing.
+// CacheCollector exports the statistics of a cache. It reads them when it is scraped, so it does not slow
+// down requests.
 type CacheCollector struct{ cache *rediscache.Cache }
 
 var _ prometheus.Collector = (*CacheCollector)(nil)
 
-// NewCacheCollector makes a CacheCollector.
+// NewCacheCollector returns a CacheCollector.
 func NewCacheCollector(cache *rediscache.Cache) *CacheCollector { return &CacheCollector{given(cache)} }
 
 var (

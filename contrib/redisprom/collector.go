@@ -15,17 +15,17 @@ import (
 )
 
 // Collector exports the statistics of connections or of a cluster. It reads them when it
-// is scraped, and costs requests nothing.
+// is scraped, so it does not slow down requests.
 type Collector struct {
-	// conns returns the statistics by node; cluster is nil with connections alone.
+	// conns returns the statistics by node; cluster is nil for connections.
 	conns   func() map[string]redisconn.Stats
 	cluster func() rediscluster.Stats
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector makes a Collector of connections. The statistics of connections with the
-// same address are added up.
+// NewCollector returns a Collector of connections. It adds up the statistics of connections with the
+// same address.
 func NewCollector(conns ...*redisconn.Connection) *Collector {
 	for _, conn := range conns {
 		given(conn)
@@ -39,20 +39,20 @@ func NewCollector(conns ...*redisconn.Connection) *Collector {
 	}}
 }
 
-// NewClusterCollector makes a Collector of a cluster. It exports the nodes that are in
-// the cluster now.
+// NewClusterCollector returns a Collector of a cluster. It exports the present nodes of the
+// cluster.
 func NewClusterCollector(cluster *rediscluster.Cluster) *Collector {
 	return &Collector{cluster: given(cluster).Stats}
 }
 
-// NewClientCollector makes a Collector of a client, whatever its servers are. It exports the
-// nodes that the client has now.
+// NewClientCollector returns a Collector of a client of any servers. It exports the
+// client's present nodes.
 func NewClientCollector(client *redispipe.Client) *Collector {
 	return &Collector{cluster: given(client).Stats}
 }
 
-// given returns what a collector is made of. It panics if that is nil, so that a program ends
-// when it makes the collector, and not when that is scraped.
+// given returns p. It panics if p is nil, so that a program fails when it creates a collector
+// instead of when the collector is scraped.
 func given[T any](p *T) *T {
 	if p == nil {
 		panic(fmt.Sprintf("redisprom: a nil %T", p))
@@ -71,7 +71,7 @@ func add(nodes map[string]redisconn.Stats, addr string, stats redisconn.Stats) {
 	nodes[addr] = sum
 }
 
-// metric is one that is made of a connection's statistics.
+// metric is a metric computed from a connection's statistics.
 type metric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -167,7 +167,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 }
 
 func collectNodes(ch chan<- prometheus.Metric, nodes map[string]redisconn.Stats) {
-	addrs := slices.Sorted(maps.Keys(nodes)) // so that of too many it is always the same that are left out
+	addrs := slices.Sorted(maps.Keys(nodes)) // if there are too many, always leave out the same ones
 	for _, addr := range addrs[:min(len(addrs), nodesMost)] {
 		stats := nodes[addr]
 		for _, m := range metrics {
@@ -191,7 +191,7 @@ func collectOutcomes(ch chan<- prometheus.Metric, desc *prometheus.Desc, addr st
 	}
 }
 
-// collectStage makes a histogram with DefaultBuckets.
+// collectStage exports a histogram with DefaultBuckets.
 func collectStage(ch chan<- prometheus.Metric, addr string, stage redis.Stage, h *redis.Histogram) {
 	buckets := make(map[float64]uint64, len(DefaultBuckets))
 	for _, bound := range DefaultBuckets {

@@ -6,9 +6,9 @@
 // bounded, whatever users send: in addition to the known commands there are at most 256 other
 // names, and there are at most 256 nodes.
 //
-// Collectors of several clients have the same metrics, of which a registry takes one of each
-// only: give each client a label, by [prometheus.WrapRegistererWith]. The functions that make one
-// panic if what it is made of is nil.
+// Collectors of several clients have the same metrics, but a registry accepts each metric only
+// once: give each client a label, with [prometheus.WrapRegistererWith]. The functions that create
+// collectors panic if their argument is nil.
 package redisprom
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s. Those of
-// Prometheus begin at 5 ms, which most requests within a data centre do not take.
+// DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s. The default bounds of
+// Prometheus start at 5 ms, but most requests within a data centre are faster.
 var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1, 2, 5, 10}
 
 // nodesMost bounds the values of the label "node".
@@ -44,8 +44,8 @@ var (
 	_ prometheus.Collector = (*Hook)(nil)
 )
 
-// NewHook makes a Hook. buckets are the bounds of durations in seconds, in any
-// order; nil stands for DefaultBuckets.
+// NewHook returns a Hook. buckets are the bounds of durations in seconds, in any
+// order; nil means DefaultBuckets.
 func NewHook(buckets []float64) *Hook {
 	if buckets == nil {
 		buckets = DefaultBuckets
@@ -92,7 +92,7 @@ func (h *Hook) After(_ context.Context, op redis.Operation, end redis.Completion
 	h.requests.WithLabelValues(labels...).Add(float64(op.Requests))
 }
 
-// node is the value of the label for an address.
+// node returns the value of the label node for an address.
 func (h *Hook) node(addr string) string {
 	addr = label(addr)
 	h.mu.Lock()
@@ -107,9 +107,9 @@ func (h *Hook) node(addr string) string {
 	return addr
 }
 
-// label is an address as the value of a label, which has to be UTF-8: the path of a unix socket
-// may be none.
+// label returns an address as the value of a label, which must be UTF-8. The path of a unix socket
+// may not be.
 func label(addr string) string { return strings.ToValidUTF8(addr, "\uFFFD") }
 
-// outcome is the value of the label for an outcome.
+// outcome returns the value of the label for an outcome.
 func outcome(o redis.Outcome) string { return strings.ReplaceAll(o.String(), " ", "_") }

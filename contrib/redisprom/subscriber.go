@@ -6,13 +6,13 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// SubscriberCollector exports the statistics of subscribers, added up. It reads them when
-// it is scraped, and costs messages nothing.
+// SubscriberCollector exports the sums of the statistics of subscribers. It reads them when
+// it is scraped, so it does not delay messages.
 type SubscriberCollector struct{ subscribers []*redispubsub.Subscriber }
 
 var _ prometheus.Collector = (*SubscriberCollector)(nil)
 
-// NewSubscriberCollector makes a SubscriberCollector.
+// NewSubscriberCollector returns a SubscriberCollector.
 func NewSubscriberCollector(subscribers ...*redispubsub.Subscriber) *SubscriberCollector {
 	for _, s := range subscribers {
 		given(s)

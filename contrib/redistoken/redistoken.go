@@ -1,9 +1,9 @@
-// Package redistoken authenticates with tokens that expire, such as those that cloud providers
-// take instead of passwords. [Tokens] keeps the current one for new connections, and renews it
+// Package redistoken authenticates with expiring tokens, such as those that cloud providers
+// accept instead of passwords. [Tokens] holds the current token for new connections, and renews it
 // on open connections before it expires, so that no request notices.
 //
-// Its packages awsiam and entraid make the tokens of AWS and of Microsoft Entra ID. Any
-// other [Source] is a function.
+// Its packages awsiam and entraid get the tokens of AWS and of Microsoft Entra ID. For others, write
+// a [Source], which is a function.
 package redistoken
 
 import (
@@ -16,50 +16,50 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// ErrExpired: a [Source] has returned a token that has expired already, or that has no
+// ErrExpired: a [Source] has returned a token that has already expired or has no
 // Expires.
 var ErrExpired = errors.New("redistoken: the token has expired")
 
-// sourceTimeout bounds each call of a source: two attempts of an identity service that
-// takes long.
+// sourceTimeout bounds each call of a source: two attempts with a slow identity
+// service.
 const sourceTimeout = 30 * time.Second
 
-// Token is what to authenticate with, and until when. It prints without the password.
+// Token has credentials and the time when they expire. It prints without the password.
 type Token struct {
 	redisconn.Credentials
 	Expires time.Time
 }
 
-// Source returns a token. It may return the same one again until that is near its end; it
-// is not called twice at the same time. ctx ends after 30 s at the latest.
+// Source returns a token. It may return the same token again until that is about to expire. It
+// is never called concurrently. ctx ends after at most 30 s.
 type Source func(ctx context.Context) (Token, error)
 
-// Tokens are the tokens of a source, one after the other. It is safe for use by many
-// goroutines.
+// Tokens gets tokens from a source, one after the other. It is safe for concurrent
+// use.
 type Tokens struct {
 	source Source
 	failed func(error)
 	kept   atomic.Pointer[kept]
-	asking chan struct{} // holds the call of source that is under way
+	asking chan struct{} // holds the running call of source
 }
 
-// kept is a token with the times that follow from how long it lives.
+// kept is a token with the times that follow from its lifetime.
 type kept struct {
 	Token
 	got   time.Time     // by both clocks
-	due   time.Duration // after it Run asks for the next one
-	until time.Duration // after it the token is not sent any more: the server's clock may be ahead
+	due   time.Duration // age at which Run asks for the next token
+	until time.Duration // age after which the token is no longer sent: the server's clock may be ahead
 }
 
-// age is how long a token is kept: by the clock on the wall, or by the one that measures time if that
-// says more. The first may be set back, and the second stops while a machine sleeps.
+// age returns how long a token has been kept: the greater of the times on the wall clock and on the
+// monotonic clock. The first may be set back, and the second stops while a machine sleeps.
 func (k *kept) age() time.Duration {
 	return max(time.Since(k.got), time.Now().Round(0).Sub(k.got.Round(0)))
 }
 
-// New makes Tokens of a source. failed is called with each error of the source or of a
-// client that [Tokens.Run] meets, and with none that [Tokens.Credentials] returns; an error of
-// a source may hold a secret. If failed is nil, the types of the errors are logged with
+// New returns Tokens that use a source. failed is called with each error of the source or of a
+// client in [Tokens.Run], but not with the errors that [Tokens.Credentials] returns. An error of
+// a source may contain a secret. If failed is nil, the types of the errors are logged with
 // [log/slog].
 func New(source Source, failed func(error)) *Tokens {
 	if failed == nil {
@@ -68,9 +68,10 @@ func New(source Source, failed func(error)) *Tokens {
 	return &Tokens{source: source, failed: failed, asking: make(chan struct{}, 1)}
 }
 
-// Credentials is for [redisconn.Opts.CredentialsProvider]. It returns the token that is kept,
-// or if there is none, or that is within the last twentieth of its life, a new one. It
-// may return after ctx is done, when the source does, so that the next to ask finds the token.
+// Credentials is for [redisconn.Opts.CredentialsProvider]. It returns the current token, or a new one
+// if there is none or the current one is in the last twentieth of its lifetime. It
+// may return after ctx is done, because it waits for the source, so that the next caller finds the
+// token.
 func (t *Tokens) Credentials(ctx context.Context) (redisconn.Credentials, error) {
 	k, err := t.get(ctx, context.WithoutCancel(ctx), func(k *kept) time.Duration { return k.until })
 	if err != nil {
@@ -79,21 +80,21 @@ func (t *Tokens) Credentials(ctx context.Context) (redisconn.Credentials, error)
 	return k.Credentials, nil
 }
 
-// renewLeast is how old a token is at least that Renew drops. It is more than dialing takes, so that
-// connections that were refused with the last one do not say so of the next.
+// renewLeast is the least age of a token that Renew drops. It is longer than dialing, so that a
+// connection that was refused with the old token does not make Renew drop the new one.
 const renewLeast = 10 * time.Second
 
-// Renew has the source asked for a new token, because a server refuses the one that is kept before it
-// has expired: it was revoked. Call it from a logger, when a connection fails with
-// [redisconn.ErrAuth]. It does nothing within 10 s after a token was got.
+// Renew makes the next connection ask the source for a new token. Use it if a server refuses the current
+// token before it has expired, because it was revoked. Call it from a logger, when a connection fails
+// with [redisconn.ErrAuth]. It does nothing within 10 s after the source returned a token.
 func (t *Tokens) Renew() {
 	if k := t.kept.Load(); k != nil && k.age() >= renewLeast {
 		t.kept.CompareAndSwap(k, nil)
 	}
 }
 
-// get returns the token that is kept, or from the age that end tells, a new one. waiting bounds
-// how long it waits for another call of the source, and calling its own.
+// get returns the current token, or a new one if the current one has reached the age that end returns.
+// waiting bounds the wait for another call of the source, and calling bounds its own call.
 func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Duration) (*kept, error) {
 	if k := t.kept.Load(); k != nil && k.age() < end(k) {
 		return k, nil
@@ -124,11 +125,11 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Dura
 	return k, err
 }
 
-// keep is a token that was got now. It is due after 70 to 80 % of its life, drawn for each token,
+// keep returns a new token with its times. It is due after 70 to 80 % of its lifetime, at random,
 // so that programs that were started together don't ask together.
 func keep(token Token) (*kept, error) {
 	now := time.Now()
-	token.Expires = token.Expires.Round(0) // by the clock on the wall alone: the other stops while a machine sleeps
+	token.Expires = token.Expires.Round(0) // only by the wall clock: the monotonic clock stops while a machine sleeps
 	life := token.Expires.Sub(now)
 	if token.Expires.IsZero() || life <= 0 {
 		return nil, ErrExpired

@@ -18,15 +18,15 @@ type Client interface {
 	Reauthenticate(ctx context.Context) error
 }
 
-// Run has the clients authenticate again, at once and then with each new token, which it asks
-// for when about three quarters of the last one's life are over. What fails is tried again after
-// up to a tenth of the time that the token has left, but half a second at least and 30 at most; meanwhile
-// the connections go on with the token that they have.
+// Run makes the clients authenticate again, at once and then with each new token. It asks for the next
+// token after about three quarters of the current one's lifetime. After a failure it tries again within
+// a tenth of the token's remaining time, but after at least half a second and at most 30 s; until then
+// the connections keep using their token.
 //
-// Call it in a goroutine of its own, once for all clients. It returns when ctx is done or all
-// clients are closed, which it finds at the next token.
+// Call it in a separate goroutine, once for all clients. It returns when ctx is done or all
+// clients are closed, which it notices at the next token.
 func (t *Tokens) Run(ctx context.Context, clients ...Client) {
-	var used *kept // what all clients have
+	var used *kept // the token that all clients use
 	for {
 		k, err := t.get(ctx, ctx, func(k *kept) time.Duration { return k.due })
 		if err == nil && k != used {
@@ -48,11 +48,11 @@ func (t *Tokens) Run(ctx context.Context, clients ...Client) {
 	}
 }
 
-// longestPause is how long Run waits at the most before it looks at the clock again. Timers don't
-// notice that the clock was set, nor that the machine has slept.
+// longestPause is the longest time before Run looks at the clock again. Timers don't
+// notice when the clock is set or the machine sleeps.
 const longestPause = time.Minute
 
-// pause is how long Run waits until it asks again.
+// pause returns how long Run waits before it asks again.
 func (t *Tokens) pause(failed bool) time.Duration {
 	k, pause := t.kept.Load(), time.Second
 	if k != nil {
@@ -64,8 +64,8 @@ func (t *Tokens) pause(failed bool) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// reauthenticate has clients authenticate again, all at once, and returns those that are not
-// closed, with an error of one that goes on with an older token.
+// reauthenticate makes all clients authenticate again, at the same time. It returns the clients that are
+// not closed, and an error if one of them still uses an older token.
 func reauthenticate(ctx context.Context, clients []Client) (open []Client, failure error) {
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
@@ -90,8 +90,8 @@ func reauthenticate(ctx context.Context, clients []Client) (open []Client, failu
 	return open, failure
 }
 
-// warn logs that something failed, without what may be a secret. What a client has refused, that
-// client's logger tells.
+// warn logs the type of an error, because its text may contain a secret. If a server has refused a
+// client, that client's logger reports it.
 func warn(err error) {
 	slog.Warn("redis has no newer token", slog.String("cause", fmt.Sprintf("%T", err)))
 }

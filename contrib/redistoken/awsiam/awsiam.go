@@ -1,10 +1,10 @@
-// Package awsiam makes the tokens that Amazon ElastiCache and MemoryDB take from users whose
-// authentication mode is IAM. They are made without a request to AWS, beyond those that the SDK
+// Package awsiam creates the tokens that Amazon ElastiCache and MemoryDB accept from users whose
+// authentication mode is IAM. It sends no request to AWS, except those that the SDK
 // needs for its own credentials.
 //
-// Servers take them over TLS only, for 15 minutes, and close a connection 12 hours after its last
-// AUTH: [redistoken.Tokens.Run] keeps both from being noticed. The identity needs the right
-// elasticache:Connect or memorydb:Connect, to the cache and to the user.
+// Servers accept a token only over TLS and for 15 minutes, and close a connection 12 hours after its
+// last AUTH. [redistoken.Tokens.Run] renews in time for both. The identity needs the permission
+// elasticache:Connect or memorydb:Connect, for the cache and for the user.
 package awsiam
 
 import (
@@ -24,27 +24,27 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// life is the longest that the services take a token for.
+// life is the longest lifetime of a token that the services accept.
 const life = 15 * time.Minute
 
-// Signer makes tokens of credentials of AWS.
+// Signer creates tokens from AWS credentials.
 type Signer struct {
-	// User is the ID of the user, which is its name as well.
+	// User is the ID of the user, which is also its name.
 	User string
-	// Cache is the name of the serverless cache, of the replication group or of the cluster of
-	// MemoryDB: no address. It is sent in lower case, as the services have it.
+	// Cache is the name (not the address) of the serverless cache, the replication group or the
+	// MemoryDB cluster. The Signer sends it in lower case, as the services expect.
 	Cache string
-	// Serverless says that Cache is a serverless cache of ElastiCache.
+	// Serverless is set if Cache is a serverless cache of ElastiCache.
 	Serverless bool
-	// MemoryDB says that Cache is a cluster of MemoryDB.
+	// MemoryDB is set if Cache is a cluster of MemoryDB.
 	MemoryDB bool
-	// Region is that of the cache, such as "eu-central-1".
+	// Region is the region of the cache, such as "eu-central-1".
 	Region string
-	// Credentials are those of AWS, as in [aws.Config].
+	// Credentials are the AWS credentials, as in [aws.Config].
 	Credentials aws.CredentialsProvider
 }
 
-// Token is a [redistoken.Source]. The token expires with the credentials of AWS, if they expire
+// Token is a [redistoken.Source]. The token expires with the AWS credentials, if these expire
 // within its 15 minutes.
 func (s Signer) Token(ctx context.Context) (redistoken.Token, error) {
 	credentials, err := s.Credentials.Retrieve(ctx)

@@ -1,11 +1,11 @@
-// Package entraid makes the tokens of Microsoft Entra ID that Azure Managed Redis and Azure Cache
-// for Redis take, with the credentials of the Azure SDK: of a managed identity, a client secret
-// or whatever else its package azidentity has.
+// Package entraid gets the Microsoft Entra ID tokens that Azure Managed Redis and Azure Cache
+// for Redis accept, with credentials of the Azure SDK: a managed identity, a client secret
+// or another credential of its package azidentity.
 //
-// Servers take them over TLS only, and close a connection whose token has expired:
-// [redistoken.Tokens.Run] renews it before. The SDK keeps a token until five minutes before its
-// end, and returns the same one until then, which Run expects. Subscribers need Opts.Protocol 3,
-// since with RESP2 no AUTH can be sent on their sockets.
+// Servers accept a token only over TLS, and close a connection whose token has expired;
+// [redistoken.Tokens.Run] renews the token before that. The SDK returns the same token until five
+// minutes before it expires, which Run expects. Subscribers need Opts.Protocol 3,
+// because with RESP2 no AUTH can be sent on their sockets.
 package entraid
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Scope is what a token is asked for.
+// Scope is the default scope of a token.
 const Scope = "https://redis.azure.com/.default"
 
-// Identity is whose tokens are used.
+// Identity is the identity whose tokens are used.
 type Identity struct {
 	// ObjectID is the user: the object ID of the service principal or managed identity, also
 	// called its principal ID. It is not the client ID.
 	ObjectID string
-	// Credential gets the tokens: one of package azidentity, made once.
+	// Credential gets the tokens. It is a credential of package azidentity; create it once.
 	Credential azcore.TokenCredential
-	// Scope is what is asked for. Default: the constant Scope.
+	// Scope is the scope of the tokens. Default: the constant Scope.
 	Scope string
 }
 
