@@ -61,8 +61,8 @@ var (
 	// ErrCommandForbidden: the command would block a socket that others share, or
 	// change its state. The text says what to use instead. Not sent.
 	ErrCommandForbidden = errs.ErrCommandForbidden
-	// ErrRequestTooLarge: the request, or the batch, has more bytes than Opts.MaxBytes of the
-	// connection allows to be queued. Raise that option, send less at once, or stream the value.
+	// ErrRequestTooLarge: the request, or the batch, is larger than Opts.MaxBytes of the connection.
+	// Not sent. Raise that option, send less at once, or stream the value.
 	ErrRequestTooLarge = errs.ErrRequestTooLarge
 	// ErrScriptHash: a server's hash of a [Script] differs from the library's, or from
 	// that of another server, or this program must not compute it (FIPS 140). Use

@@ -31,7 +31,7 @@ type hooked struct {
 	observer
 }
 
-// Unhook is for packages of this module: nobody else can call it. It returns the sender that h
+// Unhook is internal: only this module can make its argument. It returns the sender that h
 // hooks, and a function that hooks another sender in the same way.
 func (h *hooked) Unhook(send.Key) (inner Sender, hook func(Sender) Sender) {
 	return h.s, func(s Sender) Sender { return WithHook(s, h.Hook) }

@@ -82,14 +82,14 @@ func joinedIn(err error) []error {
 }
 
 // SafeToRetry reports whether you may send a request that failed with err again, even if it
-// writes, because it did not run and may succeed next time: it was not sent
-// ([ErrTraitNotSent]), or the server refused it for a temporary reason
-// ([ErrTraitTransient]), also within a transaction. It returns false for a malformed request, for a
-// closed connection or cluster, for a [ResultError], and for nil. It also returns false if there is no
-// connection for a reason that a retry can't change, such as a wrong password, an untrusted certificate
-// or a server that is not a Redis, and if a replica has refused a write on a connection to one server.
-// For a [BatchError], or errors of this library that [errors.Join] has joined, it returns true only if
-// all requests failed and you may send each of them again.
+// writes, because it did not run and may succeed next time: it was not sent ([ErrTraitNotSent]), or the
+// server refused it for a temporary reason ([ErrTraitTransient]), also within a transaction. It returns
+// false for a malformed request, for a closed connection or cluster, for a [ResultError], and for nil.
+// It also returns false if there is no connection for a reason that a retry can't change, such as a
+// wrong password, an untrusted certificate or a server that is not a Redis, and if a replica has
+// refused a write on a connection to one server. For a [BatchError], or errors of this library that
+// [errors.Join] has joined, it returns true only if all requests failed and you may send each of them
+// again.
 //
 // If the context has ended, use a new one. Pause between attempts, and limit
 // their number.

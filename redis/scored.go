@@ -31,10 +31,10 @@ func (s Scored[T]) parts() (float64, reflect.Value) {
 	return s.Score, reflect.ValueOf(&s.Member).Elem()
 }
 
-// Entry is an ID with its value, as in the replies to XRANGE and XCLAIM.
-// The reply to XREAD is a map[string][]Entry[T]. For the fields of a stream, T is a struct
-// or a map; use a pointer to one if entries may have been deleted. XREADGROUP
-// with CLAIM adds how often an entry was delivered, which an Entry leaves out: see redisreply.Delivery.
+// Entry is an ID with its value, as in the replies to XRANGE and XCLAIM. The reply to XREAD is a
+// map[string][]Entry[T]. For the fields of a stream, T is a struct or a map; use a pointer to one if
+// entries may have been deleted. XREADGROUP with CLAIM also returns the number of deliveries, which an
+// Entry drops: see redisreply.Delivery.
 type Entry[T any] struct {
 	ID    string
 	Value T

@@ -184,8 +184,8 @@ type scriptCall struct {
 	ended atomic.Bool
 }
 
-// send sends the call once more. If the sender panics, or ends the goroutine, nobody knows what it has
-// sent, nor whether it resolves the call.
+// send sends the call once more. If the sender panics or ends the goroutine, the call can't know what
+// was sent, or whether the sender will resolve it.
 func (c *scriptCall) send(r Request) {
 	sent := false
 	defer func() {
@@ -197,7 +197,7 @@ func (c *scriptCall) send(r Request) {
 	sent = true
 }
 
-// end resolves the call, unless that is done.
+// end resolves the call, unless it is already resolved.
 func (c *scriptCall) end(res any) {
 	if !c.ended.Swap(true) {
 		send.Resolve(c.To, res, c.n)

@@ -279,7 +279,7 @@ func isTransaction(encoded []send.Request) bool {
 	return last > 0 && encoded[0].Is("MULTI") && encoded[last].Is("EXEC")
 }
 
-// note notes whether a transaction is open after a request that was answered with res.
+// note records whether a transaction is open after a request with the result res.
 func (s *Session) note(r *send.Request, res any) {
 	switch {
 	case r.Is("MULTI"):

@@ -313,7 +313,8 @@ func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// errWithdrawnFull is the error of a request that was not sent since a queue was full until ctx ended.
+// errWithdrawnFull returns the error of a request that was not sent, because a queue was full until ctx
+// ended.
 func errWithdrawnFull(ctx context.Context, full *errorx.Error) *errorx.Error {
 	return errs.Within(errs.Withdrawn(ctx), "%s", full.Message())
 }

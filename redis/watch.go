@@ -42,10 +42,9 @@ type Tx struct {
 	refused error // the first error of Queue
 }
 
-// Do sends a command at once, usually one that reads a watched key, and returns its
-// result: see [Session.Do]. A command that would undo what Watch relies on, such as MULTI,
-// UNWATCH or SELECT, is refused with [ErrCommandForbidden]; Watch then returns that error,
-// and the transaction is not sent.
+// Do sends a command at once, usually one that reads a watched key, and returns its result: see
+// [Session.Do]. It refuses a command that would break the transaction, such as MULTI, UNWATCH or
+// SELECT, with [ErrCommandForbidden]; Watch then returns that error and does not send the transaction.
 func (t *Tx) Do(cmd string, args ...any) any {
 	if err := t.check(Request{Cmd: cmd, Args: args}); err != nil {
 		return t.refuse(err)
@@ -71,7 +70,7 @@ func (t *Tx) check(req Request) error {
 		WithProperty(errs.EKRequest, req)
 }
 
-// refuse notes the first error with which the transaction is not sent.
+// refuse records the first error; after that the transaction is not sent.
 func (t *Tx) refuse(err error) any {
 	res := traced(err)
 	if t.refused == nil {

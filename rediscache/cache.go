@@ -163,9 +163,9 @@ func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard
 // millisecond.
 func (c *Cache) Close() { c.sender.Close() }
 
-// Shutdown accepts no more requests, waits until those that were accepted are answered or ctx is done,
-// and ends the cache and the sender that New got: it is the Shutdown of that. What is in memory is
-// answered until it returns.
+// Shutdown calls Shutdown of the sender that New got: it refuses new requests, waits until the accepted
+// ones are answered or ctx is done, and closes that sender and the cache. Until it returns, the cache
+// still answers from memory.
 func (c *Cache) Shutdown(ctx context.Context) error {
 	defer c.core.close()
 	return c.plain.to.(interface {
@@ -173,7 +173,7 @@ func (c *Cache) Shutdown(ctx context.Context) error {
 	}).Shutdown(ctx)
 }
 
-// Delegate is for packages of this module: nobody else can call it.
+// Delegate is internal: only this module can make its argument.
 func (c *Cache) Delegate(a send.Key) redis.Sender {
 	if _, own := a.Held.(*Cache); own && c != nil {
 		return c.sender
@@ -181,7 +181,7 @@ func (c *Cache) Delegate(a send.Key) redis.Sender {
 	return nil
 }
 
-// Memory is for packages of this module: nobody else can call it. With hooks it is nil.
+// Memory is internal: only this module can make its argument. With hooks it is nil.
 func (c *Cache) Memory(a send.Key) send.Memory[redis.Future] {
 	if _, own := a.Held.(*Cache); own && c != nil && len(c.hooks) == 0 {
 		return (*within)(c.plain)

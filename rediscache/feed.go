@@ -140,13 +140,12 @@ func (f *feed) anew() {
 	}
 }
 
-// questions are what a server is asked again and again: which role it has, and whether it is still
+// questions are the requests that the feed repeats: for the server's role, and whether it is still
 // tracking.
 var questions = []redis.Request{redis.Req("ROLE"), redis.Req("CLIENT TRACKINGINFO")}
 
-// ask asks the server. The answers say that it has told of all that was changed before it was asked,
-// unless it has another role by now: a master that has lost its last slot becomes a replica, and then
-// tells of nothing.
+// ask asks the server. The answers prove that the server has reported all earlier changes, unless its
+// role has changed: a master that has lost its last slot becomes a replica, and then reports nothing.
 func (f *feed) ask(t *tracker) {
 	asked := memory.Now()
 	t.conn.SendBatch(questions, send.Internal(func(res any, n uint64) {
@@ -173,8 +172,8 @@ func (f *feed) ask(t *tracker) {
 	}), 0)
 }
 
-// hasChanged reports whether ROLE is answered with another role than the server had. Only one answer is
-// taken at a time.
+// hasChanged reports whether the server's role, in the answer to ROLE, has changed. Only one goroutine
+// may call it at a time.
 func (t *tracker) hasChanged(res any) bool {
 	answer, _ := res.([]any)
 	if len(answer) == 0 {

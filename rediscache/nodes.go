@@ -109,7 +109,7 @@ func (c *core) place() {
 	}
 }
 
-// left drops what was read on the master of a slot, which has lost it.
+// left drops the replies that were read on the former master of a slot, which has lost the slot.
 func (c *core) left(slot int) {
 	if f := c.nodes.placed.Load().of[slot]; f != nil {
 		f.anew()

@@ -115,8 +115,8 @@ func (r *reading) answer(request string, v memory.Value) {
 	r.recycle()
 }
 
-// elsewhere has the request answered by the servers as any other, for all that wait for it. The
-// reply is not kept. failed is why the tracker has not answered it, if it was asked.
+// elsewhere forwards the request to the servers, for all waiting callers. The reply is not kept. failed
+// is the reason why the tracker has not answered, if it was asked.
 func (r *reading) elsewhere(failed *errorx.Error) {
 	again := &send.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared = command.Allowed

@@ -24,7 +24,7 @@ var (
 	_ send.Memory[redis.Future] = (*within)(nil)
 )
 
-// Memory is for packages of this module: nobody else can call it.
+// Memory is internal: only this module can make its argument.
 func (s *sender) Memory(a send.Key) send.Memory[redis.Future] {
 	if _, own := a.Held.(*sender); own {
 		return (*within)(s)

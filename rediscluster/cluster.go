@@ -30,7 +30,8 @@ type Cluster struct {
 	cancel context.CancelCauseFunc
 
 	topology atomic.Pointer[route.Snapshot]
-	// members are the IDs of the nodes of the cluster: nil if there is none, empty if they are not known.
+	// members are the IDs of the nodes of the cluster: nil without a cluster, empty if they are not
+	// known.
 	members   atomic.Pointer[map[string]bool]
 	refresher *refresher
 
@@ -41,8 +42,7 @@ type Cluster struct {
 	// corrected are the connection options that were reported as corrected.
 	corrected sync.Map
 
-	// onLeft has the functions that are called with slots that have left their masters, by keys
-	// of their own: see inner.Cluster.
+	// onLeft has the functions to call with a slot that has left its master: see backend.Cluster.
 	onLeft sync.Map
 
 	refreshes atomic.Uint64

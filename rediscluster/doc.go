@@ -63,11 +63,11 @@
 //	reads := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 //
 // The cluster reads from a replica while the replica's link to its master is up, for
-// Opts.ReplicaLinkDownTolerance after that, and while CLUSTER NODES says that the master has failed.
+// Opts.ReplicaLinkDownTolerance after that, and while CLUSTER NODES reports that the master has failed.
 // Later it reads from the replica only if no other node of the shard is connected and in sync. It never
 // reads from a replica that has not synced yet. Slots in the set [redisclusterutil.MasterOnlyKey] are
-// read from their masters, and so are slots on the move, from when a request has met ASK or TRYAGAIN
-// or the topology has shown it. With Opts.Zone, reads go to nodes of the caller's availability zone
+// read from their masters, and so are moving slots, from the time when a request gets ASK or TRYAGAIN
+// or the topology shows the move. With Opts.Zone, reads go to nodes of the caller's availability zone
 // as long as there are any.
 //
 // The guides are docs/cluster.md, docs/sentinel.md and docs/options.md.
@@ -82,9 +82,9 @@ package rediscluster
 // contradict each other, the greater configuration epoch wins. A master and a replica at
 // the same address are two nodes, because READONLY belongs to the connection.
 //
-// Addresses change hands, so the client remembers who was at them: node IDs (topology.Kin), IDs of
-// sentinels (topology.Reports), histories of the servers in a list (topology.Lineage). Strangers do
-// not count while anyone known is left.
+// Addresses change hands, so the client remembers the identities of the servers: node IDs
+// (topology.Kin), IDs of sentinels (topology.Reports), histories of the servers in a list
+// (topology.Lineage). It ignores other servers while a known one is left.
 //
 // Package topology makes the decisions and imports no connection: it computes layouts (the
 // addresses that serve each slot) from the servers' answers, and decides what to do with a

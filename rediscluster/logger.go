@@ -64,9 +64,10 @@ type LogSentinelFailed struct {
 	Error   error
 }
 
-// LogFollowsStrangers: none of the servers that the client knew is left, and those that answer share nothing
-// with them: no node ID, no sentinel, no history. The client follows them. They may be the same service, set
-// up again, or another service that now has its addresses. See Opts.RefuseStrangers.
+// LogFollowsStrangers: none of the servers that the client knew is left, and the servers that answer
+// are unrelated to them: they share no node ID, no sentinel, no history. The client switches to them.
+// They may be the same service, set up again, or another service that now has its addresses. See
+// Opts.RefuseStrangers.
 type LogFollowsStrangers struct {
 	// Masters are the addresses of the masters that the client follows.
 	Masters []string

@@ -46,7 +46,7 @@ func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
 	return n
 }
 
-// knownMembers returns the IDs of the nodes of the cluster, none if they are not known.
+// knownMembers returns the IDs of the nodes of the cluster, or none if they are not known.
 func (c *Cluster) knownMembers() map[string]bool {
 	if members := c.members.Load(); members != nil {
 		return *members

@@ -24,7 +24,7 @@ type nodeSource struct {
 	seeds      []string
 	masterOnly masterOnly
 	kin        topology.Kin
-	// silent is since when no node of the cluster tells the slots; zero if one does.
+	// silent is the time since which no node of the cluster has returned the slots; zero if one does.
 	silent time.Time
 }
 
@@ -56,8 +56,8 @@ func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 	return l, err
 }
 
-// read implements source: it asks nodes that are connected and, if those that belong to the cluster do
-// not know who serves a slot, the seeds. Until all slots were served once, it asks the seeds, too.
+// read implements source: it asks connected nodes. If those that belong to the cluster know no owner of
+// any slot, it asks the seeds. Until every slot has had an owner once, it also asks the seeds.
 func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
 	nodes := s.askNodes(ctx)
 	l := s.kin.OfNodes(nodes)
@@ -76,19 +76,19 @@ func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
 	return l
 }
 
-// learn notes of whom a layout is that was just made.
+// learn records the identities of the nodes in a new layout.
 func (s *nodeSource) learn() {
 	s.silent = time.Time{}
 	members := s.kin.Members()
 	s.c.members.Store(&members)
 }
 
-// strangersAfter is how long a client that hears nothing of the servers that it knows stays with them,
-// although its seeds lead to others. A restart, or a freeze, is mostly shorter.
+// strangersAfter is how long a client stays with the servers that it knows while they are silent,
+// although its seeds lead to others. A restart or a freeze is usually shorter.
 const strangersAfter = 10 * time.Second
 
-// mayLeave reports whether the cluster that the seeds lead to counts, though it is another one: nothing was
-// heard of the present one for long enough, or all its masters' addresses have other servers.
+// mayLeave reports whether the client may switch to the other cluster to which the seeds lead: the
+// present one has been silent for long enough, or all its masters' addresses lead to other servers.
 func (s *nodeSource) mayLeave() bool {
 	if s.c.opts.RefuseStrangers {
 		return false
@@ -101,8 +101,8 @@ func (s *nodeSource) mayLeave() bool {
 		!slices.ContainsFunc(s.c.topology.Load().Shards, func(shard *route.Shard) bool { return !replaced(shard) })
 }
 
-// askSeeds asks all addresses that the user gave, over connections of its own. nodes are the views of
-// nodes that were asked before.
+// askSeeds asks all addresses that the user gave, over separate connections. nodes are the views of
+// nodes that were already asked.
 func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topology.Layout, error) {
 	told := make([][]topology.View, len(s.seeds))
 	var failure error

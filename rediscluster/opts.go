@@ -43,11 +43,11 @@ type Opts struct {
 	// ms, from 100 µs to 1 s.
 	WaitToMigrate time.Duration
 
-	// ReplicaLinkDownTolerance is for how long reads go to a replica whose link to its master is
-	// down. While CLUSTER NODES says that the master has failed, they go there for longer. Later,
-	// they go there only while no other node of the shard is connected and in sync. A replica that
-	// was never synced is not read from. Default 60 s; negative: not at all. The replicas are asked
-	// in each reading of the topology.
+	// ReplicaLinkDownTolerance is how long the cluster keeps reading from a replica whose link to its
+	// master is down. While CLUSTER NODES reports that the master has failed, it keeps reading for
+	// longer. After that it reads from the replica only while no other node of the shard is connected
+	// and in sync. It never reads from a replica that has not synced yet. Default 60 s; negative: no
+	// tolerance. The cluster asks the replicas whenever it reads the topology.
 	ReplicaLinkDownTolerance time.Duration
 
 	// SentinelOpts are the options of connections to sentinels, for [NewSentinel],
@@ -68,11 +68,11 @@ type Opts struct {
 	// HostOpts.IOTimeout does not count as a master.
 	StopOnManyMasters bool
 
-	// RefuseStrangers keeps the client with the servers that it knows, when none of them
-	// answers and the addresses that it was given lead to servers that share nothing with
-	// them: no node ID, no sentinel, no history. Requests end with [ErrNoAliveConnection], not
-	// sent, until a server answers that the client knows. Default false: after 10 s without
-	// an answer the client follows the strangers, and reports [LogFollowsStrangers].
+	// RefuseStrangers keeps the client with the servers that it knows, even if none of them answers and
+	// its addresses lead to unrelated servers, which share no node ID, no sentinel and no history with
+	// them. Requests fail with [ErrNoAliveConnection], not sent, until a known server answers. Default
+	// false: after 10 s without an answer the client switches to the other servers, and reports
+	// [LogFollowsStrangers].
 	RefuseStrangers bool
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default

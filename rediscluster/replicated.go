@@ -76,11 +76,12 @@ type serverList struct {
 	names map[string]string
 	// asked delivers the result of the running call of Opts.Addrs; nil if none is running.
 	asked chan given
-	// lineage is what is known of the master's history, and silent since when the master does not
-	// answer that it is one; zero if it does.
+	// lineage is the known history of the master. silent is the time since which the master has not
+	// confirmed its role; zero if it does.
 	lineage topology.Lineage
 	silent  time.Time
-	// failure is why Opts.Addrs gave no addresses last, or else why one of them has no IP.
+	// failure is the reason why the last call of Opts.Addrs gave no addresses or, if it did, why one of
+	// them has no IP.
 	failure error
 }
 
@@ -138,8 +139,9 @@ func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
 	return l
 }
 
-// layout makes a layout of what servers said last. Masters that share nothing with the present one do not take its
-// place while that is listed, unless it has been silent for strangersAfter and there is no other one.
+// layout builds a layout from the servers' last reports. A master that is unrelated to the present one
+// does not replace it while that is listed, unless that has been silent for strangersAfter and there is
+// no other candidate.
 func (s *serverList) layout(present string) *topology.Layout {
 	switch {
 	case s.last.Leads(present):

@@ -146,8 +146,8 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learn notes that the slot is on the move or has left its master, if the error says so, and asks for
-// a refresh if it shows that the topology, or a connection, may be out of date.
+// learn records that the slot is moving or has left its master, if the error shows it, and asks for a
+// refresh if the error shows that the topology, or a connection, may be out of date.
 func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
 	k.learnMove(err)
 	if d.MasterOnly && !k.c.rules.Sharded {
@@ -158,8 +158,8 @@ func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
 	}
 }
 
-// learnMove notes what an error says of the slot. A session may be of no slot: then the error names it,
-// unless it is TRYAGAIN.
+// learnMove records what an error shows about the slot. A session may have no slot: then the error
+// names it, unless it is TRYAGAIN.
 func (k *retrier) learnMove(err *errorx.Error) {
 	slot := k.spec.Slot
 	if named, known := err.Property(redis.EKSlot); slot < 0 && known {

@@ -60,7 +60,7 @@ func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
 	p.with(p.Policy).sendTransaction(reqs, cb, start)
 }
 
-// Inner is for packages of this module: nobody else can call it.
+// Inner is internal: only this module can make its argument.
 func (c *Cluster) Inner(a send.Key) send.Inner[redis.Future] {
 	if c == nil {
 		return nil
@@ -71,7 +71,7 @@ func (c *Cluster) Inner(a send.Key) send.Inner[redis.Future] {
 	return nil
 }
 
-// Inner is for packages of this module: nobody else can call it.
+// Inner is internal: only this module can make its argument.
 func (p PolicyMan) Inner(a send.Key) send.Inner[redis.Future] {
 	if _, own := a.Held.(PolicyMan); p.Cluster != nil && (own || a.Embedded) {
 		return p.with(p.Policy)

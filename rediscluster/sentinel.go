@@ -31,14 +31,13 @@ const maxSentinels = 32
 // without keys go to the master. Opts.SentinelOpts are the options of connections to
 // sentinels, which never get the user and password of HostOpts.
 //
-// Of the sentinels that know each other, the client trusts the one with the greatest config-epoch. A
-// stranger at the address of one of them changes nothing: see Opts.RefuseStrangers. As soon as a
+// Among the sentinels that know each other, the client trusts the one with the greatest config-epoch.
+// It ignores a foreign sentinel at the address of a known one: see Opts.RefuseStrangers. As soon as a
 // sentinel reports a greater epoch, the client writes nothing more to the old master. It accepts
-// outstanding replies of the old master for 50 ms; the other requests in flight fail as
-// unknown ([redis.ErrIO]). It asks a server for its role before it sends anything else to
-// it. The last answer of a silent sentinel counts until a
-// majority has agreed on another for 10 s; without that limit, newly installed
-// sentinels, which start with epoch 0, would never count.
+// outstanding replies of the old master for 50 ms; the other requests in flight fail as unknown
+// ([redis.ErrIO]). It asks a server for its role before it sends anything else to it. The last answer
+// of a silent sentinel counts until a majority has agreed on another for 10 s; without that limit,
+// newly installed sentinels, which start with epoch 0, would never count.
 //
 // If no sentinel knows a master yet, or the master can't be reached, NewSentinel waits
 // until ctx is done, or for 5 s if ctx has no deadline. It returns [ErrNoSentinel],
@@ -139,7 +138,7 @@ func (s *sentinels) askAll(ctx context.Context) {
 	gather(ctx, answers, len(watched), s.opts.IOTimeout, news)
 }
 
-// settled reports whether most of the sentinels that there are say the same.
+// settled reports whether most of the sentinels agree.
 func (s *sentinels) settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// advised adds to a server's error what its user can do about it, if the error itself does not say
-// so. alone says that the connection is no part of a cluster: it does not go on to the server that is
-// meant, so that sending the request again can't help.
+// advised adds advice for the user to a server's error, if the error itself has none. alone means that
+// the connection is not part of a cluster: nothing follows a redirect to the right server, so a retry
+// can't help.
 func advised(err *errorx.Error, alone bool) *errorx.Error {
 	var advice string
 	stays := false

@@ -36,9 +36,8 @@ var (
 	// ErrRole: the server's role is not Opts.Role. That may change, so the connection
 	// keeps dialing.
 	ErrRole = dial.ErrRole
-	// ErrStranger: the server at the address is not a node of the cluster that the client
-	// knows. The address may have been given to another server, so the connection goes on
-	// dialing.
+	// ErrStranger: the server at the address is not a node of the cluster that the client knows. The
+	// address may have been given to another server, so the connection keeps dialing.
 	ErrStranger = dial.ErrStranger
 	// ErrClientName: Opts.ClientName has a space, or a character that is not printable
 	// ASCII.

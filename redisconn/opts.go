@@ -49,11 +49,11 @@ type Opts struct {
 	// below are valid. Default RoleAny: do not ask.
 	Role Role
 
-	// IOTimeout is how long the oldest request in flight may wait, since it was written or the one
-	// before it was answered, while the socket takes nothing of what is being written of it, and less
-	// than 64 KiB are received; after that the connection fails. In ScriptMode the timeout of a
-	// blocking command (of BLPOP, or of XREAD's BLOCK) is added; with a timeout of 0 the command
-	// may block forever. Default 1 s; negative: no time-out.
+	// IOTimeout is how long the oldest request in flight may wait without progress; after that the
+	// connection fails. Progress is an answer to the request before it, more bytes of it written to the
+	// socket, or 64 KiB received. In ScriptMode the timeout of a blocking command (of BLPOP, or of
+	// XREAD's BLOCK) is added; with a timeout of 0 the command may block forever. Default 1 s;
+	// negative: no time-out.
 	IOTimeout time.Duration
 	// DialTimeout bounds each attempt to connect: dialing and the handshake together.
 	// It is at most IOTimeout, which is also its default; if IOTimeout is negative, the
@@ -79,9 +79,9 @@ type Opts struct {
 	// bound, further requests fail with [redis.ErrQueueFull], not sent, but callers of
 	// redis.Sync and redis.SyncCtx wait for room. Default 2^18.
 	MaxRequests int
-	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same
-	// way. A request or a batch that is larger by itself ends with
-	// [redis.ErrRequestTooLarge], not sent, and nobody waits for room. Default 256 MiB.
+	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same way. A
+	// request or batch that is larger than MaxBytes fails at once with [redis.ErrRequestTooLarge], not
+	// sent. Default 256 MiB.
 	MaxBytes int
 	// DedicatedConns bounds the number of dedicated connections, which are opened in
 	// addition to the shared one when a blocking command or a session needs its own
@@ -122,12 +122,12 @@ type Opts struct {
 	// ServerName means the host of the address. Default: the system's roots, and at least TLS
 	// 1.2.
 	TLSConfig *tls.Config
-	// Dialer, if set, dials addresses; network is "tcp" or "unix". It gets host
-	// names unresolved, also those of the seeds of clusters and of lists of servers. Its context ends after
-	// DialTimeout; the client closes a connection that it returns later. While 16 calls are late,
-	// further attempts to connect fail. Close of a returned connection must not block,
-	// and must end waiting reads and writes; for a *tls.Conn the client closes the socket
-	// below it. If it panics, a [LogFuturePanic] is reported, and the attempt to connect fails.
+	// Dialer, if set, dials addresses; network is "tcp" or "unix". It gets host names, not IPs, also
+	// for the seeds of clusters and for lists of servers. Its context ends after DialTimeout; the
+	// client closes a connection that it returns later. While 16 calls are late, further attempts to
+	// connect fail. Close of a returned connection must not block, and must end waiting reads and
+	// writes; for a *tls.Conn the client closes the socket below it. If it panics, a [LogFuturePanic]
+	// is reported, and the attempt to connect fails.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Handle is any value; [Connection.Handle] returns it.

@@ -42,7 +42,7 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	send.Queued(cb, r.Ticket)
 }
 
-// Inner is for packages of this module: nobody else can call it.
+// Inner is internal: only this module can make its argument.
 func (c *Connection) Inner(a send.Key) send.Inner[redis.Future] {
 	if _, own := a.Held.(*Connection); own && c != nil {
 		return within{c}

@@ -26,8 +26,8 @@ type trackers struct {
 	shut bool   // no more may come
 }
 
-// add adds a connection, unless new credentials have changed the user since it was
-// dialed, or the connection that it belongs to is shutting down.
+// add adds a connection, unless new credentials have changed the user since it was dialed, or its
+// shared connection is shutting down.
 func (t *trackers) add(c *Connection, user string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,8 +54,8 @@ func (t *trackers) all() []*Connection {
 	return slices.Collect(maps.Keys(t.open))
 }
 
-// drain has them, and those to come, accept no more requests. The channel is closed when what they have
-// accepted is answered.
+// drain makes these connections, and later ones, refuse new requests. The channel is closed when the
+// accepted requests are answered.
 func (t *trackers) drain() <-chan struct{} {
 	t.mu.Lock()
 	t.shut = true
@@ -77,7 +77,7 @@ func (t *trackers) drain() <-chan struct{} {
 	return drained
 }
 
-// left counts the requests that were accepted and are not answered.
+// left counts the accepted requests that are not answered.
 func (t *trackers) left() (unsent, unknown int) {
 	for _, c := range t.all() {
 		notSent, inFlight := c.queue.Left()

@@ -145,7 +145,8 @@ func resolveAll(cb redis.Future, results []any, start uint64) {
 	send.Each(0, len(results), func(i int) { resolve(cb, results[i], start+uint64(i)) })
 }
 
-// resolve resolves a request. If its future panics, it logs that, since a Conn has no logger.
+// resolve resolves a request. If the future panics, it logs the panic with the standard logger, because
+// a Conn has no logger.
 func resolve(cb redis.Future, res any, n uint64) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -192,7 +192,7 @@ func (s *Subscriber) closeSet(set *subscriptions.Set) {
 
 // Nodes is a cluster: a *rediscluster.Cluster, or a type that embeds one.
 type Nodes interface {
-	// Inner is for packages of this module: nobody else can call it.
+	// Inner is internal: only this module can make its argument.
 	Inner(send.Key) send.Inner[redis.Future]
 	// ForceReloading makes the cluster read its topology again soon.
 	ForceReloading()

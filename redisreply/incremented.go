@@ -1,14 +1,14 @@
 package redisreply
 
-// Incremented is the reply to INCREX, which is no error if a bound kept it from adding anything: so
-// its value comes with the answer whether it was incremented.
+// Incremented is the reply to INCREX. The server does not return an error if a bound prevents the
+// increment, so Value also reports whether the key was incremented.
 type Incremented[N int64 | float64] struct{ value, added N }
 
-// Value returns the value of the key, and whether anything was added to it. If nothing was, the
-// value and its expiration are what they were.
+// Value returns the value of the key, and whether anything was added to it. If not, the value and its
+// expiration are unchanged.
 func (i Incremented[N]) Value() (value N, incremented bool) { return i.value, i.added != 0 }
 
-// Added returns how much was added: with SATURATE it may be less than what was asked for.
+// Added returns the amount that was added. With SATURATE it may be less than the requested amount.
 func (i Incremented[N]) Added() N { return i.added }
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].

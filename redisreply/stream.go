@@ -37,12 +37,12 @@ func (p *PendingEntry) UnmarshalRedis(res any) error {
 	return inOrder((*plain)(p), res)
 }
 
-// Delivery is an entry as XREADGROUP answers with CLAIM: with a map[string][]Delivery[T].
+// Delivery is an entry of the reply to XREADGROUP with CLAIM, which is a map[string][]Delivery[T].
 type Delivery[T any] struct {
 	ID    string
 	Value T
-	// Idle is how long ago the entry was delivered before, and Deliveries how often; both are 0
-	// for a new entry.
+	// Idle is the time since the entry was last delivered, and Deliveries the number of earlier
+	// deliveries; both are 0 for a new entry.
 	Idle       time.Duration `redis:",ms,omitempty"`
 	Deliveries int64         `redis:",omitempty"`
 }

@@ -170,8 +170,9 @@ func (c *conn) history(greeted string) (out []byte, replies int) {
 	return out, replies
 }
 
-// socket is one of a client's own. It ends with the sender, too. Nobody looks at what goes through it, so it
-// counts as awaiting an answer from when the client has written until it reads something.
+// socket is a separate socket of a client. It also ends with the sender. The package does not parse its
+// traffic, so it counts as waiting for an answer from a write of the client until the next data is
+// read.
 type socket struct {
 	net.Conn
 	dec    *resp.Decoder // until the client reads
@@ -201,7 +202,7 @@ func (s *socket) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// ended notes that nothing more will be answered, if err, which may be nil, says so.
+// ended records that no more answers will arrive, if err is not nil.
 func (s *socket) ended(err error) {
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		s.answered()
