@@ -15,6 +15,7 @@ import (
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
@@ -32,9 +33,8 @@ type Connection struct {
 	alone  bool          // it is no part of a cluster, which would go on to another server
 	ended  chan struct{} // closed when the lifecycle has ended
 
-	queue   *engine.Queue
 	pipe    *engine.Pipe
-	stat    func(*send.Request) *engine.Stat // nil if the logger does not use statistics
+	stat    func(*send.Request) *timing.Stat // nil if the logger does not use statistics
 	pool    *dedicated.Pool
 	pushes  *push.Sockets
 	streams lifetime.Running // calls of DoStream
@@ -147,7 +147,6 @@ func (c *Connection) makePipe() {
 		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat
 	}
 	c.pipe = engine.New(p)
-	c.queue = c.pipe.Queue()
 }
 
 // Close closes the connection. Requests that were not written fail with
@@ -193,11 +192,11 @@ func (c *Connection) String() string {
 func (c *Connection) GoString() string { return c.String() }
 
 // ConnectedNow reports whether the connection has a socket.
-func (c *Connection) ConnectedNow() bool { return c.queue.State() == engine.Connected }
+func (c *Connection) ConnectedNow() bool { return c.pipe.State() == engine.Connected }
 
 // MayBeConnected reports whether the connection has a socket or is dialing one, so
 // that it accepts requests.
-func (c *Connection) MayBeConnected() bool { return c.queue.State().Accepts() }
+func (c *Connection) MayBeConnected() bool { return c.pipe.State().Accepts() }
 
 // EachShard implements redis.Sender: it calls f with the connection.
 func (c *Connection) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }

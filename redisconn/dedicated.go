@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -22,7 +23,7 @@ func (c *Connection) newPool() *dedicated.Pool {
 type owner struct{ c *Connection }
 
 // Withheld implements dedicated.Owner.
-func (o owner) Withheld() bool { return o.c.queue.Withheld() }
+func (o owner) Withheld() bool { return o.c.pipe.Withheld() }
 
 // ShortestTrip implements dedicated.Owner.
 func (o owner) ShortestTrip() time.Duration { return time.Duration(o.c.shortest.Load()) }
@@ -38,10 +39,10 @@ func (o owner) Shared() dedicated.Shared {
 	return nil
 }
 
-// Resolve implements dedicated.Owner. st is a *engine.Stat or nil.
-func (o owner) Resolve(cb Future, n uint64, res, st any, received, sent int) {
+// Resolve implements dedicated.Owner.
+func (o owner) Resolve(cb Future, n uint64, res any, st *timing.Stat, received, sent int) {
 	defer o.c.pipe.Resolve(cb, res, n) // even if the logger ends the goroutine
-	if st, _ := st.(*engine.Stat); st != nil && received > 0 {
+	if st != nil && received > 0 {
 		o.c.pipe.Tell(st, res, received, sent)
 	}
 }

@@ -26,7 +26,7 @@ func init() {
 }
 
 // SharesCallers implements backend.Conn.
-func (w within) SharesCallers(several bool) { w.queue.Several(several) }
+func (w within) SharesCallers(several bool) { w.pipe.Several(several) }
 
 // SendEncodedBatch implements backend.Conn.
 func (w within) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, flags int) {
@@ -106,7 +106,7 @@ func (w within) StopWrites() (stopped <-chan struct{}) {
 }
 
 // Queue implements backend.Conn.
-func (w within) Queue() backend.Queue { return w.queue }
+func (w within) Queue() backend.Queue { return w.pipe.Queue() }
 
 // Scripted implements backend.Conn.
 func (w within) Scripted() bool { return w.opts.ScriptMode }

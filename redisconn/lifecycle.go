@@ -60,7 +60,7 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 		case broken > 1:
 			c.pause(min(broken-brokenGrace-1, 0), began)
 		}
-		if c.queue.Draining() {
+		if c.pipe.Draining() {
 			<-c.ctx.Done() // Shutdown may still wait for work on other sockets
 		}
 		if c.ctx.Err() != nil {
@@ -171,11 +171,11 @@ func (c *Connection) pause(doubled int, began time.Time) {
 
 // The changes of state.
 
-func (c *Connection) connecting() { c.queue.Change(engine.Connecting, nil, nil) }
+func (c *Connection) connecting() { c.pipe.Change(engine.Connecting, nil, nil) }
 
-func (c *Connection) disconnected(why *errorx.Error) { c.queue.Change(engine.Disconnected, nil, why) }
+func (c *Connection) disconnected(why *errorx.Error) { c.pipe.Change(engine.Disconnected, nil, why) }
 
-func (c *Connection) closed() { c.queue.Change(engine.Closed, nil, nil) }
+func (c *Connection) closed() { c.pipe.Change(engine.Closed, nil, nil) }
 
 // ErrShutdown is returned by Shutdown when requests were left.
 var ErrShutdown = redis.Errors.NewType("shutdown")
@@ -202,7 +202,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	within{c}.DrainBeside() // now; the loop below waits for it
 	// The shared connection unblocks blocking commands, so it is drained
 	// after them.
-	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.queue.Drain, c.streams.Shut, c.trackers.drain, c.pool.Drained} {
+	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.pipe.Drain, c.streams.Shut, c.trackers.drain, c.pool.Drained} {
 		select {
 		case <-drained():
 		case <-c.ctx.Done():
@@ -227,7 +227,7 @@ func (c *Connection) errLeft(ctx context.Context) error {
 // left counts the pending requests. Each open session, and each call of DoStream, counts as one
 // of unknown outcome.
 func (c *Connection) left() (unsent, unknown int) {
-	unsent, unknown = c.queue.Left()
+	unsent, unknown = c.pipe.Left()
 	granted, waiting := c.pool.Left()
 	untold, reading := c.trackers.left()
 	return unsent + waiting + untold, unknown + granted + reading + c.streams.Calls()

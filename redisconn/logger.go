@@ -10,9 +10,9 @@ import (
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 // Logger gets the events of a connection. Its methods run in the connection's
@@ -121,14 +121,14 @@ func (slogLogger) WantsReqStat() bool { return false }
 
 // newStat returns nil for AUTH, in any spelling, so that no logger gets a password.
 // Users can't send HELLO, which may have one.
-func newStat(r *send.Request) *engine.Stat {
+func newStat(r *send.Request) *timing.Stat {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && call.Name == "AUTH" {
 		return nil
 	}
-	return &engine.Stat{Req: Request{Cmd: r.Cmd, Args: r.Args()}, Start: time.Now()}
+	return &timing.Stat{Req: Request{Cmd: r.Cmd, Args: r.Args()}, Start: time.Now()}
 }
 
 // reportStat tells the logger of an answered request.
-func (c *Connection) reportStat(st *engine.Stat, res any, in, out int) {
+func (c *Connection) reportStat(st *timing.Stat, res any, in, out int) {
 	c.opts.Logger.ReqStat(c, st.Req, res, time.Since(st.Start).Nanoseconds(), int64(in), int64(out))
 }

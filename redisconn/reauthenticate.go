@@ -130,7 +130,7 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 			judge.Resolve(refused, 0)
 			return answer, nil
 		}
-		if c.queue.RoomFor(&r).AwaitCapacity(ctx) != nil {
+		if c.pipe.RoomFor(&r).AwaitCapacity(ctx) != nil {
 			return nil, c.unconfirmed(ctx)
 		}
 	}

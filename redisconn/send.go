@@ -6,6 +6,7 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -83,7 +84,7 @@ func (c *Connection) sendOne(r *send.Request, cb Future, n uint64, asking bool) 
 
 // block sends a request that may block on a dedicated connection.
 func (c *Connection) block(r *send.Request, cb Future, n uint64, asking bool) *errorx.Error {
-	var st *engine.Stat
+	var st *timing.Stat
 	if c.stat != nil {
 		st = c.stat(r)
 		r.Typed = r.Typed && st == nil // a logger wants the result

@@ -93,7 +93,7 @@ func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 
 // refuse resolves a request that was not queued.
 func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
-	c.queue.CountLeft(1, 0)
+	c.pipe.CountLeft(1, 0)
 	c.pipe.Resolve(cb, c.withConn(err), n)
 }
 

@@ -72,7 +72,7 @@ func (s Stats) Stage(stage redis.Stage) *redis.Histogram {
 // Stats returns a snapshot. It takes a few microseconds (BenchmarkStats), and holds the
 // connection's lock for part of that time.
 func (c *Connection) Stats() Stats {
-	q := c.queue.Stats()
+	q := c.pipe.Stats()
 	stages := &q.Stages
 	return Stats{
 		Addr: c.Addr(), LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr(), State: q.State.String(),

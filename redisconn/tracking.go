@@ -62,14 +62,14 @@ func (t *trackers) drain() <-chan struct{} {
 	t.mu.Unlock()
 	open := t.all()
 	for _, c := range open {
-		c.queue.Drain() // all of them, before any is waited for
+		c.pipe.Drain() // all of them, before any is waited for
 	}
 	drained := make(chan struct{})
 	go func() { // ends with the last answer, or with the connections
 		defer close(drained)
 		for _, c := range open {
 			select {
-			case <-c.queue.Drain():
+			case <-c.pipe.Drain():
 			case <-c.ctx.Done():
 			}
 		}
@@ -80,7 +80,7 @@ func (t *trackers) drain() <-chan struct{} {
 // left counts the accepted requests that are not answered.
 func (t *trackers) left() (unsent, unknown int) {
 	for _, c := range t.all() {
-		notSent, inFlight := c.queue.Left()
+		notSent, inFlight := c.pipe.Left()
 		unsent, unknown = unsent+notSent, unknown+inFlight
 	}
 	return unsent, unknown

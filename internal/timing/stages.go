@@ -22,6 +22,12 @@ func Clock() time.Duration { return time.Since(epoch) }
 // At returns the time at which Clock returned d.
 func At(d time.Duration) time.Time { return epoch.Add(d) }
 
+// Stat is what a logger's statistics of a request need.
+type Stat struct {
+	Req   redis.Request
+	Start time.Time
+}
+
 // Stages is what is measured of a batch, or of what is sent on a connection of its own.
 type Stages struct {
 	Opened time.Duration // when the first request entered

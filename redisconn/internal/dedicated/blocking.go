@@ -26,7 +26,7 @@ type blocking struct {
 	out    []byte       // req, after ASKING if asked is set
 	asked  time.Time    // time of the ASK that led here
 	blocks time.Duration
-	stat   any // the owner's
+	stat   *timing.Stat // nil if the logger wants no statistics
 	ctx    context.Context
 	timing.Stages
 
@@ -41,7 +41,7 @@ type blocking struct {
 // Block sends a blocking command. Its future is resolved at the latest soon after its
 // caller's context has ended. If the caller would only wait, the command runs in the
 // caller's goroutine. stat is passed to [Owner.Resolve].
-func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, asking bool, stat any) *errorx.Error {
+func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, asking bool, stat *timing.Stat) *errorx.Error {
 	b, err := p.newBlocking(send.ContextOf(cb), r, askedNow(asking))
 	if err != nil {
 		return err

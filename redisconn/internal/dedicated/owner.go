@@ -47,6 +47,7 @@ import (
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -63,7 +64,7 @@ type Owner interface {
 	WithConn(err *errorx.Error) *errorx.Error
 	// Resolve resolves a future. stat is as given to [Pool.Block]; received and sent are
 	// the sizes of reply and request, received being 0 if there was no reply.
-	Resolve(cb redis.Future, n uint64, res, stat any, received, sent int)
+	Resolve(cb redis.Future, n uint64, res any, stat *timing.Stat, received, sent int)
 	// What follows are events, which redisconn reports to its logger. more is how many others
 	// there were since the last one.
 	Made(local, remote string, open, more int)

@@ -14,115 +14,106 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Batch is the unit of work: encoded requests and the futures that wait for their replies.
+// batch is the unit of work: encoded requests and the futures that wait for their replies.
 // It is open, and belongs to the queue, until it is taken. Then Buf belongs to the writer
 // until that is done, and the goroutine that reads claims the items one after the other.
 // It is recycled when both are done, or when all of it was withdrawn before it was
 // written.
-type Batch struct {
-	Buf   []byte
-	Items []Item
+type batch struct {
+	buf   []byte
+	items []item
 
 	withdrawn      int  // items to be removed before it is written
 	withdrawnBytes int  // their size
 	customFutures  bool // has futures that may be cancelled
 	own            int  // items of the library's own
 	plain          bool // has plain items: Buf is kept until they are answered
-	// Refused counts requests that were answered with an error; the reader's.
-	Refused int
+	// refused counts requests that were answered with an error; the reader's.
+	refused int
 
 	timing.Stages
 	offset uint64     // bytes that were taken before
-	Fence  sock.Nonce // of the PING that ends it, if the queue is fenced
-	// Blocks is how long its requests may block, where that matters.
-	Blocks time.Duration
-	Next   *Batch // in flight
+	fence  sock.Nonce // of the PING that ends it, if the queue is fenced
+	// blocks is how long its requests may block, where that matters.
+	blocks time.Duration
+	next   *batch // in flight
 
-	// Unread is how many bytes were in flight with it when it was taken; the writer's.
-	Unread  int
-	Sent    int          // bytes that reached the socket; the writer's until it is done
+	// unread is how many bytes were in flight with it when it was taken; the writer's.
+	unread  int
+	sent    int          // bytes that reached the socket; the writer's until it is done
 	claimed atomic.Int64 // how many items are being or have been resolved
 
 	// Guarded by the queue's lock: the second to finish recycles.
 	written, answered bool
 }
 
-// Item is one request of a batch.
-type Item struct {
-	Future redis.Future
-	Caller send.Caller // the caller that waits for it, if any
+// item is one request of a batch.
+type item struct {
+	future redis.Future
+	caller send.Caller // the caller that waits for it, if any
 	// done is that of the caller's context, until the caller is told to listen to that. It
 	// changes only under the queue's lock.
 	done <-chan struct{}
-	N    uint64
-	Seq  uint64 // the request's number in its queue
-	// Start and end bound the request's bytes in the batch. All requests of a transaction
+	n    uint64
+	seq  uint64 // the request's number in its queue
+	// start and end bound the request's bytes in the batch. All requests of a transaction
 	// have the Start of the first: they are sent together or not.
-	Start, end int
-	Stat       *Stat // where the logger wants statistics
-	Typed      bool  // Future is a resp.ReplyDecoder
-	Observed   bool  // Future is a send.Observer
-	// Plain requests are named by the connection in their errors: see [Batch.Request]. The
+	start, end int
+	stat       *timing.Stat // where the logger wants statistics
+	typed      bool         // future is a resp.ReplyDecoder
+	observed   bool         // future is a send.Observer
+	// plain requests are named by the connection in their errors: see [batch.request]. The
 	// others are named by what has sent them.
-	Plain bool
-	// Internal items the library has sent for itself. ASKING and fences are those without a future.
-	Internal bool
-	// Multi and Exec mark the first and the last item of a transaction. If MULTI is not
+	plain bool
+	// internal items the library has sent for itself. ASKING and fences are those without a future.
+	internal bool
+	// multi and Exec mark the first and the last item of a transaction. If MULTI is not
 	// answered, its future is not resolved: only that of EXEC is.
-	Multi, Exec bool
-	withdrawn   bool
+	multi, exec bool
+	withdrawn   bool // queue.Withdraw has taken it back, and counted it
 	pinned      bool // may not be dropped alone, see pin
-}
-
-// Withdrawn reports whether Queue.Withdraw has taken the request back, and counted it.
-func (it *Item) Withdrawn() bool { return it.withdrawn }
-
-// Stat is what the statistics of a request need.
-type Stat struct {
-	Req   redis.Request
-	Start time.Time
 }
 
 // lastOf returns the sequence number of the last request, from item i on, that the same
 // caller waits for.
-func (b *Batch) lastOf(i int) uint64 {
-	for i+1 < len(b.Items) && b.Items[i+1].Future == b.Items[i].Future {
+func (b *batch) lastOf(i int) uint64 {
+	for i+1 < len(b.items) && b.items[i+1].future == b.items[i].future {
 		i++
 	}
-	return b.Items[i].Seq
+	return b.items[i].seq
 }
 
 // lastSeq returns the sequence number of its last request.
-func (b *Batch) lastSeq() uint64 { return b.Items[len(b.Items)-1].Seq }
+func (b *batch) lastSeq() uint64 { return b.items[len(b.items)-1].seq }
 
 // find returns the index of the item of a sequence number, or where it would be.
-func (b *Batch) find(seq uint64) int {
-	return sort.Search(len(b.Items), func(i int) bool { return b.Items[i].Seq >= seq })
+func (b *batch) find(seq uint64) int {
+	return sort.Search(len(b.items), func(i int) bool { return b.items[i].seq >= seq })
 }
 
 // begin returns where the bytes of the item of index i begin. For a request of
-// a transaction that is not Item.Start.
-func (b *Batch) begin(i int) int {
+// a transaction that is not Item.start.
+func (b *batch) begin(i int) int {
 	if i == 0 {
 		return 0
 	}
-	return b.Items[i-1].end
+	return b.items[i-1].end
 }
 
-// Size returns how many bytes the request of the item of index i has.
-func (b *Batch) Size(i int) int { return b.Items[i].end - b.begin(i) }
+// size returns how many bytes the request of the item of index i has.
+func (b *batch) size(i int) int { return b.items[i].end - b.begin(i) }
 
 // withdraw marks the item of a sequence number as withdrawn, if it is there.
-func (b *Batch) withdraw(seq uint64) bool {
+func (b *batch) withdraw(seq uint64) bool {
 	i := b.find(seq)
-	if i == len(b.Items) {
+	if i == len(b.items) {
 		return false
 	}
-	it := &b.Items[i]
-	if it.Seq != seq || it.withdrawn || it.pinned {
+	it := &b.items[i]
+	if it.seq != seq || it.withdrawn || it.pinned {
 		return false
 	}
-	it.withdrawn, it.Future, it.done = true, nil, nil
+	it.withdrawn, it.future, it.done = true, nil, nil
 	b.withdrawn++
 	b.withdrawnBytes += it.end - b.begin(i)
 	return true
@@ -134,83 +125,83 @@ const withdrawnLeast = 64 << 10
 
 // worthCompacting reports whether enough of the batch is withdrawn to copy the rest: no
 // more bytes are copied than are freed.
-func (b *Batch) worthCompacting() bool {
-	return b.withdrawn == len(b.Items) || b.withdrawnBytes > max(withdrawnLeast, len(b.Buf)/2)
+func (b *batch) worthCompacting() bool {
+	return b.withdrawn == len(b.items) || b.withdrawnBytes > max(withdrawnLeast, len(b.buf)/2)
 }
 
 // compact removes what is withdrawn.
-func (b *Batch) compact() {
-	kept, size, end := b.Items[:0], 0, 0
-	for _, it := range b.Items {
+func (b *batch) compact() {
+	kept, size, end := b.items[:0], 0, 0
+	for _, it := range b.items {
 		begin := end
 		end = it.end
 		if it.withdrawn {
 			continue
 		}
-		it.Start -= begin - size
-		size += copy(b.Buf[size:], b.Buf[begin:end])
+		it.start -= begin - size
+		size += copy(b.buf[size:], b.buf[begin:end])
 		it.end = size
 		kept = append(kept, it)
 	}
-	clear(b.Items[len(kept):])
-	b.Items, b.Buf = kept, b.Buf[:size]
+	clear(b.items[len(kept):])
+	b.items, b.buf = kept, b.buf[:size]
 	b.withdrawn, b.withdrawnBytes = 0, 0
 }
 
-// Cancelled is an item that was not written, since its future is cancelled.
-type Cancelled struct {
-	Item
-	Why error
+// cancelledItem is an item that was not written, since its future is cancelled.
+type cancelledItem struct {
+	item
+	why error
 	at  int
 }
 
 // cancelled marks the cancelled items as withdrawn, and returns them. It asks all futures
 // before it marks any, since a future may end the goroutine.
-func (b *Batch) cancelled() (items []Cancelled) {
-	for i, it := range b.Items {
-		if it.withdrawn || it.pinned || it.Future == nil {
+func (b *batch) cancelled() (items []cancelledItem) {
+	for i, it := range b.items {
+		if it.withdrawn || it.pinned || it.future == nil {
 			continue
 		}
-		if why := send.WhyCancelled(it.Future); why != nil {
-			items = append(items, Cancelled{it, why, i})
+		if why := send.WhyCancelled(it.future); why != nil {
+			items = append(items, cancelledItem{it, why, i})
 		}
 	}
 	for i := range items {
 		it := &items[i]
-		if it.Plain && it.Stat == nil { // its bytes are removed
-			it.Stat = &Stat{Req: b.Request(it.at)}
+		if it.plain && it.stat == nil { // its bytes are removed
+			it.stat = &timing.Stat{Req: b.request(it.at)}
 		}
-		b.Items[it.at].withdrawn = true
+		b.items[it.at].withdrawn = true
 		b.withdrawn++
 	}
 	return items
 }
 
-// Request decodes the request of the plain item of index i, so that an error can name it:
+// request decodes the request of the plain item of index i, so that an error can name it:
 // the caller may have changed the arguments since.
-func (b *Batch) Request(i int) redis.Request { return RequestOf(b.Bytes(i)) }
+func (b *batch) request(i int) redis.Request { return requestOf(b.bytes(i)) }
 
-// Bytes returns the encoded request of a plain item, as long as it is not answered.
-func (b *Batch) Bytes(i int) []byte { return b.Buf[b.begin(i):b.Items[i].end] }
+// bytes returns the encoded request of a plain item, as long as it is not answered.
+func (b *batch) bytes(i int) []byte { return b.buf[b.begin(i):b.items[i].end] }
 
-// RequestOf makes a request of an encoded one.
-func RequestOf(encoded []byte) redis.Request {
+// requestOf makes a request of an encoded one.
+func requestOf(encoded []byte) redis.Request {
 	r := send.Request{Buf: encoded}
 	r.Cmd = string(r.Arg(0))
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
 
-// NameElements adds the requests of a transaction to the errors among its results. i is
+// nameElements adds the requests of a transaction to the errors among its results. i is
 // the index of EXEC, res the answer to it.
-func (b *Batch) NameElements(i int, res any) {
+func (b *batch) nameElements(i int, res any) {
 	results, ok := res.([]any)
 	if !ok || len(results) > i {
 		return
 	}
 	first := i - len(results)
 	for j, el := range results {
-		if err, failed := el.(*errorx.Error); failed && b.Items[first+j].Plain {
-			results[j] = err.WithProperty(redis.EKRequest, b.Request(first+j))
+		if err, failed := el.(*errorx.Error); failed && b.items[first+j].plain {
+			results[j] = err.WithProperty(redis.EKRequest, b.request(first+j))
 		}
 	}
 }
@@ -228,9 +219,9 @@ func envelope(cmd string) *send.Request {
 }
 
 // addEnvelope adds an envelope.
-func (b *Batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
+func (b *batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
 	it := b.add(r, fut, n, seq, st)
-	it.Caller = send.CallerOf(fut)
+	it.caller = send.CallerOf(fut)
 	b.own++
 	return it
 }
@@ -239,19 +230,19 @@ const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
 
 // enclose ends the batch with a fence: a PING whose echo shows that replies and requests
 // are in step.
-func (b *Batch) enclose() {
-	b.Fence = sock.NewNonce()
-	start := len(b.Buf)
-	b.Buf = append(b.Buf, fencePrefix...)
-	b.Buf = append(b.Buf, b.Fence[:]...)
-	b.Buf = append(b.Buf, '\r', '\n')
-	b.Items = append(b.Items, Item{Seq: b.lastSeq(), Start: start, end: len(b.Buf), Internal: true})
+func (b *batch) enclose() {
+	b.fence = sock.NewNonce()
+	start := len(b.buf)
+	b.buf = append(b.buf, fencePrefix...)
+	b.buf = append(b.buf, b.fence[:]...)
+	b.buf = append(b.buf, '\r', '\n')
+	b.items = append(b.items, item{seq: b.lastSeq(), start: start, end: len(b.buf), internal: true})
 	b.own++
 }
 
 // pin keeps together the items added since m: a transaction, or ASKING and its request.
-func (b *Batch) pin(m mark) {
-	for i := m.items; i < len(b.Items); i++ {
-		b.Items[i].pinned, b.Items[i].Start = true, m.bytes
+func (b *batch) pin(m mark) {
+	for i := m.items; i < len(b.items); i++ {
+		b.items[i].pinned, b.items[i].start = true, m.bytes
 	}
 }

@@ -26,26 +26,26 @@ func (c cancellable) Cancelled() error {
 
 // fill adds an item per word. A word in capitals is cancelled, one in
 // parentheses pinned, one in brackets withdrawn.
-func fill(b *Batch, words ...string) {
+func fill(b *batch, words ...string) {
 	pinned := -1
 	for i, word := range words {
-		it := Item{N: uint64(i), Start: len(b.Buf), Future: cancellable(word == strings.ToUpper(word))}
+		it := item{n: uint64(i), start: len(b.buf), future: cancellable(word == strings.ToUpper(word))}
 		if word[0] != '(' {
 			pinned = -1
 		}
 		switch word[0] {
 		case '(':
 			if pinned < 0 {
-				pinned = it.Start
+				pinned = it.start
 			}
-			it.pinned, it.Start = true, pinned
+			it.pinned, it.start = true, pinned
 		case '[':
-			it.withdrawn, it.Future = true, nil
+			it.withdrawn, it.future = true, nil
 			b.withdrawn++
 		}
-		b.Buf = append(b.Buf, word...)
-		it.end = len(b.Buf)
-		b.Items = append(b.Items, it)
+		b.buf = append(b.buf, word...)
+		it.end = len(b.buf)
+		b.items = append(b.items, it)
 	}
 	b.customFutures = true
 }
@@ -63,24 +63,24 @@ func TestBatchDrop(t *testing.T) {
 		{"[a] [b]", "", "", ""},
 	} {
 		t.Run(c.words, func(t *testing.T) {
-			b := &Batch{}
+			b := &batch{}
 			fill(b, strings.Fields(c.words)...)
 			var dropped []string
 			for _, it := range drop(b) {
-				dropped = append(dropped, fmt.Sprint(it.N))
-				require.NotNil(t, it.Future)
+				dropped = append(dropped, fmt.Sprint(it.n))
+				require.NotNil(t, it.future)
 			}
 			require.Equal(t, c.cancelled, strings.Join(dropped, " "))
-			require.Equal(t, strings.ReplaceAll(c.kept, " ", ""), string(b.Buf))
+			require.Equal(t, strings.ReplaceAll(c.kept, " ", ""), string(b.buf))
 			var starts []string
 			end := 0
-			for i, it := range b.Items {
+			for i, it := range b.items {
 				word := strings.Fields(c.kept)[i]
-				require.Equal(t, word, string(b.Buf[end:it.end]))
+				require.Equal(t, word, string(b.buf[end:it.end]))
 				end = it.end
-				starts = append(starts, fmt.Sprint(it.Start))
+				starts = append(starts, fmt.Sprint(it.start))
 			}
-			require.Equal(t, len(b.Buf), end)
+			require.Equal(t, len(b.buf), end)
 			require.Equal(t, c.starts, strings.Join(starts, " "))
 		})
 	}
@@ -90,17 +90,17 @@ func TestBatchDrop(t *testing.T) {
 func TestBatchItemsAreClaimedOnce(t *testing.T) {
 	const items = 100
 	for range 50 {
-		b := &Batch{}
+		b := &batch{}
 		fill(b, strings.Split(strings.Repeat("x", items), "")...)
 		var claims [items]atomic.Int32
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for i := 0; i < items && b.Claim(i); i++ {
+			for i := 0; i < items && b.claim(i); i++ {
 				claims[i].Add(1)
 			}
 		})
 		wg.Go(func() {
-			for i := b.ClaimRest(); i < items; i++ {
+			for i := b.claimRest(); i < items; i++ {
 				claims[i].Add(1)
 			}
 		})
@@ -112,27 +112,27 @@ func TestBatchItemsAreClaimedOnce(t *testing.T) {
 }
 
 // drop takes out what is withdrawn or cancelled, as queue.take does.
-func drop(b *Batch) (cancelled []Cancelled) {
+func drop(b *batch) (cancelled []cancelledItem) {
 	cancelled = b.cancelled()
 	b.compact()
 	return cancelled
 }
 
 func TestBatchDropKeepsTheBuffer(t *testing.T) {
-	b := &Batch{}
+	b := &batch{}
 	fill(b, "A", "bb")
-	before := &b.Buf[0]
+	before := &b.buf[0]
 	drop(b)
-	require.True(t, bytes.Equal(b.Buf, []byte("bb")) && before == &b.Buf[0])
+	require.True(t, bytes.Equal(b.buf, []byte("bb")) && before == &b.buf[0])
 }
 
 // A fence is found behind the last request, and has its number.
 func TestBatchEnclose(t *testing.T) {
-	b := &Batch{}
+	b := &batch{}
 	fill(b, "a", "bb")
-	b.Items[1].Seq = 1
+	b.items[1].seq = 1
 	b.enclose()
-	require.Len(t, b.Items, 3)
-	require.Equal(t, uint64(1), b.Items[2].Seq)
+	require.Len(t, b.items, 3)
+	require.Equal(t, uint64(1), b.items[2].seq)
 	require.Equal(t, 1, b.find(1))
 }

@@ -22,7 +22,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 			return
 		}
 		r.settle()
-		if s.p.queue.LoopReads(s) {
+		if s.p.queue.loopReads(s) {
 			s.readWake <- struct{}{}
 		} else {
 			r.countPart()
@@ -32,11 +32,11 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 			s.p.opts.Panicked(v, debug.Stack())
 		}
 	}()
-	if s.Both && !s.writeFirst(ctx) {
+	if s.both && !s.writeFirst(ctx) {
 		finished = true
 		return false
 	}
-	if r.next == nil && s.p.queue.TookBack() { // otherwise it has written just now
+	if r.next == nil && s.p.queue.tookBack() { // otherwise it has written just now
 		finished = true
 		s.PassRead()
 		return true
@@ -60,9 +60,9 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 	return true
 }
 
-// PassRead implements send.Reader.
+// passRead implements send.Reader.
 func (s *Session) PassRead() {
-	if s.Both { // the caller has not written yet
+	if s.both { // the caller has not written yet
 		s.flushBoth()
 	}
 	r := s.reader
@@ -71,7 +71,7 @@ func (s *Session) PassRead() {
 		mayIdle = r.mayIdle()
 	}
 	r.retired, r.until = nil, 0
-	switch loop, kept := s.p.queue.PassRead(s, mayIdle, retired); {
+	switch loop, kept := s.p.queue.passRead(s, mayIdle, retired); {
 	case loop:
 		s.readWake <- struct{}{}
 	case kept:
@@ -82,7 +82,7 @@ func (s *Session) PassRead() {
 // settle takes an answered batch out of flight. The caller keeps the right to read.
 func (r *reader) settle() {
 	if b := r.retired; b != nil {
-		r.cur = r.s.p.queue.Retire(b, r.dec.Buffered() > 0)
+		r.cur = r.s.p.queue.retire(b, r.dec.Buffered() > 0)
 	}
 	r.retired, r.until = nil, 0
 }
@@ -142,7 +142,7 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, 
 		}
 	}
 	if err != nil {
-		s.Fail(redis.ErrIO.Wrap(err, "reading"))
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
 	return false, err != nil
 }
@@ -152,7 +152,7 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, 
 // request.
 func (s *Session) waitDeaf(wait func() error) (waited bool, err error) {
 	n := s.waits.Add(1)
-	if !s.Listens.Load() {
+	if !s.listens.Load() {
 		waited, err = true, wait()
 	}
 	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
@@ -186,8 +186,8 @@ func (s *Session) wasInterrupted(err error) bool {
 // nothing but replies can come, it writes and waits for the reply in one step. It returns
 // false if ctx has ended while the session lives on.
 func (s *Session) writeFirst(ctx context.Context) bool {
-	if b := s.TakeFirst(); b != nil {
-		s.Both = false
+	if b := s.takeFirst(); b != nil {
+		s.both = false
 		return s.exchange(ctx, b)
 	}
 	s.flushBoth()
@@ -197,10 +197,10 @@ func (s *Session) writeFirst(ctx context.Context) bool {
 // flushBoth is flush for a caller that has both rights: nothing is in flight but the batch
 // that it is to write.
 func (s *Session) flushBoth() {
-	s.Both = false
-	d := MustWrite
+	s.both = false
+	d := mustWrite
 	if s.reader.canIdle { // otherwise bytes that are no reply may be there
-		d |= MustCheck
+		d |= mustCheck
 	}
 	s.flush(d)
 }
@@ -208,7 +208,7 @@ func (s *Session) flushBoth() {
 // exchange writes the batch of a caller that has both rights and waits for the beginning
 // of the answer, in one step: the wait is prepared before the write, which saves a read
 // that would find nothing. It returns false if ctx has ended while the session lives on.
-func (s *Session) exchange(ctx context.Context, b *Batch) bool {
+func (s *Session) exchange(ctx context.Context, b *batch) bool {
 	s.exchanged = b
 	ended, _ := s.interruptibly(ctx, s.waitExchanged)
 	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
@@ -227,7 +227,7 @@ func (s *Session) waitExchanged() error {
 	if b == nil { // it was interrupted after it had written
 		return s.Dec.AwaitMore()
 	}
-	n, err := s.raw.Exchange(b.Buf)
+	n, err := s.raw.Exchange(b.buf)
 	switch {
 	case s.exchanged == nil: // all of it was written
 		return err
@@ -237,8 +237,8 @@ func (s *Session) waitExchanged() error {
 	case err != nil && n == 0:
 		return err
 	}
-	s.exchanged, b.Sent = nil, n
-	s.Wake <- b
+	s.exchanged, b.sent = nil, n
+	s.wake <- b
 	return nil
 }
 
@@ -246,10 +246,10 @@ func (s *Session) waitExchanged() error {
 // whether the server could have answered already.
 func (s *Session) exchangeWritten() bool {
 	b := s.exchanged
-	s.exchanged, b.Sent = nil, len(b.Buf)
+	s.exchanged, b.sent = nil, len(b.buf)
 	s.reader.next = b
-	if s.p.queue.Wrote(b) {
-		s.Wake <- nil
+	if s.p.queue.wrote(b) {
+		s.wake <- nil
 	}
 	return s.processor.yield()
 }
@@ -265,7 +265,7 @@ func (r *reader) mayIdle() bool {
 	if r.s.raw != nil && !buffered {
 		return true
 	}
-	if !r.s.p.queue.Idle() {
+	if !r.s.p.queue.idle() {
 		return false // what was pending may have been taken back
 	}
 	err := sock.ErrUnsolicited

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 )
 
 // breaking is a caller whose future breaks off what resolves it.
@@ -36,8 +37,8 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for {
 				p, s, there := lone(t)
-				p.opts.ReqStat = func(*Stat, any, int, int) { c.logger() }
-				p.queue.makeStat = func(*send.Request) *Stat { return &Stat{} }
+				p.opts.ReqStat = func(*timing.Stat, any, int, int) { c.logger() }
+				p.opts.Stat = func(*send.Request) *timing.Stat { return &timing.Stat{} }
 				reqs := encoded("*1\r\n$4\r\nPING\r\n")
 				b := breaking{newCaller(), c.future}
 				reqs[0].Caller = b
@@ -56,7 +57,7 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 				}
 				pong()
 				require.Equal(t, "PONG", <-b.res)
-				require.Eventually(t, p.queue.Idle, 10*time.Second, time.Millisecond)
+				require.Eventually(t, p.queue.idle, 10*time.Second, time.Millisecond)
 
 				res := make(chan any, 1)
 				refused = p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &Entry{Future: send.Internal(func(r any, _ uint64) { res <- r })})

@@ -6,13 +6,13 @@ import "github.com/joomcode/errorx"
 // that has ended the connection if it is [Disconnected]. A closed queue stays closed. If it
 // returns true, there is an open batch already: the caller has to wake the writer of s,
 // which has the right to write.
-func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
+func (q *queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.state != Closed {
 		q.countChange(to)
 		if q.session != nil {
-			q.session.LoopKeeps = q.reading == readLoop
+			q.session.loopKeeps = q.reading == readLoop
 		}
 		q.state, q.session, q.why = to, s, why
 		q.reading = readLoop // the loop of a new session starts with the right to read
@@ -26,7 +26,7 @@ func (q *Queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 }
 
 // countChange counts a change of state.
-func (q *Queue) countChange(to State) {
+func (q *queue) countChange(to State) {
 	switch {
 	case to == Connected:
 		q.stats.Connects++
@@ -41,18 +41,18 @@ func (q *Queue) countChange(to State) {
 }
 
 // State returns the state.
-func (q *Queue) State() State {
+func (q *queue) State() State {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.state
 }
 
-// Abort waits until nobody writes, and returns everything that is left: the batches in
+// abort waits until nobody writes, and returns everything that is left: the batches in
 // flight and the open one. The state must be one in which nothing is accepted.
-func (q *Queue) Abort() (inflight, open *Batch) {
+func (q *queue) abort() (inflight, open *batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.awaitRelease()
+	q.awaitReleaseLocked()
 	inflight, open = q.head, q.open
 	q.head, q.tail, q.open = nil, nil, nil
 	q.pending, q.own, q.bytes, q.lingering, q.concurrency = 0, 0, 0, 0, 0
@@ -60,9 +60,9 @@ func (q *Queue) Abort() (inflight, open *Batch) {
 	return inflight, open
 }
 
-// Trim drops what is kept for reuse if the connection is idle: if at most a heartbeat was sent since
+// trim drops what is kept for reuse if the connection is idle: if at most a heartbeat was sent since
 // the last Trim. It reports whether it is.
-func (q *Queue) Trim() (idle bool) {
+func (q *queue) trim() (idle bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := &q.spares

@@ -24,27 +24,27 @@ type Entry struct {
 	Asking, Transaction bool
 	// Queuer, if not nil, gets the ticket of the last request before any of them is resolved.
 	Queuer send.Queuer
-	// On, if not nil, is the only session on which the requests may be written: they are
+	// on, if not nil, is the only session on which the requests may be written: they are
 	// resolved when it fails.
-	On *Session
+	on *Session
 }
 
-// Duty is what the sender of a request that has entered has to do: a set of flags, which fits
+// duty is what the sender of a request that has entered has to do: a set of flags, which fits
 // into a register.
-type Duty uint8
+type duty uint8
 
 // The duties.
 const (
-	MustCheck  Duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
-	MustWake                    // pass the right to read to the loop, before it writes
-	MustWrite                   // it has the right to write
-	MustListen                  // see to it that Listen is called
+	mustCheck  duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
+	mustWake                    // pass the right to read to the loop, before it writes
+	mustWrite                   // it has the right to write
+	mustListen                  // see to it that listen is called
 )
 
-// Enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
+// enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
 // keeps neither reqs nor e. Nobody but their owner may read reqs after they have entered, since it
 // may use them again as soon as they are written.
-func (q *Queue) Enter(reqs []*send.Request, e *Entry) (s *Session, d Duty, refused *errorx.Error) {
+func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refused *errorx.Error) {
 	if q.letsIn.Load() && q.letsIn.Swap(false) {
 		runtime.Gosched() // else a caller that was let in would find its room taken again and again
 	}
@@ -61,12 +61,12 @@ func (q *Queue) Enter(reqs []*send.Request, e *Entry) (s *Session, d Duty, refus
 	}
 	m := q.open.mark()
 	last := q.append(m, reqs, e, own)
-	q.pending += len(q.open.Items) - m.items
+	q.pending += len(q.open.items) - m.items
 	q.gate.own += q.open.own - m.own
-	q.bytes += len(q.open.Buf) - m.bytes
-	if last.Tells && !q.due { // nobody has arranged the next call of Listen
+	q.bytes += len(q.open.buf) - m.bytes
+	if last.Tells && !q.due { // nobody has arranged the next call of listen
 		q.due, q.called = true, timing.Clock()
-		d = MustListen
+		d = mustListen
 	}
 	s, rights := q.duty()
 	return s, d | rights, nil
@@ -74,17 +74,17 @@ func (q *Queue) Enter(reqs []*send.Request, e *Entry) (s *Session, d Duty, refus
 
 // admit returns nil if the requests may enter, and otherwise their error. If nothing is
 // pending, more of them than MaxRequests may enter together, but never more bytes than MaxBytes.
-func (q *Queue) admit(reqs []*send.Request, l load, e *Entry, own bool) *errorx.Error {
+func (q *queue) admit(reqs []*send.Request, l load, e *Entry, own bool) *errorx.Error {
 	switch {
-	case q.ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
-		return sock.Refused(q.ctx)
+	case q.opts.Ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
+		return sock.Refused(q.opts.Ctx)
 	case q.state == Disconnected:
 		return sock.ErrNotConnected.Wrap(q.why, "not connected")
 	case l.bytes > q.maxBytes && !own:
 		return redis.ErrRequestTooLarge.New("%d bytes are more than Opts.MaxBytes allows: %d", l.bytes, q.maxBytes)
 	case q.pending > 0 && !q.fits(l):
-		return q.errFull(l).WithProperty(errs.EKCapacity, Room{q, l})
-	case e.On != nil && e.On != q.session:
+		return q.errFull(l).WithProperty(errs.EKCapacity, room{q, l})
+	case e.on != nil && e.on != q.session:
 		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
 		q.letIn() // the room may have been kept for this caller
@@ -96,7 +96,7 @@ func (q *Queue) admit(reqs []*send.Request, l load, e *Entry, own bool) *errorx.
 
 // inTime reports whether a request that enters now is likely to be answered before its
 // deadline.
-func (q *Queue) inTime(deadline time.Time) bool {
+func (q *queue) inTime(deadline time.Time) bool {
 	if deadline.IsZero() || q.head == nil {
 		return true
 	}
@@ -104,9 +104,9 @@ func (q *Queue) inTime(deadline time.Time) bool {
 	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
 }
 
-// clock returns the time. While Listen is called regularly, it may be late by one interval,
+// clock returns the time. While listen is called regularly, it may be late by one interval,
 // since reading the clock for each request would take longer.
-func (q *Queue) clock() time.Duration {
+func (q *queue) clock() time.Duration {
 	if !q.due {
 		q.called = timing.Clock()
 	}
@@ -115,13 +115,13 @@ func (q *Queue) clock() time.Duration {
 
 // append adds the requests to the open batch, which ends at m, and returns the ticket of the
 // last.
-func (q *Queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last send.Ticket) {
+func (q *queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last send.Ticket) {
 	b := q.open
 	if e.Asking {
-		b.addEnvelope(asking, nil, 0, q.nextSeq(), q.stat(asking)).Internal = true
+		b.addEnvelope(asking, nil, 0, q.nextSeq(), q.stat(asking)).internal = true
 	}
 	if e.Transaction {
-		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), q.stat(multi)).Multi = true
+		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), q.stat(multi)).multi = true
 	}
 	for i, r := range reqs {
 		last = send.Ticket{Queue: q, Seq: q.nextSeq(), Tells: q.tells(r)}
@@ -131,18 +131,18 @@ func (q *Queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last s
 			it.done = r.Done
 		}
 		if own {
-			it.Internal = true
+			it.internal = true
 			b.own++
 		}
-		if q.script {
+		if q.opts.Script {
 			call := command.Of(r.Cmd, r.Args())
-			b.Blocks = timing.Plus(b.Blocks, call.BlockTime())
+			b.blocks = timing.Plus(b.blocks, call.BlockTime())
 		}
 	}
 	if e.Transaction {
 		it := b.addEnvelope(exec, e.Future, e.N+uint64(len(reqs)), q.nextSeq(), q.stat(exec))
-		it.Exec, it.Plain, it.Observed = true, e.Future != nil, send.Observes(e.Future)
-		b.plain = b.plain || it.Plain
+		it.exec, it.plain, it.observed = true, e.Future != nil, send.Observes(e.Future)
+		b.plain = b.plain || it.plain
 		if len(reqs) == 0 { // the transaction counts as its requests
 			b.own--
 		}
@@ -166,25 +166,25 @@ func (f *flight) nextSeq() (seq uint64) {
 // tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
 // caller listens at once if its deadline may pass before it would be told (the clock may be
 // late), or if requests take so long that most callers would be told.
-func (q *Queue) tells(r *send.Request) bool {
-	return r.Done != nil && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= deafMost+2*ListenEvery)
+func (q *queue) tells(r *send.Request) bool {
+	return r.Done != nil && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= deafMost+2*listenEvery)
 }
 
 // mark is a place in an open batch.
 type mark struct{ bytes, items, own int }
 
-func (b *Batch) mark() mark { return mark{len(b.Buf), len(b.Items), b.own} }
+func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
 
 // add adds a request. seq is its number in its queue.
-func (b *Batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *Stat) *Item {
-	start := len(b.Buf)
-	b.Buf = append(b.Buf, r.Buf...)
+func (b *batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
+	start := len(b.buf)
+	b.buf = append(b.buf, r.Buf...)
 	it := b.nextItem()
-	it.Future, it.N, it.Seq = fut, n, seq
-	it.Start, it.end = start, len(b.Buf)
-	it.Caller, it.Typed, it.Observed, it.Plain = r.Caller, r.Typed, r.Observed, r.Plain
+	it.future, it.n, it.seq = fut, n, seq
+	it.start, it.end = start, len(b.buf)
+	it.caller, it.typed, it.observed, it.plain = r.Caller, r.Typed, r.Observed, r.Plain
 	if st != nil { // a logger wants the result
-		it.Stat, it.Typed = st, false
+		it.stat, it.typed = st, false
 	}
 	b.plain = b.plain || r.Plain
 	if r.Caller != nil || fut == nil {
@@ -200,18 +200,18 @@ func (b *Batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *Stat) 
 
 // nextItem adds an item that is zero, to be filled in place: copying an item that was
 // just filled would wait until the processor has stored its fields.
-func (b *Batch) nextItem() *Item {
-	n := len(b.Items)
-	if n == cap(b.Items) {
-		b.Items = slices.Grow(b.Items, 1)
+func (b *batch) nextItem() *item {
+	n := len(b.items)
+	if n == cap(b.items) {
+		b.items = slices.Grow(b.items, 1)
 	}
-	b.Items = b.Items[:n+1]
-	return &b.Items[n]
+	b.items = b.items[:n+1]
+	return &b.items[n]
 }
 
 // duty gives the rights that are free to the sender of the last requests of the open batch,
 // or to the caller that waits for them.
-func (q *Queue) duty() (s *Session, d Duty) {
+func (q *queue) duty() (s *Session, d duty) {
 	switch s = q.session; {
 	case s == nil:
 		return nil, 0
@@ -220,11 +220,11 @@ func (q *Queue) duty() (s *Session, d Duty) {
 	}
 	// Nothing else is pending, and nobody writes. A caller that is to read checks and writes, too:
 	// nobody else may touch the socket once it has the right.
-	last := &q.open.Items[len(q.open.Items)-1]
-	q.writing, s.Both = true, true
-	if caller := last.Caller; caller != nil {
-		seq := last.Seq
-		if s.MayExchange && alone(q.concurrency) && !q.open.customFutures {
+	last := &q.open.items[len(q.open.items)-1]
+	q.writing, s.both = true, true
+	if caller := last.caller; caller != nil {
+		seq := last.seq
+		if s.mayExchange && alone(q.concurrency) && !q.open.customFutures {
 			b := q.takeOpen()
 			q.fly(b, q.opened) // just now
 			s.first.Store(b)
@@ -234,22 +234,22 @@ func (q *Queue) duty() (s *Session, d Duty) {
 			return nil, 0
 		}
 	}
-	s.Both = false
+	s.both = false
 	q.reading = readLoop
-	return s, MustWrite | MustCheck | MustWake
+	return s, mustWrite | mustCheck | mustWake
 }
 
 // dutyToWrite gives the right to write to the sender, if it is free and the open batch is not
 // postponed.
-func (q *Queue) dutyToWrite() Duty {
+func (q *queue) dutyToWrite() duty {
 	switch {
 	case q.yielding != 0 && q.enough():
 		q.yielding = 0 // takes over the right to write
-		return MustWrite
+		return mustWrite
 	case q.writing:
 	case !q.postponable():
 		q.writing = true
-		return MustWrite
+		return mustWrite
 	case q.postponed.since == 0:
 		q.postponed.since = q.opened
 	}
@@ -257,16 +257,16 @@ func (q *Queue) dutyToWrite() Duty {
 }
 
 // takeOpen takes out the open batch, if there is one.
-func (q *Queue) takeOpen() (b *Batch) {
+func (q *queue) takeOpen() (b *batch) {
 	if b, q.open = q.open, nil; b != nil {
-		q.bytes -= len(b.Buf)
+		q.bytes -= len(b.buf)
 		q.lingering = 0
 	}
 	return b
 }
 
 // fly puts a batch that is taken now in flight: counted, and measured.
-func (q *Queue) fly(b *Batch, now time.Duration) {
+func (q *queue) fly(b *batch, now time.Duration) {
 	var calls *timing.Callbacks
 	if q.session != nil {
 		calls = q.session.Calls
@@ -277,12 +277,12 @@ func (q *Queue) fly(b *Batch, now time.Duration) {
 		b.Ready = b.Taken
 	}
 	b.offset = q.takenBytes
-	q.takenBytes += uint64(len(b.Buf))
-	q.takenSeq = b.Items[len(b.Items)-1].Seq + 1
+	q.takenBytes += uint64(len(b.buf))
+	q.takenSeq = b.items[len(b.items)-1].seq + 1
 	q.stats.Writes++
-	q.stats.WrittenRequests += uint64(len(b.Items))
+	q.stats.WrittenRequests += uint64(len(b.items))
 	q.judgePostponing(b)
-	if q.fenced {
+	if q.opts.Integrity {
 		b.enclose()
 		q.pending++
 		q.gate.own++
@@ -290,21 +290,21 @@ func (q *Queue) fly(b *Batch, now time.Duration) {
 	if q.head == nil {
 		q.head, q.row = b, 0
 	} else {
-		q.tail.Next = b
+		q.tail.next = b
 	}
 	q.tail = b
 	q.row++
-	b.Unread = int(q.takenBytes - q.head.offset)
+	b.unread = int(q.takenBytes - q.head.offset)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))
 }
 
 // judgePostponing decides, when b is taken, whether to postpone the next batches.
-func (q *Queue) judgePostponing(b *Batch) {
+func (q *queue) judgePostponing(b *batch) {
 	switch p := q.postponed; {
 	case p.since == 0:
 		q.pause = max(0, q.pause-1)
-	case !hasPaid(len(b.Items)-p.atAnswer, p.answered):
+	case !hasPaid(len(b.items)-p.atAnswer, p.answered):
 		q.pause = postponePause(q.concurrency)
 	}
 }

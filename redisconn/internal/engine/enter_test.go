@@ -18,14 +18,14 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 		q := newTestQueue(10, 1000)
 		q.writing = true
 		q.put(10, nil)
-		q.Take(true)
+		q.take(true)
 		if open {
 			q.put(10, nil)
 		}
 		q.usual = time.Millisecond
 		q.head.Taken = timing.Clock() - time.Minute
 		q.opened, q.called = q.head.Taken, q.head.Taken
-		_, _, refused := q.Enter([]*send.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
+		_, _, refused := q.enter([]*send.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})
 		require.True(t, refused.IsOfType(redis.ErrOverloaded), "%v", open)
 	}
 }
@@ -47,7 +47,7 @@ func TestTicketComesBeforeTheReply(t *testing.T) {
 		got = ticket
 	}}
 	reqs := requests(2)
-	_, _, refused := q.Enter(reqs, &Entry{Future: fut, Queuer: fut, Transaction: true})
+	_, _, refused := q.enter(reqs, &Entry{Future: fut, Queuer: fut, Transaction: true})
 	require.Nil(t, refused)
 	require.NotNil(t, got.Queue)
 	require.Equal(t, reqs[1].Ticket, got)

@@ -7,29 +7,29 @@ import (
 
 // answerFenced reads the replies of a whole batch, and resolves its requests
 // if the fence holds.
-func (r *reader) answerFenced(b *Batch) bool {
-	for len(r.fenced) < len(b.Items) {
+func (r *reader) answerFenced(b *batch) bool {
+	for len(r.fenced) < len(b.items) {
 		res, err := r.dec.Decode()
 		if err != nil {
-			r.s.Fail(unread(err, &b.Items[len(r.fenced)]))
+			r.s.fail(unread(err, &b.items[len(r.fenced)]))
 			return false
 		}
 		r.fenced = append(r.fenced, reply{res, r.dec.Size()})
 		r.s.held.Add(1)
 	}
-	if echo := r.fenced[len(r.fenced)-1].res; !b.Fence.Is(echo) && !sock.PingRefused(echo) {
-		r.s.Fail(redis.ErrPing.New("a fence was answered with something else"))
+	if echo := r.fenced[len(r.fenced)-1].res; !b.fence.Is(echo) && !sock.PingRefused(echo) {
+		r.s.fail(redis.ErrPing.New("a fence was answered with something else"))
 		return false
 	}
 	// If a future panics, this loop is interrupted, and later goes on behind the claimed
 	// items. After the last item the batch no longer belongs to the reader.
-	size := len(b.Items)
-	next, ok := b.Unclaimed()
+	size := len(b.items)
+	next, ok := b.unclaimed()
 	if !ok {
 		return false
 	}
 	for ; next < size; next++ {
-		if !b.Claim(next) {
+		if !b.claim(next) {
 			return false
 		}
 		got := r.fenced[next]

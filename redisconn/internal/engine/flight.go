@@ -14,21 +14,21 @@ import (
 // flight is the batches, in the order of the wire: those in flight, and the open one, which
 // is behind them. A batch is in flight from when it is about to be written until its last
 // reply was read and, if a caller reads, perhaps until that passes the right to read on. All
-// of it is guarded by Queue.mu.
+// of it is guarded by queue.mu.
 type flight struct {
-	open *Batch // nil when empty
+	open *batch // nil when empty
 	// asksFutures: a batch was taken and is not in flight yet, since its futures are being
 	// asked whether they are cancelled. Until then only the loop may get the right to
 	// read, because requests after it must not overtake those futures.
 	asksFutures bool
-	head, tail  *Batch
+	head, tail  *batch
 	seq         uint64 // sequence number of the next request
 	spares      spares
 }
 
-// Wrote accounts for a batch that was written whole. It returns true if more is waiting:
+// wrote accounts for a batch that was written whole. It returns true if more is waiting:
 // then the caller keeps the right to write.
-func (q *Queue) Wrote(b *Batch) (more bool) {
+func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
 	if !b.plain {
@@ -39,7 +39,7 @@ func (q *Queue) Wrote(b *Batch) (more bool) {
 		more, q.postponed.since = false, timing.Clock()
 	}
 	if !more {
-		q.release()
+		q.releaseLocked()
 	}
 	long := b.answered && !q.recycle(b)
 	q.mu.Unlock()
@@ -50,7 +50,7 @@ func (q *Queue) Wrote(b *Batch) (more bool) {
 }
 
 // release gives up the right to write.
-func (r *rights) release() {
+func (r *rights) releaseLocked() {
 	r.writing = false
 	if r.released != nil {
 		close(r.released)
@@ -58,14 +58,14 @@ func (r *rights) release() {
 	}
 }
 
-// Answering returns the oldest batch in flight, whose answer has begun to come, as long as
+// answering returns the oldest batch in flight, whose answer has begun to come, as long as
 // s is the session. If there is none, why is the error with which the reply ends the session.
-func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
+func (q *queue) answering(s *Session) (b *batch, why *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.state == Closed: // the session is about to end
-		return nil, sock.Closed(q.ctx)
+		return nil, sock.Closed(q.opts.Ctx)
 	case q.session != s || q.head == nil || s.first.Load() != nil: // the first batch is not written
 		return nil, redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error())
 	}
@@ -74,22 +74,22 @@ func (q *Queue) Answering(s *Session) (b *Batch, why *errorx.Error) {
 }
 
 // answerBegins notes that the first byte of the answer to b has come.
-func (q *Queue) answerBegins(b *Batch) {
+func (q *queue) answerBegins(b *batch) {
 	if b.Begun() {
 		return
 	}
 	b.NoteFirstByte()
 	if q.open != nil {
-		q.postponed.atAnswer, q.postponed.answered = len(q.open.Items), len(b.Items)
+		q.postponed.atAnswer, q.postponed.answered = len(q.open.items), len(b.items)
 	}
 }
 
-// Retire takes the answered batch b, the oldest, out of flight. If more has come it returns
+// retire takes the answered batch b, the oldest, out of flight. If more has come it returns
 // the next batch, whose answer that is.
-func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
+func (q *queue) retire(b *batch, more bool) (next *batch) {
 	q.mu.Lock()
 	more = more && q.head == b // otherwise more came from another socket than that of the batches in flight
-	long := q.retire(b)
+	long := q.retireLocked(b)
 	if more && q.head != nil {
 		next = q.head
 		q.answerBegins(next)
@@ -101,15 +101,15 @@ func (q *Queue) Retire(b *Batch, more bool) (next *Batch) {
 	return next
 }
 
-// PassRead passes the right to read of a session on. mayIdle is set if nobody needs the right
+// passRead passes the right to read of a session on. mayIdle is set if nobody needs the right
 // while nothing is pending; retired, if not nil, is an answered batch that is still in
 // flight. loop is set if the loop gets the right: a caller that passes it on has to
 // wake the loop. If kept is set, s has ended, has nothing to read, and nobody gets the right.
-func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop, kept bool) {
+func (q *queue) passRead(s *Session, mayIdle bool, retired *batch) (loop, kept bool) {
 	q.mu.Lock()
-	long := retired != nil && q.retire(retired)
+	long := retired != nil && q.retireLocked(retired)
 	if kept = q.session != s; !kept {
-		s.Listens.Store(false)
+		s.listens.Store(false)
 		if q.reading = readNobody; !mayIdle || q.head != nil || q.open != nil || q.writing {
 			q.reading = q.nextReader(s)
 		}
@@ -124,15 +124,15 @@ func (q *Queue) PassRead(s *Session, mayIdle bool, retired *Batch) (loop, kept b
 }
 
 // retire takes b out of flight. If it returns true, b is to be recycled without the lock.
-func (q *Queue) retire(b *Batch) (long bool) {
+func (q *queue) retireLocked(b *batch) (long bool) {
 	if q.head != b { // the session has failed, and nothing of b was left
 		q.answered(b)
 		return false
 	}
-	if q.head = b.Next; q.head == nil {
+	if q.head = b.next; q.head == nil {
 		q.tail = nil
 	}
-	q.pending -= len(b.Items)
+	q.pending -= len(b.items)
 	q.gate.own -= b.own
 	q.answered(b)
 	b.answered = true
@@ -143,15 +143,15 @@ func (q *Queue) retire(b *Batch) (long bool) {
 }
 
 // answered measures and counts a batch that was answered now.
-func (q *Queue) answered(b *Batch) {
+func (q *queue) answered(b *batch) {
 	now := timing.Clock()
 	q.usual = leastInFlight(q.usual, now-b.Taken)
 	q.lately += (now - b.Opened - q.lately) / 8
-	n := len(b.Items) - b.own
+	n := len(b.items) - b.own
 	if n <= 0 {
 		return
 	}
-	refused := min(b.Refused, n) // EXEC's error is one more
+	refused := min(b.refused, n) // EXEC's error is one more
 	q.stats.Refused += uint64(refused)
 	q.stats.Values += uint64(n - refused)
 	d := b.Delay(now)
@@ -159,7 +159,7 @@ func (q *Queue) answered(b *Batch) {
 	known := spent[:]
 	// The last future of a batch is resolved after the batch is retired, so the time of a
 	// user's future is added later.
-	if last := &b.Items[len(b.Items)-1]; last.Future != nil && last.Caller == nil {
+	if last := &b.items[len(b.items)-1]; last.future != nil && last.caller == nil {
 		known = spent[:redis.StageCallback]
 		q.lastCallback, q.lastRequests, q.lastRetired = d.Callback, n, now
 	}
@@ -175,31 +175,31 @@ func leastInFlight(old, latest time.Duration) time.Duration {
 	return min(latest, old+old/64+1)
 }
 
-// TakeFirst takes out the batch that is in flight already, though nobody has begun to write
+// takeFirst takes out the batch that is in flight already, though nobody has begun to write
 // it. It returns nil if there is none.
-func (s *Session) TakeFirst() *Batch {
+func (s *Session) takeFirst() *batch {
 	if s.first.Load() == nil {
 		return nil
 	}
 	return s.first.Swap(nil)
 }
 
-// Unclaimed returns the index of the oldest unclaimed item. ok is false if ClaimRest has
+// unclaimed returns the index of the oldest unclaimed item. ok is false if claimRest has
 // claimed the rest, because the session has failed.
-func (b *Batch) Unclaimed() (i int, ok bool) {
+func (b *batch) unclaimed() (i int, ok bool) {
 	i = int(b.claimed.Load())
-	return i, i < len(b.Items)
+	return i, i < len(b.items)
 }
 
-// Claim claims the item of index next; it returns false if all that are left
-// were claimed by ClaimRest.
-func (b *Batch) Claim(next int) bool {
+// claim claims the item of index next; it returns false if all that are left
+// were claimed by claimRest.
+func (b *batch) claim(next int) bool {
 	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
 }
 
-// ClaimRest claims all items that are not claimed yet, and returns the index
+// claimRest claims all items that are not claimed yet, and returns the index
 // of the first.
-func (b *Batch) ClaimRest() int { return int(b.claimed.Swap(int64(len(b.Items)))) }
+func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }
 
 // clearMost is the number of items up to which a batch is cleared under the lock.
 // Clearing a longer one takes microseconds, so the lock is released and taken again.
@@ -207,8 +207,8 @@ const clearMost = 16
 
 // recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
 // it has.
-func (f *flight) recycle(b *Batch) bool {
-	if len(b.Items) > clearMost {
+func (f *flight) recycle(b *batch) bool {
+	if len(b.items) > clearMost {
 		return false
 	}
 	b.reset()
@@ -217,7 +217,7 @@ func (f *flight) recycle(b *Batch) bool {
 }
 
 // recycleLong is recycle of a long batch, which is cleared without the lock.
-func (q *Queue) recycleLong(b *Batch) {
+func (q *queue) recycleLong(b *batch) {
 	b.reset()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,10 +225,10 @@ func (q *Queue) recycleLong(b *Batch) {
 }
 
 // reset empties the batch, which keeps its buffer.
-func (b *Batch) reset() {
-	items, buf := b.Items, b.Buf
+func (b *batch) reset() {
+	items, buf := b.items, b.buf
 	clear(items)
-	*b = Batch{Items: items[:0], Buf: buf}
+	*b = batch{items: items[:0], buf: buf}
 }
 
 // sparesMost is how many bytes of batches and buffers a connection keeps for reuse.
@@ -237,30 +237,30 @@ const sparesMost = 6 << 20
 // spares are the empty batches and buffers that a connection keeps for reuse. A sync.Pool
 // would lose them at each collection.
 type spares struct {
-	batches []*Batch
+	batches []*batch
 	buffers [][]byte
 	bytes   int    // of all of them
 	trimmed uint64 // the queue's sequence number at the last Trim
 }
 
 // batch returns an empty batch, with a spare buffer if there is one.
-func (s *spares) batch() *Batch {
-	var b *Batch
+func (s *spares) batch() *batch {
+	var b *batch
 	if n := len(s.batches); n > 0 {
 		b, s.batches = s.batches[n-1], s.batches[:n-1]
 		s.bytes -= sizeOf(b)
 	} else {
-		b = &Batch{}
+		b = &batch{}
 	}
 	if n := len(s.buffers); n > 0 {
-		b.Buf, s.buffers = s.buffers[n-1], s.buffers[:n-1]
-		s.bytes -= cap(b.Buf)
+		b.buf, s.buffers = s.buffers[n-1], s.buffers[:n-1]
+		s.bytes -= cap(b.buf)
 	}
 	return b
 }
 
 // put keeps an empty batch that nobody holds any more, if there is room.
-func (s *spares) put(b *Batch) {
+func (s *spares) put(b *batch) {
 	s.putBuffer(b)
 	if s.hasRoom(sizeOf(b)) {
 		s.batches = append(s.batches, b)
@@ -268,11 +268,11 @@ func (s *spares) put(b *Batch) {
 }
 
 // putBuffer keeps the buffer of a batch that does not need it any more, if there is room.
-func (s *spares) putBuffer(b *Batch) {
-	if b.Buf != nil && s.hasRoom(cap(b.Buf)) {
-		s.buffers = append(s.buffers, b.Buf[:0])
+func (s *spares) putBuffer(b *batch) {
+	if b.buf != nil && s.hasRoom(cap(b.buf)) {
+		s.buffers = append(s.buffers, b.buf[:0])
 	}
-	b.Buf = nil
+	b.buf = nil
 }
 
 // hasRoom reserves room for so many bytes, and reports whether there was enough.
@@ -285,4 +285,4 @@ func (s *spares) hasRoom(size int) bool {
 }
 
 // sizeOf estimates the size of a batch without its buffer, in bytes.
-func sizeOf(b *Batch) int { return 256 + 96*cap(b.Items) }
+func sizeOf(b *batch) int { return 256 + 96*cap(b.items) }

@@ -13,14 +13,14 @@ import (
 // back, and recycled while it is answered.
 func TestNothingIsAnsweredBeforeItIsWritten(t *testing.T) {
 	q, s, seq := enterFirst(t, &modelCaller{gone: true}) // so that the loop reads
-	b, why := q.Answering(s)
+	b, why := q.answering(s)
 	require.Nil(t, b)
 	require.True(t, why.IsOfType(redis.ErrResponseUnexpected))
 	require.True(t, q.Withdraw(seq))
 
 	q, s, seq = enterFirst(t, &modelCaller{gone: true})
-	b = s.TakeFirst()
-	answered, _ := q.Answering(s)
+	b = s.takeFirst()
+	answered, _ := q.answering(s)
 	require.Same(t, b, answered)
 	require.False(t, q.Withdraw(seq))
 }
@@ -30,20 +30,20 @@ func TestRetireForAFailedSession(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.state, q.session = Connected, testSession()
 	q.put(10, nil)
-	old, _ := q.Take(true)
-	q.Wrote(old)
+	old, _ := q.take(true)
+	q.wrote(old)
 	q.Change(Disconnected, nil, nil)
-	q.Abort()
+	q.abort()
 	q.Change(Connected, testSession(), nil)
 	q.put(10, nil)
-	b, _ := q.Take(true)
-	require.Nil(t, q.Retire(old, true))
+	b, _ := q.take(true)
+	require.Nil(t, q.retire(old, true))
 	require.False(t, b.Begun())
 	require.Equal(t, 1, q.pending)
 }
 
-func (q *Queue) oldestOf(s *Session) *Batch {
-	b, _ := q.Answering(s)
+func (q *queue) oldestOf(s *Session) *batch {
+	b, _ := q.answering(s)
 	return b
 }
 
@@ -51,34 +51,34 @@ func TestInFlightInOrder(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	s := testSession()
 	q.state, q.session = Connected, s
-	var batches []*Batch
+	var batches []*batch
 	for range 3 {
 		q.put(1, nil)
-		b, _ := q.Take(true)
+		b, _ := q.take(true)
 		batches = append(batches, b)
-		require.False(t, q.Wrote(b))
+		require.False(t, q.wrote(b))
 	}
 	require.Nil(t, q.oldestOf(testSession()), "of another session")
 	require.Same(t, batches[0], q.oldestOf(s))
-	require.Same(t, batches[1], q.Retire(batches[0], true))
-	require.Same(t, batches[2], q.Retire(batches[1], true))
-	require.Nil(t, q.Retire(batches[2], true))
+	require.Same(t, batches[1], q.retire(batches[0], true))
+	require.Same(t, batches[2], q.retire(batches[1], true))
+	require.Nil(t, q.retire(batches[2], true))
 	require.Nil(t, q.oldestOf(s))
 	require.Zero(t, q.pending)
 	require.Zero(t, q.bytes)
 }
 
 func TestBatchResetForgets(t *testing.T) {
-	b := &Batch{Next: &Batch{}, customFutures: true, written: true, answered: true}
+	b := &batch{next: &batch{}, customFutures: true, written: true, answered: true}
 	fill(b, "a", "BB")
-	b.ClaimRest()
-	items := b.Items
+	b.claimRest()
+	items := b.items
 	b.reset()
-	require.Nil(t, items[0].Future)
-	require.Nil(t, items[1].Future)
-	require.Empty(t, b.Items)
+	require.Nil(t, items[0].future)
+	require.Nil(t, items[1].future)
+	require.Empty(t, b.items)
 	require.Zero(t, b.claimed.Load())
-	require.Nil(t, b.Next)
+	require.Nil(t, b.next)
 	require.False(t, b.customFutures || b.written || b.answered)
 }
 
@@ -87,15 +87,15 @@ func TestBatchResetForgets(t *testing.T) {
 func TestQueueKeepsLittle(t *testing.T) {
 	q := newTestQueue(1, 1)
 	s := &q.spares
-	s.putBuffer(&Batch{Buf: make([]byte, 0, sparesMost+1)})
-	s.put(&Batch{Items: make([]Item, 0, sparesMost/64)})
+	s.putBuffer(&batch{buf: make([]byte, 0, sparesMost+1)})
+	s.put(&batch{items: make([]item, 0, sparesMost/64)})
 	require.Empty(t, s.buffers)
 	require.Empty(t, s.batches)
 	require.Zero(t, s.bytes)
 
 	const size = sparesMost / 8
 	for range 20 {
-		q.recycle(&Batch{Buf: make([]byte, 0, size), plain: true, Items: make([]Item, 0, 10)})
+		q.recycle(&batch{buf: make([]byte, 0, size), plain: true, items: make([]item, 0, 10)})
 	}
 	require.Len(t, s.buffers, 7, "and the items")
 	require.Len(t, s.batches, 20)
@@ -103,18 +103,18 @@ func TestQueueKeepsLittle(t *testing.T) {
 
 	for range 20 {
 		b := s.batch()
-		require.Empty(t, b.Buf)
-		require.Equal(t, 10, cap(b.Items))
+		require.Empty(t, b.buf)
+		require.Equal(t, 10, cap(b.items))
 	}
 	require.Zero(t, s.bytes, "all of it is used again")
-	s.put(&Batch{})
+	s.put(&batch{})
 	require.Empty(t, s.buffers, "it was freed before")
 
 	q.seq = 2
-	q.Trim()
+	q.trim()
 	require.Len(t, s.batches, 1)
 	q.seq++
-	q.Trim()
+	q.trim()
 	require.Empty(t, s.batches, "an idle connection keeps nothing")
 	require.Empty(t, s.buffers)
 	require.Zero(t, s.bytes)

@@ -27,7 +27,7 @@ type leftovers struct {
 }
 
 type leftover struct {
-	Item
+	item
 	err  *errorx.Error
 	sent []byte // the bytes of a plain request
 }
@@ -46,7 +46,7 @@ func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
 		}
 		defer close(s.quit)
 	}
-	inflight, open := p.queue.Abort()
+	inflight, open := p.queue.abort()
 	l.collect(inflight, unsent, unknown)
 	l.collect(open, unsent, unknown)
 	p.queue.CountLeft(l.notSent, l.unknown)
@@ -62,45 +62,45 @@ const bulkMost = 512 << 20
 
 // collect claims the items of a list of batches that nobody has claimed. An item gets
 // unknown if any of its bytes were written, otherwise unsent.
-func (l *leftovers) collect(b *Batch, unsent, unknown *errorx.Error) {
-	for oldest := b; b != nil; b = b.Next {
-		i := b.ClaimRest()
-		if i == len(b.Items) {
+func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
+	for oldest := b; b != nil; b = b.next {
+		i := b.claimRest()
+		if i == len(b.items) {
 			continue
 		}
-		delay := l.p.queue.LeftDelay(b, oldest)
+		delay := l.p.queue.leftDelay(b, oldest)
 		unsent, unknown := timing.WithDelay(unsent, delay), timing.WithDelay(unknown, delay)
-		for ; i < len(b.Items); i++ {
-			it := b.Items[i]
+		for ; i < len(b.items); i++ {
+			it := b.items[i]
 			err := unsent
-			if it.Start < b.Sent {
+			if it.start < b.sent {
 				err = unknown
 				if l.badReply != nil {
 					err, l.badReply = l.badReply, nil
-				} else if b.Size(i) > bulkMost {
+				} else if b.size(i) > bulkMost {
 					err = errs.Like(err, err.Cause(), err.Message()+": the request has over 512 MiB, and servers refuse longer arguments (proto-max-bulk-len)")
 				}
 			}
-			if it.Multi || it.Withdrawn() {
+			if it.multi || it.withdrawn {
 				continue
 			}
-			if it.Caller != nil { // a future of somebody else may delay that of this caller
-				it.Caller.Listen()
+			if it.caller != nil { // a future of somebody else may delay that of this caller
+				it.caller.Listen()
 			}
 			switch {
-			case it.Internal:
-			case it.Exec && !b.Items[i-1].Multi: // for a transaction, its requests are counted
+			case it.internal:
+			case it.exec && !b.items[i-1].multi: // for a transaction, its requests are counted
 			case err == unsent:
 				l.notSent++
 			default:
 				l.unknown++
 			}
-			if it.Future == nil {
+			if it.future == nil {
 				continue
 			}
-			left := leftover{Item: it, err: err}
-			if it.Plain {
-				left.sent = b.Bytes(i)
+			left := leftover{item: it, err: err}
+			if it.plain {
+				left.sent = b.bytes(i)
 			}
 			l.items = append(l.items, left)
 		}
@@ -150,10 +150,10 @@ func (l *leftovers) resolveItem(it *leftover) {
 		}
 	}()
 	err := it.err
-	if it.Plain {
-		err = err.WithProperty(redis.EKRequest, RequestOf(it.sent))
+	if it.plain {
+		err = err.WithProperty(redis.EKRequest, requestOf(it.sent))
 	}
-	l.p.Resolve(it.Future, err, it.N)
+	l.p.Resolve(it.future, err, it.n)
 }
 
 // watch is a goroutine that lasts until the last item is begun. When futures block all
@@ -184,18 +184,18 @@ func (l *leftovers) watch() {
 
 // resolveCancelled resolves items that were dropped, in goroutines of its own: its caller
 // may have the right to write, so it must not wait.
-func (p *Pipe) resolveCancelled(items []Cancelled) {
+func (p *Pipe) resolveCancelled(items []cancelledItem) {
 	if len(items) == 0 {
 		return
 	}
 	l := &leftovers{p: p}
 	for _, it := range items {
-		err := p.opts.WithConn(errs.Because(redis.ErrRequestWithdrawn.New("cancelled before it was sent"), it.Why))
-		if it.Plain {
-			err = err.WithProperty(redis.EKRequest, it.Stat.Req)
-			it.Plain = false
+		err := p.opts.WithConn(errs.Because(redis.ErrRequestWithdrawn.New("cancelled before it was sent"), it.why))
+		if it.plain {
+			err = err.WithProperty(redis.EKRequest, it.stat.Req)
+			it.plain = false
 		}
-		l.items = append(l.items, leftover{Item: it.Item, err: err})
+		l.items = append(l.items, leftover{item: it.item, err: err})
 	}
 	l.begin()
 }

@@ -14,16 +14,16 @@ import (
 
 // taken returns a batch of requests, of which those from pinned on until plain are an ASKING
 // with what it is for.
-func taken(t *testing.T, p *Pipe) *Batch {
+func taken(t *testing.T, p *Pipe) *batch {
 	t.Helper()
 	enter := func(asking bool, bytes string) {
-		_, _, refused := p.queue.Enter(encoded(bytes), &Entry{Future: forget, Asking: asking})
+		_, _, refused := p.queue.enter(encoded(bytes), &Entry{Future: forget, Asking: asking})
 		require.Nil(t, refused)
 	}
 	enter(false, "aaa")
 	enter(true, "cccc")
 	enter(false, "d")
-	b, _ := p.queue.Take(true)
+	b, _ := p.queue.take(true)
 	return b
 }
 
@@ -40,8 +40,8 @@ func TestLeftoversByTheByte(t *testing.T) {
 	} {
 		p := testPipe()
 		b := taken(t, p)
-		require.Len(t, b.Buf, asking+8)
-		b.Sent = sent
+		require.Len(t, b.buf, asking+8)
+		b.sent = sent
 		l := &leftovers{p: p}
 		l.collect(b, unsent, unknown)
 		require.Len(t, l.items, len(want))
@@ -58,8 +58,8 @@ func TestLeftoversByTheByte(t *testing.T) {
 func TestLeftoverThatIsTooLong(t *testing.T) {
 	p := testPipe()
 	b := taken(t, p)
-	b.Sent = 1
-	b.Items[0].end = bulkMost + 1
+	b.sent = 1
+	b.items[0].end = bulkMost + 1
 	l := &leftovers{p: p}
 	l.collect(b, redis.ErrContextClosed.New("unsent"), redis.ErrIO.New("unknown"))
 	require.Contains(t, l.items[0].err.Error(), "proto-max-bulk-len")
@@ -70,14 +70,14 @@ func TestLeftoverThatIsTooLong(t *testing.T) {
 func TestLeftoversTakeWhatNobodyHasClaimed(t *testing.T) {
 	p := testPipe()
 	first, second := taken(t, p), taken(t, p)
-	require.Same(t, second, first.Next)
-	require.True(t, first.Claim(0))
+	require.Same(t, second, first.next)
+	require.True(t, first.claim(0))
 	l := &leftovers{p: p}
 	l.collect(first, nil, nil)
 	require.Len(t, l.items, 5, "the first is the reader's")
 	l.collect(first, nil, nil)
 	require.Len(t, l.items, 5, "twice")
-	require.False(t, first.Claim(1))
+	require.False(t, first.claim(1))
 }
 
 // A future that blocks, panics or ends its goroutine does not keep others from
@@ -89,7 +89,7 @@ func TestLeftoversOutliveFutures(t *testing.T) {
 		order := make(chan int, 100)
 		l := &leftovers{p: testPipe()}
 		for i := range resolved {
-			l.items = append(l.items, leftover{Item: Item{Future: redis.FuncFuture(func(any, uint64) {
+			l.items = append(l.items, leftover{item: item{future: redis.FuncFuture(func(any, uint64) {
 				resolved[i]++
 				order <- i
 				switch i % 20 {

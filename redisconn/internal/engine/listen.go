@@ -6,24 +6,24 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// Listen tells callers to listen if their contexts have ended, or their requests have been
-// pending for long. If again is set, Listen has to be called again after ListenEvery. If reads
-// is set, one of the callers has the right to read: see [Session.Listens].
-func (q *Queue) Listen() (reads, again bool) {
+// listen tells callers to listen if their contexts have ended, or their requests have been
+// pending for long. If again is set, listen has to be called again after listenEvery. If reads
+// is set, one of the callers has the right to read: see [Session.listens].
+func (q *queue) listen() (reads, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.called = timing.Clock()
 	if q.asksFutures { // some of them are not to be seen
 		return false, true
 	}
-	for b := q.head; b != nil; b = b.Next {
+	for b := q.head; b != nil; b = b.next {
 		reads = q.tell(b, b.Opened) || reads
 	}
 	if q.open != nil {
 		reads = q.tell(q.open, q.opened) || reads
 	}
 	if reads = reads && q.session != nil && q.reading == readCaller; reads {
-		q.session.Listens.Store(true)
+		q.session.listens.Store(true)
 	}
 	q.due = q.told < q.seq && q.pending > 0
 	return reads, q.due
@@ -31,15 +31,15 @@ func (q *Queue) Listen() (reads, again bool) {
 
 // tell tells those callers of b, which was opened then, that are to be told now. It reports
 // whether one of them may have the right to read, and so could not be told.
-func (l *listening) tell(b *Batch, opened time.Duration) (reads bool) {
+func (l *listening) tell(b *batch, opened time.Duration) (reads bool) {
 	all := opened <= l.called-deafMost
 	i := max(b.find(l.told), int(b.claimed.Load())-1) // the reading goroutine may still wait for the rest of a claimed reply
-	for ; i < len(b.Items); i++ {
-		it := &b.Items[i]
+	for ; i < len(b.items); i++ {
+		it := &b.items[i]
 		if it.done == nil || !all && !ended(it.done) {
 			continue
 		}
-		if it.Caller.Listen() {
+		if it.caller.Listen() {
 			it.done = nil
 		} else {
 			reads = true

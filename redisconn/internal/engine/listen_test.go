@@ -25,19 +25,19 @@ func (c *listener) Listen() bool {
 	return true
 }
 
-func (q *Queue) deaf(t *testing.T, deadline time.Time) (c *listener, d Duty, ticket send.Ticket) {
+func (q *queue) deaf(t *testing.T, deadline time.Time) (c *listener, d duty, ticket send.Ticket) {
 	t.Helper()
 	c = &listener{done: make(chan struct{})}
 	r := send.Request{Buf: []byte("x"), Caller: c, Done: c.done, Deadline: deadline}
-	_, d, refused := q.Enter([]*send.Request{&r}, &Entry{Future: c})
+	_, d, refused := q.enter([]*send.Request{&r}, &Entry{Future: c})
 	require.Nil(t, refused)
-	return c, d & MustListen, r.Ticket
+	return c, d & mustListen, r.Ticket
 }
 
 // Times at which a batch was opened.
 const (
 	longAgo = -time.Hour
-	justNow = time.Hour // that is not over at the next call of Listen either
+	justNow = time.Hour // that is not over at the next call of listen either
 )
 
 // Callers are told once, when they have waited for long; and somebody sees to that as long as
@@ -45,36 +45,36 @@ const (
 func TestSlowCallersAreTold(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	slow, d, ticket := q.deaf(t, time.Time{})
-	require.Equal(t, MustListen, d)
+	require.Equal(t, mustListen, d)
 	require.True(t, ticket.Tells)
 	flying, d, _ := q.deaf(t, time.Time{})
-	require.Zero(t, d, "somebody calls Listen already")
-	b, _ := q.Take(true)
+	require.Zero(t, d, "somebody calls listen already")
+	b, _ := q.take(true)
 	b.claimed.Store(1) // who reads waits for the rest of its reply
 	late, d, _ := q.deaf(t, time.Time{})
 	require.Zero(t, d)
 
 	b.Opened, q.opened = justNow, justNow
-	_, again := q.Listen()
+	_, again := q.listen()
 	require.True(t, again)
 	require.Zero(t, slow.told+flying.told+late.told)
 	b.Opened = longAgo
-	_, again = q.Listen()
+	_, again = q.listen()
 	require.Equal(t, []int{1, 1, 0}, []int{slow.told, flying.told, late.told})
 	require.True(t, again)
 	q.opened = longAgo
-	_, again = q.Listen()
+	_, again = q.listen()
 	require.Equal(t, []int{1, 1, 1}, []int{slow.told, flying.told, late.told})
 	require.False(t, again)
 
 	_, d, _ = q.deaf(t, time.Time{})
-	require.Equal(t, MustListen, d)
+	require.Equal(t, mustListen, d)
 }
 
 // Nobody is deaf whose deadline may pass before it would be told, or while answers take long.
 func TestNotTellsLater(t *testing.T) {
 	q := newTestQueue(100, 1000)
-	_, d, ticket := q.deaf(t, time.Now().Add(2*ListenEvery))
+	_, d, ticket := q.deaf(t, time.Now().Add(2*listenEvery))
 	require.False(t, ticket.Tells)
 	require.Zero(t, d)
 	_, _, ticket = q.deaf(t, time.Now().Add(time.Minute))
@@ -85,7 +85,7 @@ func TestNotTellsLater(t *testing.T) {
 }
 
 // Nor is anybody whose deadline is near, though what it joins was opened long ago, by whom
-// nothing has called Listen since: a deadline is compared with the time that it is.
+// nothing has called listen since: a deadline is compared with the time that it is.
 func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		q := newTestQueue(100, 1000)
@@ -94,12 +94,12 @@ func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 		if others {
 			q.deaf(t, time.Time{})
 		}
-		_, _, ticket := q.deaf(t, time.Now().Add(2*ListenEvery))
+		_, _, ticket := q.deaf(t, time.Now().Add(2*listenEvery))
 		require.False(t, ticket.Tells, "%v", others)
 	}
 }
 
-// Whose context has ended is told at the next call of Listen, once; and nobody else.
+// Whose context has ended is told at the next call of listen, once; and nobody else.
 func TestWhoseContextHasEndedIsTold(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	var all []*listener
@@ -107,12 +107,12 @@ func TestWhoseContextHasEndedIsTold(t *testing.T) {
 		c, _, _ := q.deaf(t, time.Time{})
 		all = append(all, c)
 		if len(all) == 3 {
-			q.Take(true)
+			q.take(true)
 		}
 	}
 	q.head.Opened, q.opened = justNow, justNow
 	told := func() (of []int) {
-		_, again := q.Listen()
+		_, again := q.listen()
 		require.True(t, again)
 		for _, c := range all {
 			of = append(of, c.told)
@@ -135,17 +135,17 @@ func TestListenWhileFuturesAreAsked(t *testing.T) {
 	c, _, _ := q.deaf(t, time.Time{})
 	asked, answer := make(chan struct{}), make(chan struct{})
 	q.put(1, askedFuture{asked, answer})
-	taken := make(chan *Batch)
+	taken := make(chan *batch)
 	go func() {
-		b, _ := q.Take(true)
+		b, _ := q.take(true)
 		taken <- b
 	}()
 	<-asked
-	_, again := q.Listen()
+	_, again := q.listen()
 	require.True(t, again)
 	close(answer)
 	(<-taken).Opened = longAgo
-	q.Listen()
+	q.listen()
 	require.Equal(t, 1, c.told)
 }
 
@@ -161,18 +161,18 @@ func (f askedFuture) Cancelled() error {
 // The caller that reads is told through its session, for as long as it has the right.
 func TestListenOfWhoReads(t *testing.T) {
 	q, s := newTestQueue(100, 1000), testSession()
-	s.MayPass = true
+	s.mayPass = true
 	q.state, q.session, q.reading = Connected, s, readNobody
 	c, _, _ := q.deaf(t, time.Time{})
 	require.True(t, c.reads)
 	q.opened = justNow
-	q.Listen()
-	require.False(t, s.Listens.Load())
+	q.listen()
+	require.False(t, s.listens.Load())
 	q.opened = longAgo
-	reads, again := q.Listen()
+	reads, again := q.listen()
 	require.True(t, reads)
 	require.False(t, again)
-	require.True(t, s.Listens.Load())
-	q.PassRead(s, true, nil)
-	require.False(t, s.Listens.Load())
+	require.True(t, s.listens.Load())
+	q.passRead(s, true, nil)
+	require.False(t, s.listens.Load())
 }

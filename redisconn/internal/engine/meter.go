@@ -8,7 +8,7 @@ import (
 )
 
 // meter measures and counts: for the decision when a batch is written, for the delays of
-// requests, and for statistics. All of it is guarded by Queue.mu.
+// requests, and for statistics. All of it is guarded by queue.mu.
 type meter struct {
 	concurrency int // see policy.go
 	// opened is when the open batch was opened, or the last one, if there is none.
@@ -27,7 +27,7 @@ type meter struct {
 
 	// stats is what was counted so far; what else Stats has is set when it is asked for.
 	stats        Stats
-	lastCallback time.Duration // see CountLastCallback
+	lastCallback time.Duration // see countLastCallback
 	lastRequests int
 	lastRetired  time.Duration
 }
@@ -39,28 +39,28 @@ type postponed struct {
 	atAnswer, answered int
 }
 
-// CountPart counts the requests of b that were answered before the session failed. The others
-// are counted by [Queue.CountLeft]. answered is one more than the number of the last answered
+// countPart counts the requests of b that were answered before the session failed. The others
+// are counted by [queue.CountLeft]. answered is one more than the number of the last answered
 // request. A transaction without the answer to EXEC is unknown.
-func (q *Queue) CountPart(b *Batch, answered uint64) {
+func (q *queue) countPart(b *batch, answered uint64) {
 	ended, within, transaction := 0, 0, false
 	for i := range b.find(answered) {
-		switch it := &b.Items[i]; {
-		case it.Multi:
+		switch it := &b.items[i]; {
+		case it.multi:
 			transaction = true
-		case it.Exec:
-			if b.Items[i-1].Multi { // the transaction counts as its requests
+		case it.exec:
+			if b.items[i-1].multi { // the transaction counts as its requests
 				within = 1
 			}
 			ended, within, transaction = ended+within, 0, false
-		case it.Internal:
+		case it.internal:
 		case transaction:
 			within++
 		default:
 			ended++
 		}
 	}
-	refused := min(b.Refused, ended)
+	refused := min(b.refused, ended)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stats.Refused += uint64(refused)
@@ -83,7 +83,7 @@ type Stats struct {
 }
 
 // Stats returns a snapshot.
-func (q *Queue) Stats() (s Stats) {
+func (q *queue) Stats() (s Stats) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s = q.stats
@@ -92,7 +92,7 @@ func (q *Queue) Stats() (s Stats) {
 		s.ReadBytes += uint64(q.session.Received())
 	}
 	if q.open != nil {
-		s.Queued = len(q.open.Items) - q.open.withdrawn
+		s.Queued = len(q.open.items) - q.open.withdrawn
 	}
 	s.InFlight, s.QueuedBytes, s.WaitingForRoom = q.pending-s.Queued, q.bytes, q.waiting.Len()
 	return s
@@ -104,7 +104,7 @@ func (q *Queue) Stats() (s Stats) {
 const searchMost = 1024
 
 // Delay returns the delay of a request; ok is false if it was answered.
-func (q *Queue) Delay(seq uint64) (d redis.Delay, ok bool) {
+func (q *queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := timing.Clock()
@@ -115,14 +115,14 @@ func (q *Queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 	}
 	b := q.head
 	for i := 0; b != nil && b.lastSeq() < seq && i < searchMost; i++ {
-		b = b.Next
+		b = b.next
 	}
-	if b == nil || b == q.head && seq < b.Items[min(int(b.claimed.Load()), len(b.Items)-1)].Seq {
+	if b == nil || b == q.head && seq < b.items[min(int(b.claimed.Load()), len(b.items)-1)].seq {
 		return d, false
 	}
 	d = b.Delay(now)
 	begin := b.offset
-	if i := b.find(seq); i < len(b.Items) {
+	if i := b.find(seq); i < len(b.items) {
 		begin += uint64(b.begin(i))
 	}
 	q.setAhead(&d, seq, begin)
@@ -130,7 +130,7 @@ func (q *Queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 }
 
 // openDelay is the delay of the open batch.
-func (q *Queue) openDelay(now time.Duration) (d redis.Delay) {
+func (q *queue) openDelay(now time.Duration) (d redis.Delay) {
 	ready := now
 	if q.postponed.since != 0 {
 		ready = q.postponed.since
@@ -139,26 +139,26 @@ func (q *Queue) openDelay(now time.Duration) (d redis.Delay) {
 }
 
 // setAhead sets the requests and bytes before a request that begins at an offset.
-func (q *Queue) setAhead(d *redis.Delay, seq, begin uint64) {
+func (q *queue) setAhead(d *redis.Delay, seq, begin uint64) {
 	b := q.head
 	if b == nil {
 		return
 	}
-	i := min(int(b.claimed.Load()), len(b.Items)-1)
-	d.AheadRequests = int(seq - min(seq, b.Items[i].Seq))
+	i := min(int(b.claimed.Load()), len(b.items)-1)
+	d.AheadRequests = int(seq - min(seq, b.items[i].seq))
 	d.AheadBytes = int(begin - min(begin, b.offset+uint64(b.begin(i))))
 }
 
 // overloaded is the delay of the oldest request, for the error of a refused one.
-func (q *Queue) overloaded() redis.Delay {
+func (q *queue) overloaded() redis.Delay {
 	d := q.head.Delay(timing.Clock())
 	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))
 	return d
 }
 
-// LeftDelay is the delay of a batch that was left when the connection was lost. oldest
+// leftDelay is the delay of a batch that was left when the connection was lost. oldest
 // is the oldest such batch.
-func (q *Queue) LeftDelay(b, oldest *Batch) (d redis.Delay) {
+func (q *queue) leftDelay(b, oldest *batch) (d redis.Delay) {
 	now := timing.Clock()
 	if b.Taken == 0 {
 		q.mu.Lock()
@@ -166,34 +166,34 @@ func (q *Queue) LeftDelay(b, oldest *Batch) (d redis.Delay) {
 		return q.openDelay(now)
 	}
 	d = b.Delay(now)
-	d.AheadRequests = int(b.Items[0].Seq - oldest.Items[0].Seq)
+	d.AheadRequests = int(b.items[0].seq - oldest.items[0].seq)
 	d.AheadBytes = int(b.offset - oldest.offset)
 	return d
 }
 
-// Oldest describes the oldest request in flight, by which a server that has stopped is noticed.
-type Oldest struct {
-	Seq     uint64
-	Taken   time.Time     // when its batch was
-	Writing bool          // its batch is not written whole
-	Blocks  time.Duration // of its batch
+// oldest describes the oldest request in flight, by which a server that has stopped is noticed.
+type oldest struct {
+	seq     uint64
+	taken   time.Time     // when its batch was
+	writing bool          // its batch is not written whole
+	blocks  time.Duration // of its batch
 }
 
-// Oldest describes the oldest request in flight, if there is one.
-func (q *Queue) Oldest() (o Oldest, waits bool) {
+// oldest describes the oldest request in flight, if there is one.
+func (q *queue) oldest() (o oldest, waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	b := q.head
 	if b == nil {
 		return o, false
 	}
-	i := min(int(b.claimed.Load()), len(b.Items)-1)
-	return Oldest{b.Items[i].Seq, timing.At(b.Taken), !b.written, b.Blocks}, true
+	i := min(int(b.claimed.Load()), len(b.items)-1)
+	return oldest{b.items[i].seq, timing.At(b.Taken), !b.written, b.blocks}, true
 }
 
-// CountLastCallback counts the callbacks of the batch that was retired last, when its
+// countLastCallback counts the callbacks of the batch that was retired last, when its
 // last future was resolved.
-func (q *Queue) CountLastCallback() {
+func (q *queue) countLastCallback() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stats.Stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
@@ -201,7 +201,7 @@ func (q *Queue) CountLastCallback() {
 }
 
 // CountLeft counts requests that were not answered.
-func (q *Queue) CountLeft(notSent, unknown uint64) {
+func (q *queue) CountLeft(notSent, unknown uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stats.NotSent += notSent

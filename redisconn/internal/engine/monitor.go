@@ -23,7 +23,7 @@ func (s *Session) Watch() {
 		case <-s.failed:
 			return
 		case <-o.Ctx.Done():
-			s.Fail(sock.Closed(o.Ctx))
+			s.fail(sock.Closed(o.Ctx))
 			return
 		case <-ticker.C:
 			now := time.Now()
@@ -31,16 +31,16 @@ func (s *Session) Watch() {
 				ticker.Reset(every)
 				continue
 			}
-			oldest, waits := s.p.queue.Oldest()
-			patience := timing.Plus(o.Timeout, oldest.Blocks)
-			if waits && o.Timeout > 0 && progress.Stalled(now, oldest.Taken, s.mark(oldest), s.Socket.Received(), patience) {
-				s.Fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
+			oldest, waits := s.p.queue.oldest()
+			patience := timing.Plus(o.Timeout, oldest.blocks)
+			if waits && o.Timeout > 0 && progress.Stalled(now, oldest.taken, s.mark(oldest), s.Socket.Received(), patience) {
+				s.fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
 				return
 			}
 			if tick%2 != 0 {
 				continue
 			}
-			if s.p.queue.Trim() {
+			if s.p.queue.trim() {
 				s.NoteIdle()
 			}
 			if !o.Script {
@@ -74,9 +74,9 @@ func (r *ran) until(now time.Time) bool {
 }
 
 // mark says how far the requests in flight have come, of which that is the oldest.
-func (s *Session) mark(oldest Oldest) sock.Mark {
-	m := sock.Mark{Answered: oldest.Seq + s.held.Load()}
-	if oldest.Writing {
+func (s *Session) mark(oldest oldest) sock.Mark {
+	m := sock.Mark{Answered: oldest.seq + s.held.Load()}
+	if oldest.writing {
 		m.Taken = 1 + s.taken.Load()
 	}
 	return m
@@ -112,5 +112,5 @@ func (h *heartbeat) answered(res any, _ uint64) {
 			return // not answered, or the server has no echo to give
 		}
 	}
-	h.s.Fail(redis.ErrPing.New("a heartbeat was answered with something else"))
+	h.s.fail(redis.ErrPing.New("a heartbeat was answered with something else"))
 }

@@ -1,6 +1,8 @@
-// Package pipe writes the batches of a queue to a socket, reads the replies, and resolves
-// the requests with them. It knows a socket that is dialed and greeted, and nothing of how
-// that came to be, of options, loggers or pools.
+// Package engine has the requests of a connection until they are answered: in the open batch until
+// they are written, and in batches in flight until their replies are read. The queue says, under one
+// lock, who may write and who may read. It does no I/O, resolves nothing and logs nothing, so that
+// none of that is ever done under the lock: sessions do, each with one socket. The engine knows
+// sockets that are dialed and greeted, and nothing of how they came to be, of options, loggers or pools.
 package engine
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -45,42 +48,39 @@ type Opts struct {
 	Panicked func(v any, stack []byte)
 	// Measured is called with the round trip of each heartbeat.
 	Measured func(time.Duration)
-	// Stat, if not nil, makes the statistics of the library's own requests: see Entry.
-	Stat func(*send.Request) *Stat
+	// stat, if not nil, makes the statistics of the library's own requests: see Entry.
+	Stat func(*send.Request) *timing.Stat
 	// ReqStat, if not nil, is called for each answered request that has a Stat. in and out
 	// are the sizes of reply and request in bytes.
-	ReqStat func(st *Stat, res any, in, out int)
+	ReqStat func(st *timing.Stat, res any, in, out int)
 }
 
-// Pipe is what all sessions of a connection have in common.
+// Pipe takes the requests of a connection until they are resolved, whatever sockets it has.
 type Pipe struct {
-	opts    Opts
-	queue   *Queue
-	current atomic.Pointer[Session]
-	listen  *time.Timer // calls tellCallers, while anybody has to be told to listen
+	*queue
+	current   atomic.Pointer[Session]
+	listening *time.Timer // calls tellCallers, while anybody has to be told to listen
 }
 
-// New makes a pipe, with a queue that is disconnected.
-func New(o Opts) *Pipe { return newPipe(newQueue(o), o) }
-
-// Queue returns the queue.
-func (p *Pipe) Queue() *Queue { return p.queue }
-
-func newPipe(q *Queue, o Opts) *Pipe {
-	p := &Pipe{opts: o, queue: q}
-	p.listen = time.AfterFunc(math.MaxInt64, p.tellCallers)
-	p.listen.Stop()
+// New makes a pipe, which is disconnected.
+func New(o Opts) *Pipe {
+	p := &Pipe{queue: newQueue(o)}
+	p.listening = time.AfterFunc(math.MaxInt64, p.tellCallers)
+	p.listening.Stop()
 	return p
 }
 
-// Enter puts requests into the queue and writes them, or has them written. refused says why
-// they have not entered. As for [Queue.Enter], only their owner may read reqs after it.
+// Queue returns what the tickets of requests name.
+func (p *Pipe) Queue() *queue { return p.queue }
+
+// enter puts requests into the queue and writes them, or has them written. refused says why
+// they have not entered. As for [queue.enter], only their owner may read reqs after it.
 func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
-	to, duty, refused := p.queue.Enter(reqs, e)
-	if duty&MustListen != 0 {
-		p.listen.Reset(ListenEvery)
+	to, duty, refused := p.queue.enter(reqs, e)
+	if duty&mustListen != 0 {
+		p.listening.Reset(listenEvery)
 	}
-	if duty&(MustWrite|MustCheck) != 0 {
+	if duty&(mustWrite|mustCheck) != 0 {
 		to.flush(duty)
 	}
 	return refused
@@ -88,12 +88,12 @@ func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
 
 // tellCallers tells callers that have been waiting for long to listen to their contexts.
 func (p *Pipe) tellCallers() {
-	reads, again := p.queue.Listen()
+	reads, again := p.queue.listen()
 	if s := p.Session(); reads && s != nil {
 		s.interruptDeaf()
 	}
 	if again {
-		p.listen.Reset(ListenEvery)
+		p.listening.Reset(listenEvery)
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *Pipe) SendOwn(on *Session, req redis.Request, answer send.Internal) {
 		return
 	}
 	one := [1]*send.Request{&r}
-	entry := Entry{Future: answer, On: on}
+	entry := Entry{Future: answer, on: on}
 	if refused := p.Enter(one[:], &entry); refused != nil {
 		answer(refused, 0)
 	}
@@ -125,7 +125,7 @@ func (p *Pipe) Resolve(cb redis.Future, res any, n uint64) {
 
 // Tell passes the statistics of an answered request to ReqStat. in and out are the sizes
 // of reply and request in bytes.
-func (p *Pipe) Tell(st *Stat, res any, in, out int) {
+func (p *Pipe) Tell(st *timing.Stat, res any, in, out int) {
 	defer p.recovered()
 	p.opts.ReqStat(st, res, in, out)
 }

@@ -33,8 +33,8 @@ func worthYieldingAgain(concurrency int, several bool) bool {
 // for the next batch.
 func crowded(concurrency int) bool { return concurrency >= crowd }
 
-// Crowded reports whether the reader goroutine reads for all callers.
-func (q *Queue) Crowded() bool { return crowded(int(q.load.Load())) }
+// crowded reports whether the reader goroutine reads for all callers.
+func (q *queue) crowded() bool { return crowded(int(q.load.Load())) }
 
 // inTime decides whether a request is likely to be answered in the time that it has left.
 // The time that the oldest request in flight has waited beyond the usual shows how much
@@ -109,20 +109,20 @@ func postponePause(concurrency int) int {
 // paid, and the next batches are not postponed: the callers do something else in between.
 
 // gathers reports whether postponing gathers the requests of callers, however few.
-func (q *Queue) gathers() bool {
-	return q.reading == readCaller && q.postpones && q.pause == 0 && q.usual <= postponeMost
+func (q *queue) gathers() bool {
+	return q.reading == readCaller && q.opts.Yields && q.pause == 0 && q.usual <= postponeMost
 }
 
 // postponable reports whether nobody is to write the open batch yet. One whose futures may be
 // cancelled is not postponed: nobody would ask them before it is written.
-func (q *Queue) postponable() bool {
+func (q *queue) postponable() bool {
 	return q.gathers() && q.head != nil && !q.open.customFutures &&
 		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.Taken)) &&
 		!q.enough() && 2*q.bytes < q.maxBytes
 }
 
 // enough reports whether the open batch does not wait for more requests.
-func (q *Queue) enough() bool {
+func (q *queue) enough() bool {
 	b := q.open
-	return b != nil && enough(len(b.Items), len(b.Buf), q.concurrency, q.several)
+	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.several)
 }

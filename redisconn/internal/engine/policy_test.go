@@ -108,7 +108,7 @@ func TestPostponeUntilAnswered(t *testing.T) {
 	require.False(t, m.writer)
 	require.Positive(t, m.q.postponed.since)
 	m.do("answer")
-	require.True(t, m.s.Both)
+	require.True(t, m.s.both)
 	require.True(t, m.callers[1].reads, "the next to read writes first")
 }
 
@@ -167,7 +167,7 @@ func TestPostponeOnlyIfItPays(t *testing.T) {
 		m.do(step)
 	}
 	require.Equal(t, postponePause(m.q.concurrency), m.q.pause)
-	m.q.open = &Batch{}
+	m.q.open = &batch{}
 	require.False(t, m.q.postponable())
 }
 
@@ -175,7 +175,7 @@ func TestPostponeOnlyIfItPays(t *testing.T) {
 func TestPostponingJudgedFromTheFirstByteOn(t *testing.T) {
 	m := inFlightModel()
 	m.do("call")
-	b, _ := m.q.Answering(m.s)
+	b, _ := m.q.answering(m.s)
 	require.True(t, b.Begun())
 	require.Equal(t, 1, m.q.postponed.answered)
 	require.Equal(t, 1, m.q.postponed.atAnswer)

@@ -1,12 +1,7 @@
-// Package queue is where requests are between being encoded and being resolved: in the open
-// batch until they are written, and in batches in flight until they are answered. It says
-// who may write and who may read; what it says is done in package pipe. It does no I/O,
-// resolves nothing and logs nothing, so that none of that is ever done under its lock.
 package engine
 
 import (
 	"container/list"
-	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,16 +9,13 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Queue is where requests enter.
-type Queue struct {
-	ctx       context.Context
-	fenced    bool
-	postpones bool
-	script    bool                      // requests may block, and it matters how long
-	makeStat  func(*send.Request) *Stat // nil if nobody wants statistics
+// queue is where requests enter.
+type queue struct {
+	opts Opts
 
 	mu sync.Mutex // guards what follows, up to several
 	gate
@@ -35,39 +27,39 @@ type Queue struct {
 
 	// load is concurrency, to be read without the lock.
 	load atomic.Int64
-	// withheld is set by Withhold, under the lock, and never cleared.
+	// withheld is set by withhold, under the lock, and never cleared.
 	withheld atomic.Bool
 	// letsIn is set by letIn, under the lock, and cleared by the next Enter.
 	letsIn atomic.Bool
 }
 
 // newQueue makes a queue. It is disconnected.
-func newQueue(o Opts) *Queue {
-	q := &Queue{ctx: o.Ctx, fenced: o.Integrity, postpones: o.Yields, script: o.Script, makeStat: o.Stat}
+func newQueue(o Opts) *queue {
+	q := &queue{opts: o}
 	q.maxRequests, q.maxBytes = o.MaxRequests, o.MaxBytes
 	return q
 }
 
 // stat makes the statistics of a request, or returns nil.
-func (q *Queue) stat(r *send.Request) *Stat {
-	if q.makeStat == nil {
+func (q *queue) stat(r *send.Request) *timing.Stat {
+	if q.opts.Stat == nil {
 		return nil
 	}
-	return q.makeStat(r)
+	return q.opts.Stat(r)
 }
 
 // Several says whether the queue's callers send to other servers, too.
-func (q *Queue) Several(several bool) {
+func (q *queue) Several(several bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.several = several
 }
 
 // Withheld reports whether nothing of the users' is written any more.
-func (q *Queue) Withheld() bool { return q.withheld.Load() }
+func (q *queue) Withheld() bool { return q.withheld.Load() }
 
 // gate admits requests as long as there is room. Callers that wait for room are admitted
-// in the order in which they came. All of it is guarded by Queue.mu.
+// in the order in which they came. All of it is guarded by queue.mu.
 type gate struct {
 	maxRequests, maxBytes int
 
@@ -127,7 +119,7 @@ func (g *gate) errFull(l load) *errorx.Error {
 // letIn lets in as many of the callers that wait for room as there is room for; all of
 // them, when the connection is lost. It is called when there may be more room, or nothing
 // of the users' is pending any more.
-func (q *Queue) letIn() {
+func (q *queue) letIn() {
 	if q.draining != nil && q.pending == q.own && !q.drained {
 		q.drained = true
 		close(q.draining)
@@ -155,7 +147,7 @@ const lookAgainAfter = time.Millisecond
 // lookAgain lets in further callers if those that were let in have not come: a request may be
 // routed to another server when it is sent again. Nothing is pending then whose end would call
 // letIn. A timer calls it.
-func (q *Queue) lookAgain() {
+func (q *queue) lookAgain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.looksAgain = false; q.pending == 0 {
@@ -164,19 +156,19 @@ func (q *Queue) lookAgain() {
 }
 
 // listening keeps track of callers that have not been told to listen to their contexts: see
-// send.Caller. All of it is guarded by Queue.mu.
+// send.Caller. All of it is guarded by queue.mu.
 type listening struct {
-	due    bool          // somebody calls Listen soon
+	due    bool          // somebody calls listen soon
 	told   uint64        // the callers of requests before it have been told
-	called time.Duration // when Listen was called last, or the clock was read
+	called time.Duration // when listen was called last, or the clock was read
 }
 
-// ListenEvery is the interval at which Listen is called while callers wait deaf.
-const ListenEvery = time.Millisecond
+// listenEvery is the interval at which listen is called while callers wait deaf.
+const listenEvery = time.Millisecond
 
 // deafMost is for how long a request is pending before its caller is told, whether or not its
 // context has ended.
-const deafMost = 4 * ListenEvery
+const deafMost = 4 * listenEvery
 
 // State is that of a connection:
 //
@@ -188,7 +180,7 @@ const deafMost = 4 * ListenEvery
 //
 // A failure while connecting leads back to disconnected, too. Requests are accepted while
 // connecting (they wait) and while connected; in the other states they end at once, not
-// sent. [Queue.Change] makes all changes.
+// sent. [queue.Change] makes all changes.
 type State uint8
 
 // The states.
@@ -208,7 +200,7 @@ func (s State) String() string {
 }
 
 // rights are the two rights of a connection, each with one holder at a time. They change
-// hands under Queue.mu; the holder acts without the lock, and passes the right on.
+// hands under queue.mu; the holder acts without the lock, and passes the right on.
 //
 // The right to write is the right to take the open batch and write it. It goes to
 // the sender that finds it free, which writes without blocking. What the socket does
@@ -229,9 +221,9 @@ func (s State) String() string {
 //	   │                                          ▲   └──────┤
 //	   └──────── nothing is pending ──────────────┴──────────┘
 //
-// The reader goroutine (loop) has it in a crowd (see [Queue.Crowded]), when the oldest request has a
+// The reader goroutine (loop) has it in a crowd (see [queue.crowded]), when the oldest request has a
 // future of the user's, which must not run in a caller's goroutine, or when nobody waits for
-// the oldest; of a session without MayPass it always has it. When nothing is pending nobody has
+// the oldest; of a session without mayPass it always has it. When nothing is pending nobody has
 // it, because waking the loop for each lone request would cost a third of its time. The next
 // to write first checks whether the server has closed the socket or has sent what nobody
 // asked for, and the loop takes the right when nobody has read for a while. If the socket
@@ -254,7 +246,7 @@ type rights struct {
 	released chan struct{}
 
 	reading readHolder
-	// read is set when anybody has read, and cleared by TakeRead.
+	// read is set when anybody has read, and cleared by takeRead.
 	read bool
 }
 
@@ -267,16 +259,16 @@ const (
 	readCaller
 )
 
-// AwaitRelease returns when nobody has the right to write.
-func (q *Queue) AwaitRelease() {
+// awaitRelease returns when nobody has the right to write.
+func (q *queue) awaitRelease() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.awaitRelease()
+	q.awaitReleaseLocked()
 }
 
-// awaitRelease is AwaitRelease for a caller that has the lock, which it releases while it
+// awaitRelease is awaitRelease for a caller that has the lock, which it releases while it
 // waits.
-func (q *Queue) awaitRelease() {
+func (q *queue) awaitReleaseLocked() {
 	for q.writing {
 		if q.released == nil {
 			q.released = make(chan struct{})

@@ -14,20 +14,20 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-func newTestQueue(maxRequests, maxBytes int) *Queue {
+func newTestQueue(maxRequests, maxBytes int) *queue {
 	q := newQueue(Opts{Ctx: context.Background(), MaxRequests: maxRequests, MaxBytes: maxBytes})
 	q.state = Connecting
 	return q
 }
 
 func testSession() *Session {
-	return &Session{Socket: new(sock.Socket), Wake: make(chan *Batch, 1)}
+	return &Session{Socket: new(sock.Socket), wake: make(chan *batch, 1)}
 }
 
 // put adds a request of some bytes.
-func (q *Queue) put(size int, fut redis.Future) (seq uint64, ok bool) {
+func (q *queue) put(size int, fut redis.Future) (seq uint64, ok bool) {
 	one := []*send.Request{{Buf: make([]byte, size)}}
-	_, _, refused := q.Enter(one, &Entry{Future: fut})
+	_, _, refused := q.enter(one, &Entry{Future: fut})
 	return one[0].Ticket.Seq, refused == nil
 }
 
@@ -40,7 +40,7 @@ func requests(n int) []*send.Request {
 	return reqs
 }
 
-func (q *Queue) room1() bool {
+func (q *queue) room1() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.fits(load{1, 1})
@@ -76,7 +76,7 @@ func TestQueueAdmits(t *testing.T) {
 			q := newTestQueue(10, 100)
 			q.state, q.pending, q.bytes = c.state, c.pending, c.bytes
 			if c.ctx != nil {
-				q.ctx = c.ctx
+				q.opts.Ctx = c.ctx
 			}
 			reqs := requests(c.requests)
 			err := q.admit(reqs, load{len(reqs), c.size}, &Entry{}, false)
@@ -102,24 +102,24 @@ func TestQueueRightToWrite(t *testing.T) {
 	q.state, q.session = Connected, testSession()
 	require.NotNil(t, q.add())
 	require.Nil(t, q.add(), "somebody else is writing")
-	b, _ := q.Take(true)
-	require.Len(t, b.Items, 2)
+	b, _ := q.take(true)
+	require.Len(t, b.items, 2)
 	require.Nil(t, q.add())
-	require.True(t, q.Wrote(b), "more is waiting")
-	b, _ = q.Take(true)
-	require.False(t, q.Wrote(b))
+	require.True(t, q.wrote(b), "more is waiting")
+	b, _ = q.take(true)
+	require.False(t, q.wrote(b))
 	require.NotNil(t, q.add(), "the right was given up")
-	b, _ = q.Take(true)
+	b, _ = q.take(true)
 	require.NotNil(t, b)
-	b, _ = q.Take(true)
+	b, _ = q.take(true)
 	require.Nil(t, b)
 	require.NotNil(t, q.add(), "take gives it up when there is nothing")
 }
 
 // add adds a request, and returns the session if the caller is to write.
-func (q *Queue) add() *Session {
-	s, d, _ := q.Enter([]*send.Request{{}}, &Entry{})
-	if d&MustWrite != 0 {
+func (q *queue) add() *Session {
+	s, d, _ := q.enter([]*send.Request{{}}, &Entry{})
+	if d&mustWrite != 0 {
 		return s
 	}
 	return nil
@@ -134,15 +134,15 @@ func TestQueueWithdraw(t *testing.T) {
 		require.True(t, ok)
 		seqs = append(seqs, seq)
 	}
-	q.open.Items[2].pinned = true
+	q.open.items[2].pinned = true
 	require.True(t, q.Withdraw(seqs[1]))
 	require.False(t, q.Withdraw(seqs[1]), "twice")
 	require.False(t, q.Withdraw(seqs[2]), "part of a transaction")
 	require.False(t, q.Withdraw(seqs[3]+1), "not there yet")
 	require.Equal(t, 3, q.pending)
-	b, _ := q.Take(true)
-	require.Len(t, b.Items, 3)
-	require.Len(t, b.Buf, 30)
+	b, _ := q.take(true)
+	require.Len(t, b.items, 3)
+	require.Len(t, b.buf, 30)
 	require.False(t, q.Withdraw(seqs[0]), "taken")
 	next, _ := q.put(10, nil)
 	require.False(t, q.Withdraw(seqs[3]))
@@ -173,7 +173,7 @@ func TestQueueAccounting(t *testing.T) {
 	s := testSession()
 	q.state, q.session = Connected, s
 	var queued []uint64
-	var writing *Batch
+	var writing *batch
 	for step := range 20_000 {
 		switch r.IntN(6) {
 		case 0, 1:
@@ -186,26 +186,26 @@ func TestQueueAccounting(t *testing.T) {
 			}
 		case 3:
 			if q.writing && writing == nil {
-				writing, _ = q.Take(true)
+				writing, _ = q.take(true)
 				queued = nil
 			}
 		case 4:
 			if writing != nil {
-				q.Wrote(writing)
+				q.wrote(writing)
 				writing = nil
 			}
 		case 5:
 			if b := q.oldestOf(s); b != nil && b != writing {
-				q.Retire(b, false)
+				q.retire(b, false)
 			}
 		}
 		pending, bytes := 0, 0
-		for b := q.head; b != nil; b = b.Next {
-			pending += len(b.Items)
+		for b := q.head; b != nil; b = b.next {
+			pending += len(b.items)
 		}
 		if q.open != nil {
-			pending += len(q.open.Items) - q.open.withdrawn
-			bytes = len(q.open.Buf)
+			pending += len(q.open.items) - q.open.withdrawn
+			bytes = len(q.open.buf)
 		}
 		require.Equal(t, pending, q.pending, "pending, step %d, seed %d", step, seed)
 		require.Equal(t, bytes, q.bytes, "bytes, step %d, seed %d", step, seed)
@@ -219,14 +219,14 @@ func TestQueueAbort(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.state, q.session = Connected, testSession()
 	q.put(10, nil)
-	b, _ := q.Take(true)
+	b, _ := q.take(true)
 	q.put(10, nil)
 	q.state, q.session = Disconnected, nil
 
-	type result struct{ inflight, open *Batch }
+	type result struct{ inflight, open *batch }
 	got := make(chan result, 1)
 	go func() {
-		inflight, open := q.Abort()
+		inflight, open := q.abort()
 		got <- result{inflight, open}
 	}()
 	waitUntil(t, func() bool {
@@ -235,13 +235,13 @@ func TestQueueAbort(t *testing.T) {
 		return q.released != nil
 	})
 	require.Empty(t, got, "somebody still writes")
-	q.Release()
+	q.release()
 	left := <-got
 	require.Same(t, b, left.inflight)
-	require.Len(t, left.open.Items, 1)
+	require.Len(t, left.open.items, 1)
 	require.Zero(t, q.pending)
 	require.Zero(t, q.bytes)
-	require.Nil(t, q.Retire(b, true), "the reader is too late")
+	require.Nil(t, q.retire(b, true), "the reader is too late")
 	require.Zero(t, q.pending)
 }
 
@@ -251,8 +251,8 @@ func TestQueueSurvivesCancelledPanics(t *testing.T) {
 	q.writing = true
 	q.put(10, panicky{})
 	q.put(10, nil)
-	b, cancelled := q.Take(true)
-	require.Len(t, b.Items, 2)
+	b, cancelled := q.take(true)
+	require.Len(t, b.items, 2)
 	require.Empty(t, cancelled)
 	require.Equal(t, 2, q.pending)
 }
@@ -279,13 +279,13 @@ func waitUntil(t testing.TB, condition func() bool) {
 func TestQueueOwnRequests(t *testing.T) {
 	q := newTestQueue(10, 100)
 	own := &Entry{Future: send.Internal(func(any, uint64) {})}
-	_, _, refused := q.Enter(requests(2), own)
+	_, _, refused := q.enter(requests(2), own)
 	require.Nil(t, refused)
 	notSent, unknown := q.Left()
 	require.Zero(t, notSent+unknown)
-	q.Withhold()
-	_, _, refused = q.Enter(requests(1), own)
+	q.withhold()
+	_, _, refused = q.enter(requests(1), own)
 	require.Nil(t, refused)
-	_, _, refused = q.Enter(requests(1), &Entry{})
+	_, _, refused = q.enter(requests(1), &Entry{})
 	require.True(t, isClosedError(refused))
 }

@@ -20,14 +20,14 @@ type reader struct {
 	s   *Session
 	dec *resp.Decoder
 	// cur is the batch whose answer has begun to come, or nil.
-	cur *Batch
+	cur *batch
 	// next is the batch that the next reply belongs to, if that is known: the reading caller
 	// has written it by exchange, when nothing else was in flight.
-	next *Batch
+	next *batch
 	// retired is an answered batch that is taken out of flight together with passing on the
 	// right to read, so that the lock is taken once for both. The reading caller has waited for
 	// its last reply.
-	retired *Batch
+	retired *batch
 	// until is one more than the number of the last request that the reading caller waits
 	// for; zero if the loop reads.
 	until uint64
@@ -66,7 +66,7 @@ func (s *Session) readLoop() {
 		switch {
 		case !s.hasFailed(): // a future has ended the goroutine
 			go s.readLoop()
-		case s.LoopKeeps:
+		case s.loopKeeps:
 			s.reader.countPart()
 		}
 	}()
@@ -78,7 +78,7 @@ func (s *Session) readLoop() {
 // ended, so that its reader belongs for good to the holder of the right to read.
 func (r *reader) countPart() {
 	if r.cur != nil {
-		r.s.p.queue.CountPart(r.cur, r.answered)
+		r.s.p.queue.countPart(r.cur, r.answered)
 		r.cur = nil
 	}
 }
@@ -106,10 +106,10 @@ func (r *reader) passOn() bool {
 	r.s.Socket.Calls.Stop()
 	mayIdle, loop := r.mayIdle(), r.dec.Buffered() > 0 && !r.s.hasFailed()
 	if !loop {
-		loop, _ = r.s.p.queue.PassRead(r.s, mayIdle, nil)
+		loop, _ = r.s.p.queue.passRead(r.s, mayIdle, nil)
 	}
 	if loop {
-		if r.s.p.queue.Crowded() {
+		if r.s.p.queue.crowded() {
 			runtime.Gosched() // more comes while those whom the replies woke send
 		}
 		return true
@@ -119,14 +119,14 @@ func (r *reader) passOn() bool {
 	for {
 		select {
 		case <-r.s.readWake:
-			if r.s.p.queue.TakePostponed(r.s) {
-				r.s.flush(MustWrite)
+			if r.s.p.queue.takePostponed(r.s) {
+				r.s.flush(mustWrite)
 			}
 			return true
 		case <-r.s.failed:
 			return false
 		case <-r.idleTimer.C:
-			if r.s.p.queue.TakeRead(r.s) {
+			if r.s.p.queue.takeRead(r.s) {
 				return true
 			}
 			r.idleTimer.Reset(idleMost)
@@ -136,14 +136,14 @@ func (r *reader) passOn() bool {
 
 // current returns the batch whose reply has begun to come. If none is in flight, why is
 // the error with which the reply ends the session.
-func (r *reader) current() (b *Batch, why *errorx.Error) {
+func (r *reader) current() (b *batch, why *errorx.Error) {
 	switch {
 	case r.cur != nil:
 	case r.next != nil:
 		r.cur, r.next = r.next, nil
 		r.cur.NoteFirstByte()
 	default:
-		r.cur, why = r.s.p.queue.Answering(r.s)
+		r.cur, why = r.s.p.queue.answering(r.s)
 	}
 	return r.cur, why
 }
@@ -153,9 +153,9 @@ func (r *reader) current() (b *Batch, why *errorx.Error) {
 const touchAhead = 3
 
 // touch touches the caller of the item of index i, if there are both: see [send.Caller].
-func touch(b *Batch, i int) {
-	if i < len(b.Items) && b.Items[i].Caller != nil {
-		b.Items[i].Caller.Touch()
+func touch(b *batch, i int) {
+	if i < len(b.items) && b.items[i].caller != nil {
+		b.items[i].caller.Touch()
 	}
 }
 
@@ -164,25 +164,25 @@ func (r *reader) answer() bool {
 	if len(r.fenced) == 0 { // otherwise a future has interrupted the release of replies
 		r.s.FitReadBuffer()
 		if _, err := r.dec.Next(); err != nil {
-			r.s.Fail(redis.AsErrorx(err))
+			r.s.fail(redis.AsErrorx(err))
 			return false
 		}
 	}
 	b, why := r.current()
 	if b == nil {
-		r.s.Fail(why)
+		r.s.fail(why)
 		return false
 	}
 	if r.s.p.opts.Integrity {
 		return r.answerFenced(b)
 	}
-	next, ok := b.Unclaimed()
+	next, ok := b.unclaimed()
 	if !ok {
 		return false
 	}
 	touch(b, next+touchAhead)
-	it := &b.Items[next]
-	if it.Typed {
+	it := &b.items[next]
+	if it.typed {
 		return r.answerTyped(b, next)
 	}
 	res, err := r.dec.Decode()
@@ -190,15 +190,15 @@ func (r *reader) answer() bool {
 		r.s.failReply(unread(err, it))
 		return false
 	}
-	if h := &r.s.beats; h.waiting.Load() && (!it.Internal || it.Future == nil) && h.nonce.Is(res) {
-		r.s.Fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
+	if h := &r.s.beats; h.waiting.Load() && (!it.internal || it.future == nil) && h.nonce.Is(res) {
+		r.s.fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}
-	if !b.Claim(next) {
+	if !b.claim(next) {
 		return false
 	}
 	got := reply{res: res}
-	if it.Stat != nil {
+	if it.stat != nil {
 		got.size = r.dec.Size()
 	}
 	r.resolve(b, next, got)
@@ -207,9 +207,9 @@ func (r *reader) answer() bool {
 
 // unread returns the error of a reply that can't be read. It shows nothing of an answer to one of the
 // library's own requests: that may be AUTH, and the answer quote the password.
-func unread(err error, it *Item) *errorx.Error {
+func unread(err error, it *item) *errorx.Error {
 	typed := redis.AsErrorx(err)
-	if _, quotes := typed.Property(redis.EKLine); it.Internal && quotes {
+	if _, quotes := typed.Property(redis.EKLine); it.internal && quotes {
 		return typed.Type().New("%s", typed.Message())
 	}
 	return typed
@@ -217,12 +217,12 @@ func unread(err error, it *Item) *errorx.Error {
 
 // answerTyped lets a future decode the reply by itself. Meanwhile the future belongs to
 // the reader, whatever happens to the session. The logger wants nothing of it.
-func (r *reader) answerTyped(b *Batch, next int) bool {
-	if !b.Claim(next) {
+func (r *reader) answerTyped(b *batch, next int) bool {
+	if !b.claim(next) {
 		return false
 	}
-	it := &b.Items[next]
-	res, err := it.Future.(resp.ReplyDecoder).DecodeReply(r.dec, it.N)
+	it := &b.items[next]
+	res, err := it.future.(resp.ReplyDecoder).DecodeReply(r.dec, it.n)
 	if err != nil {
 		r.failTyped(b, next, redis.AsErrorx(err))
 		return false
@@ -233,24 +233,24 @@ func (r *reader) answerTyped(b *Batch, next int) bool {
 
 // failTyped ends the session, and resolves the claimed item of index i, whose reply could
 // not be read. Leftovers would do the same, but get only unclaimed items.
-func (r *reader) failTyped(b *Batch, i int, err *errorx.Error) {
-	r.s.Fail(err)
+func (r *reader) failTyped(b *batch, i int, err *errorx.Error) {
+	r.s.fail(err)
 	if err.IsOfType(redis.ErrIO) {
 		err = r.s.unknownError() // the reason why the session has failed, which may be an earlier error
 	} else {
 		err = r.s.p.opts.WithConn(err)
 	}
 	r.s.p.queue.CountLeft(0, 1)
-	it := &b.Items[i]
-	it.Future.Resolve(timing.WithDelay(err, b.Delay(timing.Clock())), it.N)
+	it := &b.items[i]
+	it.future.Resolve(timing.WithDelay(err, b.Delay(timing.Clock())), it.n)
 }
 
 // resolve tells the logger, if it wants that, and resolves the item of index i, even
 // if the logger panics or ends the goroutine.
-func (r *reader) resolve(b *Batch, i int, got reply) {
-	if it := &b.Items[i]; it.Stat != nil {
+func (r *reader) resolve(b *batch, i int, got reply) {
+	if it := &b.items[i]; it.stat != nil {
 		defer r.finish(b, i, got.res)
-		r.s.p.Tell(it.Stat, got.res, got.size, b.Size(i))
+		r.s.p.Tell(it.stat, got.res, got.size, b.size(i))
 		return
 	}
 	r.finish(b, i, got.res)
@@ -258,35 +258,35 @@ func (r *reader) resolve(b *Batch, i int, got reply) {
 
 // finish resolves the item of index i. The last item of a batch is resolved after the batch was
 // taken out of flight, so that a panic leaves nothing half done. The exception is the last item
-// that a reading caller waits for: its future is the library's own, and PassRead or settle takes
+// that a reading caller waits for: its future is the library's own, and passRead or settle takes
 // the batch out of flight afterwards.
-func (r *reader) finish(b *Batch, i int, res any) {
-	it := &b.Items[i]
+func (r *reader) finish(b *batch, i int, res any) {
+	it := &b.items[i]
 	if err, failed := res.(*errorx.Error); failed {
-		if !it.Internal {
-			b.Refused++
+		if !it.internal {
+			b.refused++
 		}
 		err = r.s.p.opts.WithConn(err)
-		if it.Plain {
-			err = err.WithProperty(redis.EKRequest, b.Request(i))
+		if it.plain {
+			err = err.WithProperty(redis.EKRequest, b.request(i))
 		}
 		res = err
-	} else if it.Exec {
-		b.NameElements(i, res)
+	} else if it.exec {
+		b.nameElements(i, res)
 	}
-	r.answered = max(r.answered, it.Seq+1)
-	fut, n, observed := it.Future, it.N, it.Observed // b no longer belongs to the reader once it is retired
-	calls := fut != nil && it.Caller == nil
+	r.answered = max(r.answered, it.seq+1)
+	fut, n, observed := it.future, it.n, it.observed // b no longer belongs to the reader once it is retired
+	calls := fut != nil && it.caller == nil
 	if calls {
 		r.s.Socket.Calls.Start()
 	}
-	last := i+1 == len(b.Items)
+	last := i+1 == len(b.items)
 	switch more := r.dec.Buffered() > 0; {
 	case !last:
-	case r.answered == r.until && it.Caller != nil && !more && r.s.raw != nil:
+	case r.answered == r.until && it.caller != nil && !more && r.s.raw != nil:
 		r.cur, r.retired = nil, b
 	default:
-		r.cur = r.s.p.queue.Retire(b, more)
+		r.cur = r.s.p.queue.retire(b, more)
 		if more && r.cur == nil && r.canIdle { // nothing is in flight that it may answer, but may be once fut is resolved
 			r.s.failCheck(sock.ErrUnsolicited)
 		}
@@ -300,6 +300,6 @@ func (r *reader) finish(b *Batch, i int, res any) {
 	}
 	fut.Resolve(res, n)
 	if last && calls {
-		r.s.p.queue.CountLastCallback()
+		r.s.p.queue.countLastCallback()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -14,12 +15,12 @@ import (
 func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 	p := testPipe()
 	held, goOn := make(chan struct{}), make(chan struct{})
-	p.opts.ReqStat = func(*Stat, any, int, int) {
+	p.opts.ReqStat = func(*timing.Stat, any, int, int) {
 		close(held)
 		<-goOn
 	}
-	enter := func(stat func(*send.Request) *Stat) <-chan any {
-		p.queue.makeStat = stat
+	enter := func(stat func(*send.Request) *timing.Stat) <-chan any {
+		p.opts.Stat = stat
 		res := make(chan any, 1)
 		fut := redis.FuncFuture(func(r any, _ uint64) { res <- r })
 		refused := p.Enter(encoded("*1\r\n$4\r\nPING\r\n"), &Entry{Future: fut})
@@ -27,12 +28,12 @@ func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 		return res
 	}
 	s, there := pipeSession(t, p)
-	first := enter(func(*send.Request) *Stat { return &Stat{} })
+	first := enter(func(*send.Request) *timing.Stat { return &timing.Stat{} })
 	enter(nil)
 	_, err := there.Write([]byte("+first\r\n+second\r\n"))
 	require.NoError(t, err)
 	<-held
-	s.Fail(redis.ErrIO.New("on purpose"))
+	s.fail(redis.ErrIO.New("on purpose"))
 	p.Abandon(s, redis.ErrIO.New("unsent"))
 
 	_, next := pipeSession(t, p)
@@ -59,7 +60,7 @@ func (c *touched) Touch() int {
 
 func TestTouch(t *testing.T) {
 	callers := []*touched{{}, {}}
-	b := &Batch{Items: []Item{{Caller: callers[0]}, {}, {Caller: callers[1]}}}
+	b := &batch{items: []item{{caller: callers[0]}, {}, {caller: callers[1]}}}
 	for i := 1; i < 6; i++ {
 		touch(b, i)
 	}

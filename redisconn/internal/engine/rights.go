@@ -5,9 +5,9 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// LoopReads gives the right to read from a caller to the loop, which has to be woken. It
+// loopReads gives the right to read from a caller to the loop, which has to be woken. It
 // returns false if s has ended: then the caller keeps the right.
-func (q *Queue) LoopReads(s *Session) bool {
+func (q *queue) loopReads(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.session != s {
@@ -23,47 +23,47 @@ const offersMost = 32
 
 // nextReader returns the next holder of the right to read, which somebody needs, and gives it to
 // that one if it is a caller.
-func (q *Queue) nextReader(s *Session) readHolder {
+func (q *queue) nextReader(s *Session) readHolder {
 	b := q.head
 	switch {
-	case b == nil && q.asksFutures || !s.MayPass || crowded(q.concurrency):
+	case b == nil && q.asksFutures || !s.mayPass || crowded(q.concurrency):
 		return readLoop
 	case b == nil:
 		b = q.open
 	}
 	offers := 0
-	for ; b != nil; b = b.Next {
-		for i := int(b.claimed.Load()); i < len(b.Items) && offers < offersMost; i++ {
+	for ; b != nil; b = b.next {
+		for i := int(b.claimed.Load()); i < len(b.items) && offers < offersMost; i++ {
 			offers++
-			it := &b.Items[i]
-			if it.Future == nil {
+			it := &b.items[i]
+			if it.future == nil {
 				continue // without a future, anybody may read its reply
 			}
-			if it.Caller == nil {
+			if it.caller == nil {
 				return readLoop
 			}
 			postponed := b == q.open && !q.writing
-			s.Both = postponed
-			if it.Caller.GiveRead(send.ReadRight{Reader: s, Last: b.lastOf(i)}) {
+			s.both = postponed
+			if it.caller.GiveRead(send.ReadRight{Reader: s, Last: b.lastOf(i)}) {
 				q.writing = q.writing || postponed
 				return readCaller
 			}
-			s.Both = false
+			s.both = false
 		}
 	}
 	return readLoop
 }
 
-// Idle reports whether nothing is pending.
-func (q *Queue) Idle() bool {
+// idle reports whether nothing is pending.
+func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.head == nil && q.open == nil
 }
 
-// TookBack reports whether writes are stopped and nothing is in flight: the batch that a caller was
+// tookBack reports whether writes are stopped and nothing is in flight: the batch that a caller was
 // about to write has been taken back, so no reply will come.
-func (q *Queue) TookBack() bool {
+func (q *queue) tookBack() bool {
 	if !q.Withheld() {
 		return false
 	}
@@ -72,9 +72,9 @@ func (q *Queue) TookBack() bool {
 	return q.head == nil
 }
 
-// TakeRead takes the right to read for the loop, if nobody has had the right since the
-// last call of TakeRead.
-func (q *Queue) TakeRead(s *Session) bool {
+// takeRead takes the right to read for the loop, if nobody has had the right since the
+// last call of takeRead.
+func (q *queue) takeRead(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.session != s || q.reading != readNobody || q.read {
@@ -85,9 +85,9 @@ func (q *Queue) TakeRead(s *Session) bool {
 	return true
 }
 
-// TakePostponed takes the right to write a batch that was postponed. It returns false
+// takePostponed takes the right to write a batch that was postponed. It returns false
 // if there is none.
-func (q *Queue) TakePostponed(s *Session) bool {
+func (q *queue) takePostponed(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.session != s || q.open == nil || q.writing {
@@ -97,9 +97,9 @@ func (q *Queue) TakePostponed(s *Session) bool {
 	return true
 }
 
-// StartYield returns the number of the turn in which to let other goroutines run before
-// the batch is taken, or 0. After the turn, call EndYield.
-func (q *Queue) StartYield() (turn uint64) {
+// startYield returns the number of the turn in which to let other goroutines run before
+// the batch is taken, or 0. After the turn, call endYield.
+func (q *queue) startYield() (turn uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.yield()
@@ -107,7 +107,7 @@ func (q *Queue) StartYield() (turn uint64) {
 
 // yield starts a turn in which other goroutines run, if that is worth it, and returns its
 // number; otherwise 0.
-func (q *Queue) yield() (turn uint64) {
+func (q *queue) yield() (turn uint64) {
 	q.yielding, q.yieldedWith = 0, 0
 	// If postponing has not paid, the callers do something else in between.
 	gathered := q.gathers() || q.pause > 0 && (q.head == nil || q.row < burst)
@@ -115,41 +115,41 @@ func (q *Queue) yield() (turn uint64) {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {
-			q.yieldedWith = len(q.open.Items)
+			q.yieldedWith = len(q.open.items)
 		}
 	}
 	return q.yielding
 }
 
-// EndYield reports whether the caller still has the right to write. again is the number of
+// endYield reports whether the caller still has the right to write. again is the number of
 // the next turn in which to let others run, if requests have come meanwhile, or 0. If none
 // have come, and nobody waits for the last request, its sender may be about to send more: if
 // sender is set, the right then passes to the writer goroutine, which takes them all at once.
-func (q *Queue) EndYield(turn uint64, sender bool) (mine bool, again uint64) {
+func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.yielding != turn {
 		return false, 0
 	}
 	q.yielding = 0
-	switch came := q.open != nil && len(q.open.Items) > q.yieldedWith; {
+	switch came := q.open != nil && len(q.open.items) > q.yieldedWith; {
 	case came && worthYieldingAgain(q.concurrency, q.several):
 		again = q.yield()
-	case sender && !came && q.open != nil && q.head != nil && q.open.Items[len(q.open.Items)-1].Caller == nil:
+	case sender && !came && q.open != nil && q.head != nil && q.open.items[len(q.open.items)-1].caller == nil:
 		q.pass(nil, true)
 		return false, 0
 	}
 	return true, again
 }
 
-// Take puts the open batch in flight. The caller must have the right to write. If there
+// take puts the open batch in flight. The caller must have the right to write. If there
 // is nothing to take, b is nil, and the caller loses the right. If it asks futures whether they are
 // cancelled, which may end its goroutine, it has to resolve the cancelled items after it has written.
-func (q *Queue) Take(asks bool) (b *Batch, cancelled []Cancelled) {
+func (q *queue) take(asks bool) (b *batch, cancelled []cancelledItem) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b = q.takeOpen(); b == nil {
-		q.release()
+		q.releaseLocked()
 		return nil, nil
 	}
 	if asks && b.customFutures {
@@ -161,7 +161,7 @@ func (q *Queue) Take(asks bool) (b *Batch, cancelled []Cancelled) {
 		b.compact()
 	}
 	q.letIn()
-	if len(b.Items) > 0 {
+	if len(b.items) > 0 {
 		q.fly(b, timing.Clock())
 		return b, cancelled
 	}
@@ -173,7 +173,7 @@ func (q *Queue) Take(asks bool) (b *Batch, cancelled []Cancelled) {
 // ask asks the futures of b, without the lock, whether they are cancelled, and marks those
 // that are as withdrawn. If one ends the goroutine, none counts as cancelled, and the writer
 // goroutine gets b and the right to write.
-func (q *Queue) ask(b *Batch) (cancelled []Cancelled) {
+func (q *queue) ask(b *batch) (cancelled []cancelledItem) {
 	asked := false
 	q.asksFutures = true
 	q.mu.Unlock()
@@ -194,17 +194,17 @@ func (q *Queue) ask(b *Batch) (cancelled []Cancelled) {
 // pass passes the right to write to the writer goroutine. b, if not nil, is a batch in flight
 // that is to be written first. It gives the right up if there is neither b nor an open batch,
 // or no session.
-func (r *rights) pass(b *Batch, open bool) {
+func (r *rights) pass(b *batch, open bool) {
 	if r.session == nil || b == nil && !open {
-		r.release()
+		r.releaseLocked()
 		return
 	}
-	r.session.Wake <- b // has room, since there is only one such right
+	r.session.wake <- b // has room, since there is only one such right
 }
 
-// Release gives up the right to write.
-func (q *Queue) Release() {
+// release gives up the right to write.
+func (q *queue) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.release()
+	q.releaseLocked()
 }

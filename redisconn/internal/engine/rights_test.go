@@ -59,22 +59,22 @@ func TestRightsModel(t *testing.T) {
 // With few callers a writer yields only where postponing does not gather their requests.
 func TestYieldWithFew(t *testing.T) {
 	for name, c := range map[string]struct {
-		alter  func(*Queue)
+		alter  func(*queue)
 		yields bool
 	}{
-		"postponing gathers them":               {func(*Queue) {}, false},
-		"it has not paid":                       {func(q *Queue) { q.pause, q.row = 1, burst }, true},
-		"it has not paid, in a burst":           {func(q *Queue) { q.pause, q.row = 1, burst-1 }, false},
-		"it has not paid, nothing is in flight": {func(q *Queue) { q.pause, q.row, q.head = 1, burst, nil }, false},
-		"the server is far away":                {func(q *Queue) { q.usual = postponeMost + 1 }, true},
-		"the loop reads":                        {func(q *Queue) { q.reading = readLoop }, true},
-		"no batch is to wait":                   {func(q *Queue) { q.postpones = false }, true},
+		"postponing gathers them":               {func(*queue) {}, false},
+		"it has not paid":                       {func(q *queue) { q.pause, q.row = 1, burst }, true},
+		"it has not paid, in a burst":           {func(q *queue) { q.pause, q.row = 1, burst-1 }, false},
+		"it has not paid, nothing is in flight": {func(q *queue) { q.pause, q.row, q.head = 1, burst, nil }, false},
+		"the server is far away":                {func(q *queue) { q.usual = postponeMost + 1 }, true},
+		"the loop reads":                        {func(q *queue) { q.reading = readLoop }, true},
+		"no batch is to wait":                   {func(q *queue) { q.opts.Yields = false }, true},
 	} {
 		q := newQueue(Opts{Yields: true})
-		q.head, q.concurrency, q.usual = &Batch{}, 8, postponeMost
+		q.head, q.concurrency, q.usual = &batch{}, 8, postponeMost
 		q.reading = readCaller
 		c.alter(q)
-		require.Equal(t, c.yields, q.StartYield() != 0, name)
+		require.Equal(t, c.yields, q.startYield() != 0, name)
 	}
 }
 
@@ -83,14 +83,14 @@ func TestYieldWithFew(t *testing.T) {
 func TestYieldEndsWithEnough(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	q.state, q.session, q.reading = Connected, testSession(), readLoop
-	q.concurrency, q.head, q.pending = 2*crowd, &Batch{}, 3*crowd
+	q.concurrency, q.head, q.pending = 2*crowd, &batch{}, 3*crowd
 	q.put(1, nil)
-	require.NotZero(t, q.StartYield())
+	require.NotZero(t, q.startYield())
 	for !q.enough() {
 		q.put(1, nil)
 	}
 	require.Zero(t, q.yielding, "the last has taken over")
-	require.Zero(t, q.StartYield())
+	require.Zero(t, q.startYield())
 	q.put(1, nil)
 	require.True(t, q.writing)
 }
@@ -98,33 +98,33 @@ func TestYieldEndsWithEnough(t *testing.T) {
 // If nothing has come while a sender yielded, it leaves the batch to the writer goroutine, in case it is
 // about to send more.
 func TestYieldThatGathersNothing(t *testing.T) {
-	future := func() *Queue {
+	future := func() *queue {
 		q := newTestQueue(100, 1000)
 		q.state, q.session, q.reading = Connected, testSession(), readLoop
-		q.head, q.pending = &Batch{Items: make([]Item, 1)}, 1
+		q.head, q.pending = &batch{items: make([]item, 1)}, 1
 		q.put(1, redis.FuncFuture(func(any, uint64) {}))
-		require.NotZero(t, q.StartYield())
+		require.NotZero(t, q.startYield())
 		return q
 	}
 	for name, c := range map[string]struct {
-		alter  func(*Queue)
+		alter  func(*queue)
 		writer bool // it is the writer goroutine that yields
 		passes bool
 	}{
-		"it may":                    {alter: func(*Queue) {}, passes: true},
-		"it is the writer":          {alter: func(*Queue) {}, writer: true},
-		"others have sent":          {alter: func(q *Queue) { q.put(1, nil) }},
-		"it waits for the answer":   {alter: func(q *Queue) { q.open.Items[0].Caller = &modelCaller{} }},
-		"nothing is in flight":      {alter: func(q *Queue) { q.head = nil }},
-		"its request was withdrawn": {alter: func(q *Queue) { q.Withdraw(q.open.Items[0].Seq) }},
+		"it may":                    {alter: func(*queue) {}, passes: true},
+		"it is the writer":          {alter: func(*queue) {}, writer: true},
+		"others have sent":          {alter: func(q *queue) { q.put(1, nil) }},
+		"it waits for the answer":   {alter: func(q *queue) { q.open.items[0].caller = &modelCaller{} }},
+		"nothing is in flight":      {alter: func(q *queue) { q.head = nil }},
+		"its request was withdrawn": {alter: func(q *queue) { q.Withdraw(q.open.items[0].seq) }},
 	} {
 		q := future()
 		c.alter(q)
-		mine, again := q.EndYield(q.yielding, !c.writer)
+		mine, again := q.endYield(q.yielding, !c.writer)
 		require.Equal(t, !c.passes, mine, name)
 		require.Zero(t, again, name)
 		require.True(t, q.writing, name)
-		require.Equal(t, c.passes, len(q.session.Wake) == 1, name)
+		require.Equal(t, c.passes, len(q.session.wake) == 1, name)
 	}
 }
 

@@ -51,14 +51,14 @@ func (f *modelFuture) Cancelled() error {
 // rightsModel drives the rights of a queue as connections, callers and the two
 // goroutines of a session do, one step at a time.
 type rightsModel struct {
-	q       *Queue
+	q       *queue
 	s       *Session
 	callers []*modelCaller
 	futures []*modelFuture
 
 	writer  bool   // somebody has the right to write
 	turn    uint64 // and yields, if not 0
-	writing *Batch // and writes this
+	writing *batch // and writes this
 	loop    bool   // the loop has the right to read
 	waking  bool   // but does not know it yet
 	touched bool   // a sender checks the socket while a caller has the right to read
@@ -69,18 +69,18 @@ type rightsModel struct {
 	most        int  // requests
 	// asked is the batch whose futures are being asked, by a goroutine that goes on when
 	// answers is closed.
-	asked         *Batch
+	asked         *batch
 	asks, answers chan struct{}
-	took          chan *Batch
+	took          chan *batch
 	// age is how long the oldest batch has been in flight when another one is opened.
 	age time.Duration
 }
 
 func newRightsModel(mayIdle bool, concurrency, most int) *rightsModel {
 	q := newTestQueue(100, 1<<20)
-	q.postpones, q.several = concurrency > 0, concurrency > 0
+	q.opts.Yields, q.several = concurrency > 0, concurrency > 0
 	s := testSession()
-	s.MayPass, s.MayExchange = true, mayIdle
+	s.mayPass, s.mayExchange = true, mayIdle
 	q.state, q.session, q.reading = Connected, s, readLoop
 	return &rightsModel{q: q, s: s, loop: true, mayIdle: mayIdle, concurrency: concurrency, most: most}
 }
@@ -117,19 +117,19 @@ func (m *rightsModel) steps() (steps []string) {
 		steps = append(steps, "take", "yield")
 	}
 	n, caller := m.readers()
-	if n > 0 && !m.s.Both && !m.waking && m.q.head != nil {
+	if n > 0 && !m.s.both && !m.waking && m.q.head != nil {
 		steps = append(steps, "answer")
-		if i := int(m.q.head.claimed.Load()); caller != nil && i+1 == len(m.q.head.Items) && m.next().Seq == caller.last {
+		if i := int(m.q.head.claimed.Load()); caller != nil && i+1 == len(m.q.head.items) && m.next().seq == caller.last {
 			steps = append(steps, "last") // and no more has come
 		}
 	}
-	if caller != nil && !m.s.Both && m.q.head != nil {
+	if caller != nil && !m.s.both && m.q.head != nil {
 		steps = append(steps, "large")
 	}
 	if m.waking {
 		steps = append(steps, "wake")
 	}
-	if m.s.Both {
+	if m.s.both {
 		steps = append(steps, "write")
 	}
 	if m.loop && !m.waking && m.asked == nil && m.mayIdle && m.q.head == nil && m.q.open == nil {
@@ -168,14 +168,14 @@ func (m *rightsModel) do(step string) {
 	case "say":
 		m.say()
 	case "yield":
-		m.turn = m.q.StartYield()
+		m.turn = m.q.startYield()
 		if m.turn == 0 {
 			m.take(false)
 		}
 	case "run", "pass":
-		mine, again := m.q.EndYield(m.turn, step == "pass")
-		if len(m.s.Wake) > 0 {
-			<-m.s.Wake // the writer goroutine is the writer
+		mine, again := m.q.endYield(m.turn, step == "pass")
+		if len(m.s.wake) > 0 {
+			<-m.s.wake // the writer goroutine is the writer
 			m.turn = 0
 			return
 		}
@@ -189,7 +189,7 @@ func (m *rightsModel) do(step string) {
 		m.write()
 	case "wrote":
 		m.setAge()
-		m.writer = m.q.Wrote(m.writing)
+		m.writer = m.q.wrote(m.writing)
 		m.writing = nil
 	case "answer":
 		m.answer(false)
@@ -198,24 +198,24 @@ func (m *rightsModel) do(step string) {
 	case "large": // the reply does not fit into the buffer
 		_, caller := m.readers()
 		caller.reads = false
-		m.q.LoopReads(m.s)
+		m.q.loopReads(m.s)
 		m.loop, m.waking = true, true
 	case "wake":
 		m.waking = false
-		if m.q.TakePostponed(m.s) {
+		if m.q.takePostponed(m.s) {
 			m.writer = true
 		}
 	case "rest":
 		m.pass()
 	case "tick":
-		m.loop = m.q.TakeRead(m.s)
+		m.loop = m.q.takeRead(m.s)
 	case "leave":
 		c := m.callers[i]
 		c.gone = true
 		m.q.Withdraw(c.seq)
 		if c.reads {
 			c.reads = false
-			if m.s.Both { // as PassRead
+			if m.s.both { // as passRead
 				m.write()
 			}
 			m.pass()
@@ -233,28 +233,28 @@ func (m *rightsModel) enter(fut redis.Future) {
 	}
 	m.setAge()
 	r := &send.Request{Buf: []byte(buf), Caller: send.CallerOf(fut)}
-	_, d, _ := m.q.Enter([]*send.Request{r}, &Entry{Future: fut})
+	_, d, _ := m.q.enter([]*send.Request{r}, &Entry{Future: fut})
 	if c, ok := fut.(*modelCaller); ok {
 		c.seq = r.Ticket.Seq
 	}
-	if d&MustWrite != 0 {
+	if d&mustWrite != 0 {
 		if m.turn != 0 {
 			m.turn = 0 // taken over
 		}
 		m.writer = true
 	}
-	if d&MustWake != 0 {
+	if d&mustWake != 0 {
 		m.loop, m.waking = true, true
 	}
-	if _, caller := m.readers(); d&MustCheck != 0 && caller != nil {
+	if _, caller := m.readers(); d&mustCheck != 0 && caller != nil {
 		m.touched = true
 	}
 }
 
 // write is what a caller with both rights does first.
 func (m *rightsModel) write() {
-	m.writing = m.s.TakeFirst()
-	m.s.Both, m.writer = false, true
+	m.writing = m.s.takeFirst()
+	m.s.both, m.writer = false, true
 }
 
 // setAge makes the time that has passed what the model says.
@@ -269,15 +269,15 @@ func (m *rightsModel) setAge() {
 
 func (m *rightsModel) take(asks bool) {
 	if b := m.q.open; asks && b != nil && b.customFutures {
-		m.asked, m.asks, m.answers, m.took = b, make(chan struct{}), make(chan struct{}), make(chan *Batch, 1)
+		m.asked, m.asks, m.answers, m.took = b, make(chan struct{}), make(chan struct{}), make(chan *batch, 1)
 		go func() { // ends with say
-			b, _ := m.q.Take(true)
+			b, _ := m.q.take(true)
 			m.took <- b
 		}()
 		<-m.asks
 		return
 	}
-	m.hasTaken(m.q.Take(asks))
+	m.hasTaken(m.q.take(asks))
 }
 
 // say lets the goroutine that asks futures go on.
@@ -287,11 +287,11 @@ func (m *rightsModel) say() {
 	m.hasTaken(<-m.took, nil)
 }
 
-func (m *rightsModel) hasTaken(b *Batch, _ []Cancelled) {
+func (m *rightsModel) hasTaken(b *batch, _ []cancelledItem) {
 	if b == nil {
-		m.writer = m.q.writing && !m.s.Both
+		m.writer = m.q.writing && !m.s.both
 		select {
-		case <-m.s.Wake: // the right has gone to the writer
+		case <-m.s.wake: // the right has gone to the writer
 		default:
 		}
 		return
@@ -300,8 +300,8 @@ func (m *rightsModel) hasTaken(b *Batch, _ []Cancelled) {
 }
 
 // next returns the item that is answered next.
-func (m *rightsModel) next() *Item {
-	return &m.q.head.Items[m.q.head.claimed.Load()]
+func (m *rightsModel) next() *item {
+	return &m.q.head.items[m.q.head.claimed.Load()]
 }
 
 // answer reads one reply, as package pipe does. ends is whether it is the last that has come,
@@ -310,14 +310,14 @@ func (m *rightsModel) answer(ends bool) {
 	b := m.q.head
 	i := int(b.claimed.Load())
 	if i == 0 {
-		_, _ = m.q.Answering(m.s)
+		_, _ = m.q.answering(m.s)
 	}
-	b.Claim(i)
-	it := b.Items[i]
-	if i+1 == len(b.Items) && !ends {
-		m.q.Retire(b, false)
+	b.claim(i)
+	it := b.items[i]
+	if i+1 == len(b.items) && !ends {
+		m.q.retire(b, false)
 	}
-	it.Future.Resolve(nil, 0)
+	it.future.Resolve(nil, 0)
 	_, caller := m.readers()
 	switch {
 	case ends:
@@ -325,7 +325,7 @@ func (m *rightsModel) answer(ends bool) {
 		m.passRetired(b)
 	case caller == nil:
 		m.pass() // nothing more is buffered
-	case it.Seq == caller.last:
+	case it.seq == caller.last:
 		caller.reads = false
 		m.pass()
 	}
@@ -333,9 +333,9 @@ func (m *rightsModel) answer(ends bool) {
 
 func (m *rightsModel) pass() { m.passRetired(nil) }
 
-func (m *rightsModel) passRetired(b *Batch) {
+func (m *rightsModel) passRetired(b *batch) {
 	had := m.loop
-	m.loop, _ = m.q.PassRead(m.s, m.mayIdle, b)
+	m.loop, _ = m.q.passRead(m.s, m.mayIdle, b)
 	m.waking = m.loop && !had
 }
 
@@ -360,7 +360,7 @@ func (m *rightsModel) check() error {
 		return fmt.Errorf("reading is %d instead of %d", q.reading, want)
 	case q.reading == readNobody && (pending || q.writing):
 		return fmt.Errorf("nobody reads, but something is pending")
-	case q.writing != (m.writer || m.s.Both):
+	case q.writing != (m.writer || m.s.both):
 		return fmt.Errorf("writing is %v", q.writing)
 	case q.open != nil && !q.writing && !m.waking && !(m.concurrency > 0 && caller != nil && q.head != nil):
 		return fmt.Errorf("nobody writes the open batch")
@@ -376,11 +376,11 @@ func (m *rightsModel) check() error {
 // own reply.
 func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
 	for _, b := range m.batches() {
-		for _, it := range b.Items[b.claimed.Load():] {
-			if it.Seq >= caller.last {
+		for _, it := range b.items[b.claimed.Load():] {
+			if it.seq >= caller.last {
 				return false
 			}
-			if _, foreign := it.Future.(*modelFuture); foreign {
+			if _, foreign := it.future.(*modelFuture); foreign {
 				return true
 			}
 		}
@@ -389,8 +389,8 @@ func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
 }
 
 // batches returns the batches in the order of the wire.
-func (m *rightsModel) batches() (all []*Batch) {
-	for b := m.q.head; b != nil; b = b.Next {
+func (m *rightsModel) batches() (all []*batch) {
+	for b := m.q.head; b != nil; b = b.next {
 		all = append(all, b)
 	}
 	if m.asked != nil {
@@ -420,13 +420,13 @@ func (m *rightsModel) unresolved() (left []string) {
 func (m *rightsModel) key() string {
 	var k strings.Builder
 	q := m.q
-	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.Items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.Both, m.s.first.Load() != nil, m.loop, m.waking, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
+	fmt.Fprint(&k, q.reading, q.writing, q.yielding != 0, q.open != nil && len(q.open.items) > q.yieldedWith, m.turn != 0, m.turn == q.yielding, q.read, m.s.both, m.s.first.Load() != nil, m.loop, m.waking, m.writer, m.ticked, m.writing != nil, alone(q.concurrency), q.concurrency, len(m.callers), len(m.futures), "|")
 	for _, b := range m.batches() {
 		fmt.Fprint(&k, b == m.writing, b == m.s.first.Load(), b == m.asked, b == q.open, b.written, b.claimed.Load())
-		for _, it := range b.Items {
-			switch f := it.Future.(type) {
+		for _, it := range b.items {
+			switch f := it.future.(type) {
 			case *modelCaller:
-				fmt.Fprint(&k, "c", f.reads, f.gone, f.resolved, f.last == it.Seq)
+				fmt.Fprint(&k, "c", f.reads, f.gone, f.resolved, f.last == it.seq)
 			case *modelFuture:
 				fmt.Fprint(&k, "f", f.resolved)
 			}

@@ -8,22 +8,22 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Room is the room in a queue for the requests of one caller.
-type Room struct {
-	queue *Queue
+// room is the room in a queue for the requests of one caller.
+type room struct {
+	queue *queue
 	load
 }
 
 // RoomFor returns the room for one request.
-func (q *Queue) RoomFor(r *send.Request) Room {
-	return Room{q, loadOf([]*send.Request{r})}
+func (q *queue) RoomFor(r *send.Request) room {
+	return room{q, loadOf([]*send.Request{r})}
 }
 
-var _ send.CapacityWaiter = Room{}
+var _ send.CapacityWaiter = room{}
 
 // AwaitCapacity implements send.CapacityWaiter. It also returns when the connection is
 // lost: sending again then returns that error.
-func (r Room) AwaitCapacity(ctx context.Context) error {
+func (r room) AwaitCapacity(ctx context.Context) error {
 	q := r.queue
 	q.mu.Lock()
 	if !q.state.Accepts() || q.fits(r.load) || q.pending == 0 {
@@ -48,7 +48,7 @@ func (r Room) AwaitCapacity(ctx context.Context) error {
 }
 
 // Delay returns the number and size of the requests ahead of one that waits for room.
-func (r Room) Delay(uint64) (d redis.Delay, ok bool) {
+func (r room) Delay(uint64) (d redis.Delay, ok bool) {
 	q := r.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -58,7 +58,7 @@ func (r Room) Delay(uint64) (d redis.Delay, ok bool) {
 
 // Drain admits no more requests. It returns a channel that is closed when only the
 // library's own requests are pending.
-func (q *Queue) Drain() <-chan struct{} {
+func (q *queue) Drain() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.draining == nil {
@@ -69,7 +69,7 @@ func (q *Queue) Drain() <-chan struct{} {
 }
 
 // Draining reports whether Drain was called.
-func (q *Queue) Draining() bool {
+func (q *queue) Draining() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.draining != nil
@@ -77,11 +77,11 @@ func (q *Queue) Draining() bool {
 
 // Left counts the pending requests, without the library's own: those that are not sent,
 // and those that may have run.
-func (q *Queue) Left() (notSent, unknown int) {
+func (q *queue) Left() (notSent, unknown int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open != nil {
-		notSent = len(q.open.Items) - q.open.withdrawn - q.open.own
+		notSent = len(q.open.items) - q.open.withdrawn - q.open.own
 	}
 	return notSent, q.pending - q.gate.own - notSent
 }

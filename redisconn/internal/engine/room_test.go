@@ -10,9 +10,9 @@ import (
 )
 
 // await starts a caller that waits for room.
-func (q *Queue) await(ctx context.Context) <-chan error {
+func (q *queue) await(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- Room{q, load{1, 1}}.AwaitCapacity(ctx) }()
+	go func() { done <- room{q, load{1, 1}}.AwaitCapacity(ctx) }()
 	synctest.Wait()
 	return done
 }
@@ -23,12 +23,12 @@ func returned(done <-chan error) bool {
 }
 
 func TestQueueAwaitRoom(t *testing.T) {
-	fullQueue := func(t *testing.T) (*Queue, *Batch) {
+	fullQueue := func(t *testing.T) (*queue, *batch) {
 		q := newTestQueue(2, 1000)
 		q.writing = true
 		q.put(10, nil)
 		q.put(10, nil)
-		b, _ := q.Take(true)
+		b, _ := q.take(true)
 		require.False(t, q.room1())
 		return q, b
 	}
@@ -45,7 +45,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		done := q.await(ctx)
 		require.False(t, returned(done))
 		require.False(t, q.letsIn.Load())
-		q.Retire(b, false)
+		q.retire(b, false)
 		require.True(t, returned(done))
 		require.True(t, q.letsIn.Load(), "else the next sender takes the room")
 		q.put(10, nil)
@@ -54,14 +54,14 @@ func TestQueueAwaitRoom(t *testing.T) {
 	test("as many as there is room for", func(t *testing.T) {
 		q, b := fullQueue(t)
 		one, two, three := q.await(ctx), q.await(ctx), q.await(ctx)
-		q.Retire(b, false)
+		q.retire(b, false)
 		require.True(t, returned(one))
 		require.True(t, returned(two))
 		require.False(t, returned(three))
 		q.put(10, nil)
 		q.put(10, nil)
-		b, _ = q.Take(true)
-		q.Retire(b, false)
+		b, _ = q.take(true)
+		q.retire(b, false)
 		require.True(t, returned(three))
 	})
 	test("context", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		for range 7 {
 			waiting = append(waiting, q.await(ctx))
 		}
-		q.Retire(b, false)
+		q.retire(b, false)
 		for _, done := range waiting {
 			require.NoError(t, <-done)
 		}
@@ -116,7 +116,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		q.put(10, nil)
 		done := q.await(ctx)
 		require.False(t, returned(done))
-		q.Take(true)
+		q.take(true)
 		require.True(t, returned(done), "an answer may be long in coming")
 	})
 	test("all are dropped", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		q.writing = true
 		q.put(10, cancellable(true))
 		done := q.await(ctx)
-		b, cancelled := q.Take(true)
+		b, cancelled := q.take(true)
 		require.Nil(t, b)
 		require.Len(t, cancelled, 1)
 		require.True(t, returned(done), "nothing is pending, and nobody will wake it")

@@ -39,27 +39,27 @@ type Session struct {
 	waits       atomic.Uint64
 	interrupted chan struct{}
 	// exchanged is the batch that exchange has not written yet.
-	exchanged *Batch
+	exchanged *batch
 
-	// Wake passes the right to write to the writer goroutine, with a batch in flight that
+	// wake passes the right to write to the writer goroutine, with a batch in flight that
 	// is not written, or not whole, or nil for the open batch. It has room for one.
-	Wake chan *Batch
-	// MayPass: callers may read. MayExchange: a caller that has both rights may write and
+	wake chan *batch
+	// mayPass: callers may read. mayExchange: a caller that has both rights may write and
 	// wait for the reply in one step (an exchange).
-	MayPass, MayExchange bool
-	// Both: the caller that has the right to read also has the right to write, and has to
+	mayPass, mayExchange bool
+	// both: the caller that has the right to read also has the right to write, and has to
 	// use that first. It belongs to the holder of the right to read.
-	Both bool
-	// Listens: the caller that has the right to read has to listen to its context from now on.
+	both bool
+	// listens: the caller that has the right to read has to listen to its context from now on.
 	// It is written under the lock, and does not outlast the right.
-	Listens atomic.Bool
-	// LoopKeeps: the loop has the right to read of the session, which has ended. It is
+	listens atomic.Bool
+	// loopKeeps: the loop has the right to read of the session, which has ended. It is
 	// written under the lock, once, before the session fails.
-	LoopKeeps bool
+	loopKeeps bool
 	// first is the batch that the holder of the right to write has to write first. It is
 	// already in flight, and nothing else is. It belongs to whoever takes it out of here:
 	// that holder or, under the lock, a goroutine that withdraws it.
-	first atomic.Pointer[Batch]
+	first atomic.Pointer[batch]
 
 	// taken is how many bytes the socket has taken while the writer waited for it to take more, held how
 	// many replies have waited for a fence: see mark.
@@ -70,13 +70,13 @@ type Session struct {
 	runID atomic.Pointer[string] // see RunID
 }
 
-// Start begins a session on a socket, with goroutines that read and write. The session
+// start begins a session on a socket, with goroutines that read and write. The session
 // ends when it fails; then call Abandon.
 func (p *Pipe) Start(socket *sock.Socket) *Session {
 	s := newSession(p, socket)
 	p.current.Store(s)
 	if p.queue.Change(Connected, s, nil) { // before the loops, which may end the session at once
-		s.Wake <- nil
+		s.wake <- nil
 	}
 	go s.writeLoop()
 	go s.readLoop()
@@ -101,8 +101,8 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	socket.Calls = new(timing.Callbacks)
 	mayPass := s.Interruptible() && !p.opts.Integrity
 	canIdle := mayPass && s.checker != nil && !p.opts.Pushes
-	s.Wake = make(chan *Batch, 1)
-	s.MayPass, s.MayExchange = mayPass, s.raw != nil && canIdle
+	s.wake = make(chan *batch, 1)
+	s.mayPass, s.mayExchange = mayPass, s.raw != nil && canIdle
 	s.reader = newReader(s, canIdle)
 	s.beats.s = s
 	if s.raw != nil {
@@ -139,8 +139,8 @@ func (s *Session) AskRunID(done func(error)) {
 // Err returns the error that the session has failed with. Call it only after that.
 func (s *Session) Err() *errorx.Error { return s.err }
 
-// Fail ends the session, unless it has ended.
-func (s *Session) Fail(err *errorx.Error) { s.failOnce(err, nil) }
+// fail ends the session, unless it has ended.
+func (s *Session) fail(err *errorx.Error) { s.failOnce(err, nil) }
 
 // failReply is Fail for a reply that can't be read. If it came, and does not parse,
 // its error is the result of the request that it was for, too.
@@ -189,7 +189,7 @@ func (s *Session) connCheck() bool {
 	}
 	if err != nil {
 		s.failCheck(err)
-		s.p.queue.Release()
+		s.p.queue.release()
 	}
 	return err == nil
 }
@@ -197,9 +197,9 @@ func (s *Session) connCheck() bool {
 // failCheck ends a session with the error that a check has found.
 func (s *Session) failCheck(err error) {
 	if err == sock.ErrUnsolicited {
-		s.Fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
+		s.fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
 	} else {
-		s.Fail(redis.ErrIO.Wrap(err, "reading"))
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
 }
 

@@ -23,17 +23,16 @@ func encoded(bytes string) []*send.Request { return []*send.Request{{Buf: []byte
 
 // testPipe returns a pipe to which no socket is there yet.
 func testPipe() *Pipe {
-	q := newQueue(Opts{
+	p := New(Opts{
 		Ctx: context.Background(), MaxRequests: 100, MaxBytes: 1 << 20,
-	})
-	q.Change(Connecting, nil, nil)
-	return newPipe(q, Opts{
-		Ctx: context.Background(), Timeout: time.Minute, Heartbeats: time.Minute,
+		Timeout: time.Minute, Heartbeats: time.Minute,
 		WithConn: func(err *errorx.Error) *errorx.Error { return err },
 		Server:   func() send.Server { return send.Server{} },
 		Measured: func(time.Duration) {},
 		Panicked: func(any, []byte) {},
 	})
+	p.Change(Connecting, nil, nil)
+	return p
 }
 
 // testSession begins a session with one end of a connection, and returns the other.
@@ -49,7 +48,7 @@ func pipeSession(t *testing.T, p *Pipe) (*Session, net.Conn) {
 	s := p.Start(sock.New(here, redis.Limits{}))
 	t.Cleanup(func() {
 		there.Close()
-		s.Fail(redis.ErrIO.New("the test is over"))
+		s.fail(redis.ErrIO.New("the test is over"))
 		if p.Session() == s {
 			p.Abandon(s, redis.ErrContextClosed.New("the test is over"))
 		}
@@ -64,17 +63,17 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	for range 100 {
 		s, _ := pipeSession(t, p)
 		require.Equal(t, Connected, p.queue.State())
-		go s.Fail(redis.ErrIO.New("on purpose"))
+		go s.fail(redis.ErrIO.New("on purpose"))
 		<-s.failed
 		require.Equal(t, Disconnected, p.queue.State())
 		require.ErrorContains(t, s.Err(), "on purpose")
 		p.Abandon(s, redis.ErrIO.New("unsent"))
 
 		next, _ := pipeSession(t, p)
-		s.Fail(redis.ErrIO.New("again"))
+		s.fail(redis.ErrIO.New("again"))
 		require.Equal(t, Connected, p.queue.State(), "only once")
 		require.ErrorContains(t, s.Err(), "on purpose")
-		next.Fail(redis.ErrIO.New("on purpose"))
+		next.fail(redis.ErrIO.New("on purpose"))
 		p.Abandon(next, redis.ErrIO.New("unsent"))
 		p.current.Store(nil)
 	}
@@ -162,7 +161,7 @@ func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 		<-c.res
 		close(answered)
 		if len(c.given) > 0 {
-			require.Eventually(t, p.queue.Idle, 10*time.Second, time.Millisecond)
+			require.Eventually(t, p.queue.idle, 10*time.Second, time.Millisecond)
 			return p, s, there
 		}
 	}
@@ -221,7 +220,7 @@ func TestAnswerBeginsWithItsFirstByte(t *testing.T) {
 		_, err = there.Write([]byte("$5\r\nhe"))
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
-			d, ok := ticket.Queue.(*Queue).Delay(ticket.Seq)
+			d, ok := ticket.Queue.(*queue).Delay(ticket.Seq)
 			return ok && d.Reading > 0
 		}, 10*time.Second, time.Millisecond)
 		cancel()
@@ -294,7 +293,7 @@ func TestDeafCallersAreTold(t *testing.T) {
 			continue
 		}
 		<-other.told
-		s.Fail(redis.ErrIO.New("on purpose"))
+		s.fail(redis.ErrIO.New("on purpose"))
 		p.Abandon(s, redis.ErrIO.New("unsent"))
 		p.current.Store(nil)
 		<-other.told

@@ -2,10 +2,10 @@ package engine
 
 import "github.com/joomcode/redispipe/internal/send"
 
-var _ send.Withdrawer = (*Queue)(nil)
+var _ send.Withdrawer = (*queue)(nil)
 
 // Withdraw implements send.Withdrawer.
-func (q *Queue) Withdraw(seq uint64) bool {
+func (q *queue) Withdraw(seq uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	b := q.open
@@ -16,12 +16,12 @@ func (q *Queue) Withdraw(seq uint64) bool {
 	q.lingering++
 	q.stats.NotSent++
 	if b.worthCompacting() { // otherwise withdrawn bytes would pile up without a bound
-		q.bytes -= len(b.Buf)
+		q.bytes -= len(b.buf)
 		b.compact()
-		q.bytes += len(b.Buf)
+		q.bytes += len(b.buf)
 		q.lingering = 0
 	}
-	if len(b.Items) == 0 {
+	if len(b.items) == 0 {
 		q.open = nil
 		q.recycle(b)
 	}
@@ -29,10 +29,10 @@ func (q *Queue) Withdraw(seq uint64) bool {
 	return true
 }
 
-// Withhold admits no more users' requests, and takes out those that nobody has begun to
+// withhold admits no more users' requests, and takes out those that nobody has begun to
 // write, oldest first. writes is the session that somebody has the right to write to, if
 // any.
-func (q *Queue) Withhold() (left *Batch, writes *Session) {
+func (q *queue) withhold() (left *batch, writes *Session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.withheld.Store(true)
@@ -41,10 +41,10 @@ func (q *Queue) Withhold() (left *Batch, writes *Session) {
 	}
 	left = q.takeOpen()
 	if first := q.takeBackFirst(); first != nil {
-		first.Next, left = left, first
+		first.next, left = left, first
 	}
-	for b := left; b != nil; b = b.Next {
-		q.pending -= len(b.Items) - b.withdrawn
+	for b := left; b != nil; b = b.next {
+		q.pending -= len(b.items) - b.withdrawn
 		q.gate.own -= b.own
 	}
 	q.letIn()
@@ -52,8 +52,8 @@ func (q *Queue) Withhold() (left *Batch, writes *Session) {
 }
 
 // withdrawFirst withdraws a request that is in flight, alone, but not written yet.
-func (q *Queue) withdrawFirst(seq uint64) bool {
-	if q.session == nil || q.head == nil || len(q.head.Items) != 1 || q.head.Items[0].Seq != seq {
+func (q *queue) withdrawFirst(seq uint64) bool {
+	if q.session == nil || q.head == nil || len(q.head.items) != 1 || q.head.items[0].seq != seq {
 		return false
 	}
 	b := q.takeBackFirst()
@@ -68,17 +68,17 @@ func (q *Queue) withdrawFirst(seq uint64) bool {
 }
 
 // takeBackFirst takes the first batch out of flight again, unless its writer has begun.
-func (q *Queue) takeBackFirst() *Batch {
+func (q *queue) takeBackFirst() *batch {
 	if q.session == nil {
 		return nil
 	}
-	b := q.session.TakeFirst()
+	b := q.session.takeFirst()
 	if b != nil { // as if it had not been taken
 		q.head, q.tail = nil, nil
-		q.takenSeq -= uint64(len(b.Items))
-		q.takenBytes -= uint64(len(b.Buf))
+		q.takenSeq -= uint64(len(b.items))
+		q.takenBytes -= uint64(len(b.buf))
 		q.stats.Writes--
-		q.stats.WrittenRequests -= uint64(len(b.Items))
+		q.stats.WrittenRequests -= uint64(len(b.items))
 		b.Taken = 0
 	}
 	return b

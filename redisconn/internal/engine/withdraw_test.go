@@ -10,13 +10,13 @@ import (
 
 // enterFirst enters a request of a caller into a queue in which nobody has a right, so that it
 // is in flight, and to be written first.
-func enterFirst(t *testing.T, c *modelCaller) (q *Queue, s *Session, seq uint64) {
+func enterFirst(t *testing.T, c *modelCaller) (q *queue, s *Session, seq uint64) {
 	t.Helper()
 	q, s = newTestQueue(100, 1000), testSession()
-	s.MayPass, s.MayExchange = true, true
+	s.mayPass, s.mayExchange = true, true
 	q.state, q.session, q.reading = Connected, s, readNobody
 	r := &send.Request{Buf: []byte("first"), Caller: c}
-	_, _, refused := q.Enter([]*send.Request{r}, &Entry{Future: c})
+	_, _, refused := q.enter([]*send.Request{r}, &Entry{Future: c})
 	require.Nil(t, refused)
 	require.NotNil(t, s.first.Load())
 	return q, s, r.Ticket.Seq
@@ -25,21 +25,21 @@ func enterFirst(t *testing.T, c *modelCaller) (q *Queue, s *Session, seq uint64)
 // What has come behind a batch that nobody has begun to write is no reason to write that.
 func TestWithholdTakesBackFirstAndOpen(t *testing.T) {
 	q, s, _ := enterFirst(t, &modelCaller{})
-	require.True(t, s.Both)
+	require.True(t, s.both)
 	_, ok := q.put(3, nil)
 	require.True(t, ok)
-	left, writes := q.Withhold()
+	left, writes := q.withhold()
 	require.Same(t, s, writes)
-	require.EqualValues(t, "first", left.Buf)
-	require.NotNil(t, left.Next, "the open batch is behind it")
-	require.Len(t, left.Next.Buf, 3)
-	require.Nil(t, left.Next.Next)
-	require.Nil(t, s.TakeFirst())
+	require.EqualValues(t, "first", left.buf)
+	require.NotNil(t, left.next, "the open batch is behind it")
+	require.Len(t, left.next.buf, 3)
+	require.Nil(t, left.next.next)
+	require.Nil(t, s.takeFirst())
 	require.Nil(t, q.head)
 	require.Nil(t, q.tail)
 	require.Zero(t, q.pending)
 	require.Zero(t, q.bytes)
 	require.Zero(t, q.stats.Writes)
-	b, _ := q.Take(true)
+	b, _ := q.take(true)
 	require.Nil(t, b)
 }

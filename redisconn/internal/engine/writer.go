@@ -14,21 +14,21 @@ import (
 
 // flush does the duty of a request's sender. It never waits for the socket: what can't be
 // written at once is left to the writer goroutine.
-func (s *Session) flush(d Duty) {
-	if d&MustCheck != 0 && !s.connCheck() {
+func (s *Session) flush(d duty) {
+	if d&mustCheck != 0 && !s.connCheck() {
 		return
 	}
-	if d&MustWake != 0 { // before the write: a server may read no more until its replies are read
+	if d&mustWake != 0 { // before the write: a server may read no more until its replies are read
 		s.readWake <- struct{}{}
 	}
-	if d&MustWrite == 0 {
+	if d&mustWrite == 0 {
 		return
 	}
 	if s.checker == nil {
-		s.Wake <- nil
+		s.wake <- nil
 		return
 	}
-	if b, _ := s.next(s.TakeFirst(), true); b != nil {
+	if b, _ := s.next(s.takeFirst(), true); b != nil {
 		s.writeBatch(b)
 	}
 	s.processor.yield()
@@ -39,25 +39,25 @@ func (s *Session) flush(d Duty) {
 // sender is set if it is not the writer goroutine that asks. A sender does not ask futures whether
 // they are cancelled: that could end the goroutine of somebody else, and requests that it takes
 // have just been sent.
-func (s *Session) next(b *Batch, sender bool) (_ *Batch, cancelled []Cancelled) {
+func (s *Session) next(b *batch, sender bool) (_ *batch, cancelled []cancelledItem) {
 	if b != nil {
 		return b, nil
 	}
 	if !s.yield(sender) {
 		return nil, nil
 	}
-	return s.p.queue.Take(!sender)
+	return s.p.queue.take(!sender)
 }
 
 // writeBatch writes a batch that the caller has taken, and gives up the right to
 // write, or leaves it to the writer with what is left to write.
-func (s *Session) writeBatch(b *Batch) {
-	if s.raw == nil && b.Unread > securedNow {
-		s.Wake <- b
+func (s *Session) writeBatch(b *batch) {
+	if s.raw == nil && b.unread > securedNow {
+		s.wake <- b
 		return
 	}
-	if s.write(b, s.raw == nil) && s.p.queue.Wrote(b) {
-		s.Wake <- nil
+	if s.write(b, s.raw == nil) && s.p.queue.wrote(b) {
+		s.wake <- nil
 	}
 }
 
@@ -68,38 +68,38 @@ func (s *Session) yield(sender bool) bool {
 		return true
 	}
 	mine := true
-	for turn := s.p.queue.StartYield(); turn != 0; {
+	for turn := s.p.queue.startYield(); turn != 0; {
 		runtime.Gosched()
-		mine, turn = s.p.queue.EndYield(turn, sender)
+		mine, turn = s.p.queue.endYield(turn, sender)
 	}
 	return mine
 }
 
 // write writes what is left of the batch, or, unless it waits, what the socket takes of it at once:
 // then the writer gets the rest. It returns false if the right to write is lost.
-func (s *Session) write(b *Batch, waits bool) bool {
+func (s *Session) write(b *batch, waits bool) bool {
 	if s.hasFailed() {
-		s.p.queue.Release()
+		s.p.queue.release()
 		return false
 	}
 	var n int
 	var err error
-	if left := b.Buf[b.Sent:]; waits {
+	if left := b.buf[b.sent:]; waits {
 		n, err = s.writeWaiting(left)
 	} else {
 		n, err = s.writeOnce(left)
 	}
-	b.Sent += n
+	b.sent += n
 	switch {
 	case err != nil:
 		if s.raw == nil {
-			b.Sent = len(b.Buf) // how much of it was sent is not known
+			b.sent = len(b.buf) // how much of it was sent is not known
 		}
-		s.Fail(redis.ErrIO.Wrap(err, "writing"))
-		s.p.queue.Release()
+		s.fail(redis.ErrIO.Wrap(err, "writing"))
+		s.p.queue.release()
 		return false
-	case !waits && b.Sent < len(b.Buf):
-		s.Wake <- b
+	case !waits && b.sent < len(b.buf):
+		s.wake <- b
 		return false
 	}
 	return true
@@ -120,9 +120,9 @@ func (s *Session) writeLoop() {
 		}
 	}()
 	for {
-		var b *Batch
+		var b *batch
 		select {
-		case b = <-s.Wake:
+		case b = <-s.wake:
 		case <-s.quit:
 			ended = true
 			return
@@ -133,11 +133,11 @@ func (s *Session) writeLoop() {
 }
 
 // writeAll writes b, if it is not nil, and then until nothing is left to write.
-func (s *Session) writeAll(b *Batch) {
+func (s *Session) writeAll(b *batch) {
 	for more := true; more; b = nil {
-		var cancelled []Cancelled
+		var cancelled []cancelledItem
 		b, cancelled = s.next(b, false)
-		more = b != nil && s.write(b, true) && s.p.queue.Wrote(b)
+		more = b != nil && s.write(b, true) && s.p.queue.wrote(b)
 		s.p.resolveCancelled(cancelled)
 	}
 }
@@ -195,7 +195,7 @@ const recordMost = 16 << 10
 // written end with closed; if one is written only in part, the session ends. stop returns
 // when nobody writes any more.
 func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
-	left, writes := p.queue.Withhold()
+	left, writes := p.queue.withhold()
 	l := &leftovers{p: p}
 	l.collect(left, closed, closed)
 	p.queue.CountLeft(l.notSent, 0)
@@ -213,8 +213,8 @@ func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 // to take more gives up, which ends the session: see writeOnce.
 func (s *Session) endWrite() {
 	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
-		s.Fail(redis.ErrIO.Wrap(err, "ending a write"))
+		s.fail(redis.ErrIO.Wrap(err, "ending a write"))
 	}
-	s.p.queue.AwaitRelease()
+	s.p.queue.awaitRelease()
 	_ = s.SetWriteDeadline(time.Time{})
 }
