@@ -99,6 +99,9 @@ func ArInfo(key string, options ...ArInfoOption) Cmd[map[string]any] {
 //
 //	ARINSERT key value...
 //
+// The result is the last index that was set. If that is 2^63 or more, the result is an error
+// although the values are set: see [ArLen].
+//
 // Since Redis 8.8.0. Complexity: O(N) where N is the number of values.
 func ArInsert[V Value](key string, values ...V) Cmd[int64] {
 	c := Cmd[int64]{request{name: "ARINSERT"}}
@@ -127,6 +130,9 @@ func ArLastItems[T any](key string, count int, options ...ArLastItemsOption) Cmd
 // ArLen is ARLEN: returns the length of an array (max index + 1).
 //
 //	ARLEN key
+//
+// For an array with 2^63 elements or more the result is an error: read its length with
+// redis.DoAs[uint64].
 //
 // Since Redis 8.8.0. Complexity: O(1). A replica may answer it.
 func ArLen(key string) Cmd[int64] {
@@ -168,6 +174,8 @@ func ArMSet(key string, elements ...ArrayElement) Cmd[int64] {
 // ArNext is ARNEXT: returns the next index ARINSERT would use.
 //
 //	ARNEXT key
+//
+// If the index is 2^63 or more, the result is an error: see [ArLen].
 //
 // Since Redis 8.8.0. Complexity: O(1). A replica may answer it.
 func ArNext(key string) Cmd[int64] {

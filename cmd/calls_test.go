@@ -16,6 +16,9 @@ type call struct {
 	read  func(ctx context.Context, s redis.Sender) error
 	// newer: older servers know the command, but not these options.
 	newer bool
+	// session: it is sent in one, with those before it. node: it is sent to one of a cluster.
+	session, node bool
+	in            func(s Caller) error
 	// unsent: it is compared, and not sent. The reason stands where it is listed.
 	unsent bool
 }
@@ -24,7 +27,24 @@ func of[T any](c Cmd[T], words string) call {
 	return call{Command: c, words: words, read: func(ctx context.Context, s redis.Sender) error {
 		_, err := c.Do(ctx, s)
 		return err
+	}, in: func(s Caller) error {
+		_, err := c.DoIn(s)
+		return err
 	}}
+}
+
+// session is a call that is for a session.
+func session[T any](c Cmd[T], words string) call {
+	made := of(c, words)
+	made.session = true
+	return made
+}
+
+// clustered is a call that is for a node of a cluster.
+func clustered[T any](c Cmd[T], words string) call {
+	made := of(c, words)
+	made.node = true
+	return made
 }
 
 // newer is a call with options of which older servers know nothing.
@@ -48,7 +68,10 @@ type fields = map[string]string
 var at = time.Date(2100, 1, 2, 3, 4, 5, 6_000_000, time.UTC) // 4102542245
 
 // calls are all functions, in an order in which each has something to answer.
-func calls() []call {
+func calls() []call { return callsOf("0000000000000000000000000000000000000000") }
+
+// callsOf are calls about a node.
+func callsOf(node string) []call {
 	const script, library = "return 1", "#!lua name=lib\nredis.register_function{function_name='f', callback=function() return 1 end, flags={'no-writes'}}"
 	const sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"
 	scored := []redis.Scored[string]{{Member: "a", Score: 1}, {Member: "b", Score: 2.5}}
@@ -90,6 +113,9 @@ func calls() []call {
 		of(Decr("n"), "DECR n"),
 		of(DecrBy("n", 30), "DECRBY n 30"),
 		of(IncrByFloat("float", 0.5), "INCRBYFLOAT float 0.5"),
+		of(IncrExBy("ix", int64(3), EX(time.Minute), UBOUND("10"), ENX), "INCREX ix EX 60 BYINT 3 UBOUND 10 ENX"),
+		of(IncrExBy("ix", int64(30), nil, UBOUND("10")), "INCREX ix BYINT 30 UBOUND 10"),
+		of(IncrExBy("fx", 0.5, nil), "INCREX fx BYFLOAT 0.5"),
 		of(IncrEx[any]("ix", EX(time.Minute), BYINT(3), SATURATE, UBOUND("10"), LBOUND("0"), ENX), "INCREX ix EX 60 BYINT 3 SATURATE UBOUND 10 LBOUND 0 ENX"),
 		of(IncrEx[any]("fx", nil, BYFLOAT(0.5)), "INCREX fx BYFLOAT 0.5"),
 		of(MSet(F("a", "1"), F("b", 2)), "MSET a 1 b 2"),
@@ -141,7 +167,7 @@ func calls() []call {
 		of(RandomKey(), "RANDOMKEY"),
 		of(Keys("k*"), "KEYS k*"),
 		of(Scan(0, MATCH("*"), COUNT(100), TYPE("string")), "SCAN 0 MATCH * COUNT 100 TYPE string"),
-		unsent(ClusterScan("0", COUNT(10), MATCH("*"), SLOT(3), TYPE("string")), "CLUSTERSCAN 0 COUNT 10 MATCH * SLOT 3 TYPE string"), // needs a cluster
+		clustered(ClusterScan("0", COUNT(10), MATCH("*"), SLOT(3), TYPE("string")), "CLUSTERSCAN 0 COUNT 10 MATCH * SLOT 3 TYPE string"),
 		of(ObjectEncoding("k"), "OBJECT ENCODING k"),
 		of(ObjectRefCount("k"), "OBJECT REFCOUNT k"),
 		of(ObjectIdleTime("k"), "OBJECT IDLETIME k"),
@@ -196,10 +222,10 @@ func calls() []call {
 		of(HSetEx("h", []Field{F("n", 1)}, EX(time.Hour), nil, FXX), "HSETEX h EX 3600 FXX FIELDS 1 n 1"),
 		of(HGetDel[*string]("h", "n"), "HGETDEL h FIELDS 1 n"),
 		of(HDel("h", "name", "n"), "HDEL h name n"),
-		unsent(HImportPrepare("set", "a", "b"), "HIMPORT PREPARE set a b"),          // for a session
-		unsent(HImportSet("imported", "set", 1, 2), "HIMPORT SET imported set 1 2"), // likewise
-		unsent(HImportDiscard("set"), "HIMPORT DISCARD set"),                        // likewise
-		unsent(HImportDiscardAll(), "HIMPORT DISCARDALL"),                           // for a session
+		session(HImportPrepare("set", "a", "b"), "HIMPORT PREPARE set a b"),
+		session(HImportSet("imported", "set", 1, 2), "HIMPORT SET imported set 1 2"),
+		session(HImportDiscard("set"), "HIMPORT DISCARD set"),
+		session(HImportDiscardAll(), "HIMPORT DISCARDALL"),
 
 		// Lists.
 		of(RPush("l", "a", "b", "c"), "RPUSH l a b c"),
@@ -229,9 +255,9 @@ func calls() []call {
 		of(BLMPop[string](time.Second, []string{"l"}, RIGHT), "BLMPOP 1 1 l RIGHT"),
 		of(BLPop[string]([]string{"none", "l"}, time.Second), "BLPOP none l 1"),
 		of(BRPop[string]([]string{"none"}, 10*time.Millisecond), "BRPOP none 0.01"),
-		of(LMoveM[any]("l2", "l3", LEFT, RIGHT), "LMOVEM l2 l3 LEFT RIGHT"),
+		of(LMoveM[[]string]("l2", "l3", LEFT, RIGHT), "LMOVEM l2 l3 LEFT RIGHT"),
 		of(LMoveMCount[string]("l2", "l3", LEFT, RIGHT, COUNT(2), BULK), "LMOVEM l2 l3 LEFT RIGHT COUNT 2 BULK"),
-		of(BLMoveM[any]("l3", "l2", LEFT, RIGHT, time.Second), "BLMOVEM l3 l2 LEFT RIGHT 1"),
+		of(BLMoveM[[]string]("l3", "l2", LEFT, RIGHT, time.Second), "BLMOVEM l3 l2 LEFT RIGHT 1"),
 		of(BLMoveMCount[string]("l3", "l2", LEFT, RIGHT, time.Second, EXACTLY(1), OBO), "BLMOVEM l3 l2 LEFT RIGHT 1 EXACTLY 1 OBO"),
 
 		// Sets.
@@ -470,19 +496,20 @@ func calls() []call {
 		of(ClientUnpause(), "CLIENT UNPAUSE"),
 		of(ClientUnblock(999999, ERROR), "CLIENT UNBLOCK 999999 ERROR"),
 		of(ClientHelp(), "CLIENT HELP"),
-		unsent(ClientCaching(YES), "CLIENT CACHING YES"),          // for a session
-		unsent(ClientCapa("redirect"), "CLIENT CAPA redirect"),    // for a session
-		unsent(ClientImportSource(ON), "CLIENT IMPORT-SOURCE ON"), // for a session
-		unsent(ClientNoEvict(ON), "CLIENT NO-EVICT ON"),           // for a session
-		unsent(ClientNoTouch(OFF), "CLIENT NO-TOUCH OFF"),         // for a session
-		unsent(Select(1), "SELECT 1"),                             // for a session
-		unsent(Watch("k"), "WATCH k"),                             // for a session
-		unsent(Unwatch(), "UNWATCH"),                              // for a session
-		unsent(Multi(), "MULTI"),                                  // for a session
-		unsent(Exec(), "EXEC"),                                    // for a session
-		unsent(Discard(), "DISCARD"),                              // for a session
-		unsent(ReadOnly(), "READONLY"),                            // for a session
-		unsent(ReadWrite(), "READWRITE"),                          // for a session
+		session(ClientCaching(YES), "CLIENT CACHING YES"),
+		session(ClientCapa("redirect"), "CLIENT CAPA redirect"),
+		session(ClientImportSource(ON), "CLIENT IMPORT-SOURCE ON"),
+		session(ClientNoEvict(ON), "CLIENT NO-EVICT ON"),
+		session(ClientNoTouch(OFF), "CLIENT NO-TOUCH OFF"),
+		session(Select(1), "SELECT 1"),
+		session(Watch("k"), "WATCH k"),
+		session(Unwatch(), "UNWATCH"),
+		session(Multi(), "MULTI"),
+		session(Exec(), "EXEC"),
+		session(Multi(), "MULTI"),
+		session(Discard(), "DISCARD"),
+		session(ReadOnly(), "READONLY"),
+		session(ReadWrite(), "READWRITE"),
 
 		// Servers.
 		of(Info("server"), "INFO server"),
@@ -591,14 +618,15 @@ func calls() []call {
 		of(XAdd("x2", "*", []Field{F("a", 1)}, nil, nil, MINIDABOUT("0-1")), "XADD x2 MINID ~ 0-1 * a 1"),
 		newer(XAdd("x2", "*", []Field{F("a", 1)}, DELREF, IDMPAUTO("p"), nil), "XADD x2 DELREF IDMPAUTO p * a 1"),
 		newer(XTrim("x2", MAXLEN(5), ACKED), "XTRIM x2 MAXLEN 5 ACKED"),
-		newer(XReadGroup[fields]("g", "ann", []StreamID{{Key: "x2", ID: ">"}}, MAXCOUNT(5), CLAIM(time.Second)), "XREADGROUP GROUP g ann MAXCOUNT 5 CLAIM 1000 STREAMS x2 >"),
 		before("XGROUP CREATE", "x2", "g", "0"),
+		before("XREADGROUP", "GROUP", "g", "bob", "COUNT", 1, "STREAMS", "x2", ">"),
+		newer(XReadGroup[fields]("g", "ann", []StreamID{{Key: "x2", ID: ">"}}, MAXCOUNT(5), CLAIM(time.Duration(0))), "XREADGROUP GROUP g ann MAXCOUNT 5 CLAIM 0 STREAMS x2 >"),
 		of(XNack("x2", "g", FATAL, []string{"1-0"}), "XNACK x2 g FATAL IDS 1 1-0"),
 		of(XNack("x2", "g", SILENT, []string{"1-0"}), "XNACK x2 g SILENT IDS 1 1-0"),
 		of(VAdd("v3", FP32("abcd"), "a", BIN), "VADD v3 FP32 abcd a BIN"),
 		of(VAdd("v4", FP32("abcd"), "a", Q8), "VADD v4 FP32 abcd a Q8"),
-		newer(ClientList(NOTID(99), NOTUSER("u"), NOTADDR("10.0.0.1:1"), NOTLADDR("10.0.0.1:1"), NOTNAME("n"), NOTFLAGS("P"), NOTLIBNAME("l"), NOTLIBVER("0"), NOTDB(9), NOTCAPA("r"), NOTIP("10.0.0.1")),
-			"CLIENT LIST NOT-ID 99 NOT-USER u NOT-ADDR 10.0.0.1:1 NOT-LADDR 10.0.0.1:1 NOT-NAME n NOT-FLAGS P NOT-LIB-NAME l NOT-LIB-VER 0 NOT-DB 9 NOT-CAPA r NOT-IP 10.0.0.1"),
+		newer(ClientList(NOTID(99), NOTUSER("default"), NOTADDR("10.0.0.1:1"), NOTLADDR("10.0.0.1:1"), NOTNAME("n"), NOTFLAGS("P"), NOTLIBNAME("l"), NOTLIBVER("0"), NOTDB(9), NOTCAPA("r"), NOTIP("10.0.0.1")),
+			"CLIENT LIST NOT-ID 99 NOT-USER default NOT-ADDR 10.0.0.1:1 NOT-LADDR 10.0.0.1:1 NOT-NAME n NOT-FLAGS P NOT-LIB-NAME l NOT-LIB-VER 0 NOT-DB 9 NOT-CAPA r NOT-IP 10.0.0.1"),
 		newer(ClientList(ClientListIDLE(1), FLAGS("N"), LIBVER("1"), IP("10.0.0.1"), LADDR("10.0.0.1:1"), MAXAGE(time.Hour)), "CLIENT LIST IDLE 1 FLAGS N LIB-VER 1 IP 10.0.0.1 LADDR 10.0.0.1:1 MAXAGE 3600"),
 		newer(ClientList(CLIENTTYPE(REPLICA)), "CLIENT LIST TYPE REPLICA"),
 		of(ClientKill(LADDR("10.0.0.1:1"), CLIENTTYPE(MASTER)), "CLIENT KILL LADDR 10.0.0.1:1 TYPE MASTER"),
@@ -614,57 +642,57 @@ func calls() []call {
 		of(CommandList(FILTERBY(MODULE("m"))), "COMMAND LIST FILTERBY MODULE m"),
 		of(XTrim("x2", MINID("0-1"), nil), "XTRIM x2 MINID 0-1"),
 		newer(XRead[fields]([]StreamID{{Key: "x2", ID: "0"}}, MAXSIZE(100)), "XREAD MAXSIZE 100 STREAMS x2 0"),
-		unsent(FunctionRestore("\x00", FLUSH), "FUNCTION RESTORE \x00 FLUSH"),                           // needs what FUNCTION DUMP has answered
-		unsent(HotKeysStart(METRICSCPU, SLOTS(1, 2)), "HOTKEYS START METRICS 1 CPU SLOTS 2 1 2"),        // needs a cluster
-		unsent(Shutdown(SAVE, FAILOVER), "SHUTDOWN SAVE FAILOVER"),                                      // it ends the server
-		unsent(Shutdown(nil, ABORT), "SHUTDOWN ABORT"),                                                  // needs one that waits
-		unsent(Failover(TO("10.0.0.1", 6379)), "FAILOVER TO 10.0.0.1 6379"),                             // needs a replica
-		unsent(ClusterSetSlot(1, NODE("id")), "CLUSTER SETSLOT 1 NODE id"),                              // needs a cluster
-		unsent(ClusterMigration(STATUS(ALL)), "CLUSTER MIGRATION STATUS ALL"),                           // likewise
-		unsent(ClusterSlotStats(ORDERBY("key-count", ASC)), "CLUSTER SLOT-STATS ORDERBY key-count ASC"), // likewise
-		unsent(ClusterReset(HARD), "CLUSTER RESET HARD"),                                                // needs a cluster
-		unsent(ClusterSetSlot(1, IMPORTING("id")), "CLUSTER SETSLOT 1 IMPORTING id"),                    // likewise
-		unsent(ClusterSetSlot(1, STABLE), "CLUSTER SETSLOT 1 STABLE"),                                   // likewise
-		unsent(ClusterMigration(CANCEL(ClusterMigrationID("t"))), "CLUSTER MIGRATION CANCEL ID t"),      // likewise
+		unsent(FunctionRestore("\x00", FLUSH), "FUNCTION RESTORE \x00 FLUSH"), // needs what FUNCTION DUMP has answered
+		clustered(HotKeysStart(METRICSCPU, SLOTS(1, 2)), "HOTKEYS START METRICS 1 CPU SLOTS 2 1 2"),
+		unsent(Shutdown(SAVE, FAILOVER), "SHUTDOWN SAVE FAILOVER"),          // it ends the server
+		unsent(Shutdown(nil, ABORT), "SHUTDOWN ABORT"),                      // needs one that waits
+		unsent(Failover(TO("10.0.0.1", 6379)), "FAILOVER TO 10.0.0.1 6379"), // needs a replica
+		clustered(ClusterSetSlot(1, NODE(node)), "CLUSTER SETSLOT 1 NODE "+node),
+		clustered(ClusterMigration(STATUS(ALL)), "CLUSTER MIGRATION STATUS ALL"),
+		clustered(ClusterSlotStats(ORDERBY("key-count", ASC)), "CLUSTER SLOT-STATS ORDERBY key-count ASC"),
+		clustered(ClusterReset(HARD), "CLUSTER RESET HARD"),
+		clustered(ClusterSetSlot(1, IMPORTING(node)), "CLUSTER SETSLOT 1 IMPORTING "+node),
+		clustered(ClusterSetSlot(1, STABLE), "CLUSTER SETSLOT 1 STABLE"),
+		clustered(ClusterMigration(CANCEL(ClusterMigrationID("t"))), "CLUSTER MIGRATION CANCEL ID t"),
 
 		// Clusters. A server alone refuses most of it.
-		unsent(ClusterAddSlots(1, 2), "CLUSTER ADDSLOTS 1 2"),                                                             // needs a cluster
-		unsent(ClusterAddSlotsRange(SlotRange{StartSlot: 1, EndSlot: 2}), "CLUSTER ADDSLOTSRANGE 1 2"),                    // likewise
-		unsent(ClusterBumpEpoch(), "CLUSTER BUMPEPOCH"),                                                                   // likewise
-		unsent(ClusterCancelSlotMigrations(), "CLUSTER CANCELSLOTMIGRATIONS"),                                             // likewise
-		unsent(ClusterCountFailureReports("id"), "CLUSTER COUNT-FAILURE-REPORTS id"),                                      // likewise
-		unsent(ClusterCountKeysInSlot(1), "CLUSTER COUNTKEYSINSLOT 1"),                                                    // likewise
-		unsent(ClusterDelSlots(1), "CLUSTER DELSLOTS 1"),                                                                  // likewise
-		unsent(ClusterDelSlotsRange(SlotRange{StartSlot: 1, EndSlot: 2}), "CLUSTER DELSLOTSRANGE 1 2"),                    // likewise
-		unsent(ClusterFailover(TAKEOVER), "CLUSTER FAILOVER TAKEOVER"),                                                    // likewise
-		unsent(ClusterFlushSlot(1, ASYNC), "CLUSTER FLUSHSLOT 1 ASYNC"),                                                   // likewise
-		unsent(ClusterFlushSlots(), "CLUSTER FLUSHSLOTS"),                                                                 // likewise
-		unsent(ClusterForget("id"), "CLUSTER FORGET id"),                                                                  // likewise
-		unsent(ClusterGetKeysInSlot(1, 10), "CLUSTER GETKEYSINSLOT 1 10"),                                                 // likewise
-		unsent(ClusterGetSlotMigrations(), "CLUSTER GETSLOTMIGRATIONS"),                                                   // likewise
-		unsent(ClusterHelp(), "CLUSTER HELP"),                                                                             // likewise
-		unsent(ClusterInfo(), "CLUSTER INFO"),                                                                             // likewise
-		unsent(ClusterKeySlot("k"), "CLUSTER KEYSLOT k"),                                                                  // likewise
-		unsent(ClusterLinks(), "CLUSTER LINKS"),                                                                           // likewise
-		unsent(ClusterMeet("10.0.0.1", 6379), "CLUSTER MEET 10.0.0.1 6379"),                                               // likewise
-		unsent(ClusterMeetBusPort("10.0.0.1", 6379, 16379), "CLUSTER MEET 10.0.0.1 6379 16379"),                           // likewise
-		unsent(ClusterMigrateSlots([]SlotRange{{1, 2}}, "id"), "CLUSTER MIGRATESLOTS SLOTSRANGE 1 2 NODE id"),             // likewise
-		unsent(ClusterMigration(IMPORT(SlotRange{1, 2}, SlotRange{5, 6})), "CLUSTER MIGRATION IMPORT 1 2 5 6"),            // likewise
-		unsent(ClusterMigration(CANCEL(ALL)), "CLUSTER MIGRATION CANCEL ALL"),                                             // likewise
-		unsent(ClusterMyID(), "CLUSTER MYID"),                                                                             // likewise
-		unsent(ClusterMyShardID(), "CLUSTER MYSHARDID"),                                                                   // likewise
-		unsent(ClusterNodes(), "CLUSTER NODES"),                                                                           // likewise
-		unsent(ClusterReplicas("id"), "CLUSTER REPLICAS id"),                                                              // likewise
-		unsent(ClusterReplicate("id"), "CLUSTER REPLICATE id"),                                                            // likewise
-		unsent(ClusterReset(SOFT), "CLUSTER RESET SOFT"),                                                                  // likewise
-		unsent(ClusterSaveConfig(), "CLUSTER SAVECONFIG"),                                                                 // likewise
-		unsent(ClusterSetConfigEpoch(3), "CLUSTER SET-CONFIG-EPOCH 3"),                                                    // likewise
-		unsent(ClusterSetSlot(1, MIGRATING("id")), "CLUSTER SETSLOT 1 MIGRATING id"),                                      // likewise
-		unsent(ClusterShards(), "CLUSTER SHARDS"),                                                                         // likewise
-		unsent(ClusterSlaves("id"), "CLUSTER SLAVES id"),                                                                  // likewise
-		unsent(ClusterSlotStats(SLOTSRANGE(0, 9)), "CLUSTER SLOT-STATS SLOTSRANGE 0 9"),                                   // likewise
-		unsent(ClusterSlotStats(ORDERBYLIMIT("key-count", 3, DESC)), "CLUSTER SLOT-STATS ORDERBY key-count LIMIT 3 DESC"), // likewise
-		unsent(ClusterSlots(), "CLUSTER SLOTS"),                                                                           // likewise
-		unsent(TrimSlots(SlotSpan{Startslot: 1, Endslot: 2}), "TRIMSLOTS RANGES 1 1 2"),                                   // likewise
+		clustered(ClusterAddSlots(1, 2), "CLUSTER ADDSLOTS 1 2"),
+		clustered(ClusterAddSlotsRange(SlotRange{StartSlot: 1, EndSlot: 2}), "CLUSTER ADDSLOTSRANGE 1 2"),
+		clustered(ClusterBumpEpoch(), "CLUSTER BUMPEPOCH"),
+		clustered(ClusterCancelSlotMigrations(), "CLUSTER CANCELSLOTMIGRATIONS"),
+		clustered(ClusterCountFailureReports(node), "CLUSTER COUNT-FAILURE-REPORTS "+node),
+		clustered(ClusterCountKeysInSlot(1), "CLUSTER COUNTKEYSINSLOT 1"),
+		clustered(ClusterDelSlots(1), "CLUSTER DELSLOTS 1"),
+		clustered(ClusterDelSlotsRange(SlotRange{StartSlot: 1, EndSlot: 2}), "CLUSTER DELSLOTSRANGE 1 2"),
+		clustered(ClusterFailover(TAKEOVER), "CLUSTER FAILOVER TAKEOVER"),
+		clustered(ClusterFlushSlot(1, ASYNC), "CLUSTER FLUSHSLOT 1 ASYNC"),
+		clustered(ClusterFlushSlots(), "CLUSTER FLUSHSLOTS"),
+		clustered(ClusterForget(node), "CLUSTER FORGET "+node),
+		clustered(ClusterGetKeysInSlot(1, 10), "CLUSTER GETKEYSINSLOT 1 10"),
+		clustered(ClusterGetSlotMigrations(), "CLUSTER GETSLOTMIGRATIONS"),
+		clustered(ClusterHelp(), "CLUSTER HELP"),
+		clustered(ClusterInfo(), "CLUSTER INFO"),
+		clustered(ClusterKeySlot("k"), "CLUSTER KEYSLOT k"),
+		clustered(ClusterLinks(), "CLUSTER LINKS"),
+		clustered(ClusterMeet("127.0.0.1", 1), "CLUSTER MEET 127.0.0.1 1"),
+		clustered(ClusterMeetBusPort("127.0.0.1", 1, 2), "CLUSTER MEET 127.0.0.1 1 2"),
+		clustered(ClusterMigrateSlots([]SlotRange{{1, 2}}, node), "CLUSTER MIGRATESLOTS SLOTSRANGE 1 2 NODE "+node),
+		clustered(ClusterMigration(IMPORT(SlotRange{1, 2}, SlotRange{5, 6})), "CLUSTER MIGRATION IMPORT 1 2 5 6"),
+		clustered(ClusterMigration(CANCEL(ALL)), "CLUSTER MIGRATION CANCEL ALL"),
+		clustered(ClusterMyID(), "CLUSTER MYID"),
+		clustered(ClusterMyShardID(), "CLUSTER MYSHARDID"),
+		clustered(ClusterNodes(), "CLUSTER NODES"),
+		clustered(ClusterReplicas(node), "CLUSTER REPLICAS "+node),
+		clustered(ClusterReplicate(node), "CLUSTER REPLICATE "+node),
+		clustered(ClusterReset(SOFT), "CLUSTER RESET SOFT"),
+		clustered(ClusterSaveConfig(), "CLUSTER SAVECONFIG"),
+		clustered(ClusterSetConfigEpoch(3), "CLUSTER SET-CONFIG-EPOCH 3"),
+		clustered(ClusterSetSlot(1, MIGRATING(node)), "CLUSTER SETSLOT 1 MIGRATING "+node),
+		clustered(ClusterShards(), "CLUSTER SHARDS"),
+		clustered(ClusterSlaves(node), "CLUSTER SLAVES "+node),
+		clustered(ClusterSlotStats(SLOTSRANGE(0, 9)), "CLUSTER SLOT-STATS SLOTSRANGE 0 9"),
+		clustered(ClusterSlotStats(ORDERBYLIMIT("key-count", 3, DESC)), "CLUSTER SLOT-STATS ORDERBY key-count LIMIT 3 DESC"),
+		clustered(ClusterSlots(), "CLUSTER SLOTS"),
+		clustered(TrimSlots(SlotSpan{Startslot: 1, Endslot: 2}), "TRIMSLOTS RANGES 1 1 2"),
 	}, forms()...)
 }

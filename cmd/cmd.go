@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -46,7 +47,7 @@ func (c Cmd[T]) DoIn(s Caller) (T, error) {
 
 // Into returns the command with the variable that its result is to be read into, for
 // [redis.Batch].
-func (c Cmd[T]) Into(dst *T) redis.Reading { return c.request.public().Into(dst) }
+func (c Cmd[T]) Into(dst *T) redis.Reading { return c.request.public().Into(c.request.place(dst)) }
 
 // Request returns the request that is sent.
 func (c Cmd[T]) Request() redis.Request { return c.request.public() }
@@ -60,10 +61,11 @@ const inline = 5
 
 // request is a command with its arguments.
 type request struct {
-	name  string
-	n     int // words
-	words [inline]word
-	more  []any // behind them
+	name      string
+	answersOK bool // though the result is a number
+	n         int  // words
+	words     [inline]word
+	more      []any // behind them
 }
 
 // add adds a word. It is not inlined, for the size of programs: an option has several.
@@ -119,7 +121,10 @@ func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (d
 		args = r.args()
 	}
 	if allocated != nil {
-		return true, redis.SyncCtx{S: s}.DoInto(ctx, allocated, r.name, args...)
+		return true, redis.SyncCtx{S: s}.DoInto(ctx, r.place(allocated), r.name, args...)
+	}
+	if r.answersOK {
+		return false, nil
 	}
 	if status, is := dst.(*redisreply.Done); is {
 		res := redis.SyncCtx{S: s}.Do(ctx, r.name, args...)
@@ -132,7 +137,44 @@ func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (d
 }
 
 // doIn is do with a connection that has its context.
-func (r *request) doIn(s Caller, dst any) error { return s.DoInto(dst, r.name, r.args()...) }
+func (r *request) doIn(s Caller, dst any) error { return s.DoInto(r.place(dst), r.name, r.args()...) }
+
+// place returns what the reply is read into, on the way to dst.
+func (r *request) place(dst any) any {
+	if n, is := dst.(*int64); is && r.answersOK {
+		return (*done)(n)
+	}
+	return dst
+}
+
+// done is a number that is 1 if the reply is OK.
+type done int64
+
+// UnmarshalRedis implements [redis.ResultUnmarshaler].
+func (d *done) UnmarshalRedis(res any) error {
+	ok, err := redis.As[redisreply.Done](res)
+	*d = 0
+	if ok {
+		*d = 1
+	}
+	return err
+}
+
+// answersList has nothing sent if a reply that is a list can't be read into a t.
+func (r *request) answersList(t reflect.Type) {
+	list := t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 || t.Kind() == reflect.Interface
+	if !list && !reflect.PointerTo(t).Implements(reflect.TypeFor[redis.ResultUnmarshaler]()) {
+		r.more = append(r.more, redis.Args(noList{t})...)
+	}
+}
+
+// noList is an argument that can't be sent.
+type noList struct{ t reflect.Type }
+
+// MarshalRedis implements [redis.ArgMarshaler].
+func (n noList) MarshalRedis() (any, error) {
+	return nil, redis.ErrArgumentType.New("the reply is a list, which can't be read as %v", n.t)
+}
 
 // public returns the request as package redis has it.
 func (r *request) public() redis.Request { return redis.Request{Cmd: r.name, Args: r.args()} }

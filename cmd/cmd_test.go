@@ -145,3 +145,20 @@ func TestMock(t *testing.T) {
 func TestString(t *testing.T) {
 	require.Equal(t, `Req("SET", 2 args, 1 key, 5 bytes)`, cmd.SetValue("k", "v").String())
 }
+
+// Nothing is sent if the reply could not be read.
+func TestListsAreRefusedBefore(t *testing.T) {
+	mock := redistest.NewMock(t)
+	for _, err := range []error{
+		second(cmd.IncrEx[int64]("k", nil, nil).Do(t.Context(), mock)),
+		second(cmd.LMoveM[string]("a", "b", cmd.LEFT, cmd.LEFT).Do(t.Context(), mock)),
+		second(cmd.BLMoveM[[]byte]("a", "b", cmd.LEFT, cmd.LEFT, time.Second).Do(t.Context(), mock)),
+	} {
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrArgumentType), "%v", err)
+		require.ErrorContains(t, err, "the reply is a list")
+	}
+	mock.Expect("HIMPORT SET", "k", "set", "v").Reply("OK")
+	n, err := cmd.HImportSet("k", "set", "v").Do(t.Context(), mock)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+}

@@ -147,6 +147,8 @@ func HGetEx[T any](key string, fields []string, expiration GetExExpiration) Cmd[
 //
 //	HIMPORT DISCARD fieldset-name
 //
+// The result is the number of fieldsets that were discarded.
+//
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of session-local fieldsets. It
 // changes the state of its connection: for a session.
 func HImportDiscard(fieldsetName string) Cmd[string] {
@@ -157,6 +159,8 @@ func HImportDiscard(fieldsetName string) Cmd[string] {
 // connection.
 //
 //	HIMPORT DISCARDALL
+//
+// The result is the number of fieldsets that were discarded.
 //
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of session-local fieldsets. It
 // changes the state of its connection: for a session.
@@ -186,9 +190,11 @@ func HImportPrepare(fieldsetName string, fields ...string) Cmd[string] {
 //
 //	HIMPORT SET key fieldset-name value...
 //
+// The result is 1.
+//
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of fields in the fieldset.
 func HImportSet[V Value](key, fieldsetName string, values ...V) Cmd[int64] {
-	c := Cmd[int64]{request{name: "HIMPORT SET"}}
+	c := Cmd[int64]{request{name: "HIMPORT SET", answersOK: true}}
 	r := &c.request
 	r.add(textOf(key))
 	r.add(textOf(fieldsetName))

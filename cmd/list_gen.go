@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"github.com/joomcode/redispipe/redisreply"
+	"reflect"
 )
 
 // BLMove is BLMOVE: pops an element from a list, pushes it to another list and returns it.
@@ -30,6 +31,8 @@ func BLMove[T any, D Duration](source, destination string, wherefrom, whereto Li
 //
 //	BLMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout
 //
+// T is a list, such as []string.
+//
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved. It blocks.
 func BLMoveM[T any, D Duration](source, destination string, wherefrom, whereto ListEnd, timeout D) Cmd[T] {
 	c := Cmd[T]{request{name: "BLMOVEM"}}
@@ -39,6 +42,7 @@ func BLMoveM[T any, D Duration](source, destination string, wherefrom, whereto L
 	putListEnd(r, wherefrom)
 	putListEnd(r, whereto)
 	r.add(decimalSecondsOf(timeout))
+	r.answersList(reflect.TypeFor[T]())
 	return c
 }
 
@@ -185,6 +189,8 @@ func LMove[T any](source, destination string, wherefrom, whereto ListEnd) Cmd[T]
 //
 //	LMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT>
 //
+// T is a list, such as []string.
+//
 // Since Redis 8.10.0. Complexity: O(N) where N is the number of elements moved.
 func LMoveM[T any](source, destination string, wherefrom, whereto ListEnd) Cmd[T] {
 	c := Cmd[T]{request{name: "LMOVEM"}}
@@ -193,6 +199,7 @@ func LMoveM[T any](source, destination string, wherefrom, whereto ListEnd) Cmd[T
 	r.add(textOf(destination))
 	putListEnd(r, wherefrom)
 	putListEnd(r, whereto)
+	r.answersList(reflect.TypeFor[T]())
 	return c
 }
 

@@ -8,8 +8,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +106,10 @@ func functions(t *testing.T) (names []string) {
 
 // live is a server with a connection.
 func live(t *testing.T, protocol int) *redisconn.Connection {
-	s := testbed.NewServer(t)
+	return connect(t, testbed.NewServer(t), protocol)
+}
+
+func connect(t *testing.T, s *testbed.Server, protocol int) *redisconn.Connection {
 	conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{
 		Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, // a machine may stand still
 	})
@@ -131,7 +136,58 @@ func has(t *testing.T, s redis.Sender, c redis.Command) bool {
 func refused(c call, err error) bool {
 	failed := redis.AsErrorx(err)
 	return failed != nil && failed.IsOfType(redis.ErrResult) &&
-		(c.newer || strings.HasPrefix(failed.Message(), "ERR Unknown subcommand or wrong number")) // says 6.2
+		(c.newer && lacks.MatchString(failed.Message()) || strings.HasPrefix(failed.Message(), "ERR Unknown subcommand or wrong number")) // says 6.2
+}
+
+// lacks is what servers say of an option that they lack: of the key, the group and what else it is
+// about they say other things, which would hide that the reply was never read.
+var lacks = regexp.MustCompile(`(?i)syntax error|wrong number of arg|unsupported|unknown|unrecognized|invalid`)
+
+// noOccasion is what a server says of a command for which it has no occasion.
+var noOccasion = regexp.MustCompile("in tracking mode|not in import mode|cluster support disabled|already (busy|the owner|assigned)|not any known node" +
+	"|Unknown node|unassigned|myself|not be this node|to a replica|more known nodes|does not know any other|No migrations|I tried hard|can't forget|served by this node" +
+	"|cluster is down|allow_writes|not contain|node only|not served|Slot .* is not|other node|replicate|don't know about|already non-zero|not the owner|not handled by|has no owner|no node served")
+
+// Each command of a session is sent in one, and each of a cluster to a node of one, where the server
+// has it; its reply is read into its type, unless the server has no occasion for it.
+func TestRepliesElsewhere(t *testing.T) {
+	for protocol := 2; protocol <= 3; protocol++ {
+		t.Run(fmt.Sprint("a session, RESP", protocol), func(t *testing.T) {
+			conn := live(t, protocol)
+			err := redis.WithSession(t.Context(), conn, "", func(s *redis.Session) error {
+				sendEach(t, conn, s, calls(), func(c call) bool { return c.session })
+				return nil
+			})
+			require.NoError(t, err)
+		})
+		t.Run(fmt.Sprint("a node, RESP", protocol), func(t *testing.T) {
+			server := testbed.NewServer(t, testbed.Options{Config: []string{"cluster-enabled yes"}})
+			conn := connect(t, server, protocol)
+			id, err := ClusterMyID().Do(t.Context(), conn)
+			require.NoError(t, err)
+			sendEach(t, conn, redis.Sync{S: conn}, callsOf(id), func(c call) bool { return c.node })
+		})
+	}
+}
+
+func sendEach(t *testing.T, conn *redisconn.Connection, to Caller, all []call, is func(call) bool) {
+	read, without := 0, 0
+	for _, c := range all {
+		if !is(c) || !has(t, conn, c) {
+			continue
+		}
+		err := c.in(to)
+		switch failed := redis.AsErrorx(err); {
+		case err == nil:
+			read++
+		case failed.IsOfType(redis.ErrResult) && noOccasion.MatchString(failed.Message()):
+			without++
+		default:
+			t.Errorf("%s: %v", c.words, err)
+		}
+	}
+	require.Greater(t, read, without)
+	t.Logf("%d replies read, %d refused", read, without)
 }
 
 // Each command is sent to a server that has it, and its reply read into its type.
@@ -145,7 +201,7 @@ func TestReplies(t *testing.T) {
 					require.NoError(t, redis.Batch(t.Context(), conn, c.Command))
 					continue
 				}
-				if c.unsent || !has(t, conn, c) {
+				if c.unsent || c.session || c.node || !has(t, conn, c) {
 					continue
 				}
 				err := c.read(context.Background(), conn)
@@ -196,4 +252,21 @@ func wordsOf(t *testing.T, encoded []byte) (words []string) {
 	list, err := redis.As[[]string](res)
 	require.NoError(t, err)
 	return list
+}
+
+// An index from 2^63 on is no int64: what was written stays, and its index and length can be read as docs say.
+func TestArraysBeyondInt64(t *testing.T) {
+	for protocol := 2; protocol <= 3; protocol++ {
+		conn := live(t, protocol)
+		if !has(t, conn, ArLen("a")) {
+			t.Skip("the server has no arrays")
+		}
+		_, err := ArSet("a", math.MaxInt64, "v", "w").Do(t.Context(), conn)
+		require.NoError(t, err)
+		_, err = ArLen("a").Do(t.Context(), conn)
+		require.Error(t, err)
+		length, err := redis.DoAs[uint64](t.Context(), conn, "ARLEN", "a")
+		require.NoError(t, err)
+		require.EqualValues(t, uint64(1)<<63+1, length)
+	}
 }

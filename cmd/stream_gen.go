@@ -484,6 +484,9 @@ func XRead[T any](streams []StreamID, options ...XReadOption) Cmd[map[string][]r
 //
 //	XREADGROUP GROUP group consumer [COUNT count] [MAXCOUNT maxcount] [MAXSIZE maxsize] [BLOCK after] [CLAIM idle] [NOACK] STREAMS key... id...
 //
+// With CLAIM the reply says how often each entry was delivered. To learn that, read the
+// request's reply into a map[string][]redisreply.Delivery.
+//
 // Since Redis 5.0.0; MAXCOUNT, MAXSIZE since Redis 8.10.0; CLAIM since Redis 8.4.0. Complexity:
 // For each stream mentioned: O(M) with M being the number of elements returned. If M is
 // constant (e.g. always asking for the first 10 elements with COUNT), you can consider it O(1).

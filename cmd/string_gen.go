@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"github.com/joomcode/redispipe/redisreply"
+	"reflect"
 )
 
 // Append is APPEND: appends a string to the value of a key. Creates the key if it doesn't
@@ -160,6 +161,9 @@ func IncrByFloat(key string, increment float64) Cmd[float64] {
 //
 //	INCREX key [EX after | PX after | EXAT at | PXAT at | PERSIST] [BYFLOAT float | BYINT integer] [SATURATE] [LBOUND lowerbound] [UBOUND upperbound] [ENX]
 //
+// Use [IncrExBy]: the reply is the value with what was added, also if a bound keeps it from
+// adding anything. T is a list, or a [redisreply.Incremented].
+//
 // Since Redis 8.8.0. Complexity: O(1).
 func IncrEx[T any](key string, expiration GetExExpiration, increment IncrExIncrement, options ...IncrExOption) Cmd[T] {
 	c := Cmd[T]{request{name: "INCREX"}}
@@ -168,6 +172,7 @@ func IncrEx[T any](key string, expiration GetExExpiration, increment IncrExIncre
 	putGetExExpiration(r, expiration)
 	putIncrExIncrement(r, increment)
 	putIncrExOptions(r, options)
+	r.answersList(reflect.TypeFor[T]())
 	return c
 }
 

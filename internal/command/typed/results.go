@@ -16,6 +16,27 @@ func init() {
 	}
 }
 
+// lists are functions of which T is a list, whatever their options: nothing is sent for another T,
+// since its reply could not be read after the command has run.
+var lists = map[string]bool{"IncrEx": true, "LMoveM": true, "BLMoveM": true}
+
+// answersOK are functions of a number to which servers answer OK: it is 1.
+var answersOK = map[string]bool{"HImportSet": true}
+
+// notes say of results what their types don't.
+var notes = map[string]string{
+	"IncrEx":            "Use [IncrExBy]: the reply is the value with what was added, also if a bound keeps it from adding anything. T is a list, or a [redisreply.Incremented].",
+	"LMoveM":            "T is a list, such as []string.",
+	"BLMoveM":           "T is a list, such as []string.",
+	"HImportSet":        "The result is 1.",
+	"HImportDiscard":    "The result is the number of fieldsets that were discarded.",
+	"HImportDiscardAll": "The result is the number of fieldsets that were discarded.",
+	"ArInsert":          "The result is the last index that was set. If that is 2^63 or more, the result is an error although the values are set: see [ArLen].",
+	"ArLen":             "For an array with 2^63 elements or more the result is an error: read its length with redis.DoAs[uint64].",
+	"ArNext":            "If the index is 2^63 or more, the result is an error: see [ArLen].",
+	"XReadGroup":        "With CLAIM the reply says how often each entry was delivered. To learn that, read the request's reply into a map[string][]redisreply.Delivery.",
+}
+
 const resultTable = `
 redisreply.Done: SetValue ACLLoad ACLLogReset ACLSave ACLSetUser ClientCaching ClientCapa ClientImportSource ClientNoEvict ClientNoTouch ClientPause ClientSetInfo ClientSetName ClientUnpause ClusterAddSlots ClusterAddSlotsRange ClusterDelSlots ClusterDelSlotsRange ClusterFailover ClusterFlushSlots ClusterForget ClusterMeet ClusterMeetBusPort ClusterReplicate ClusterReset ClusterSaveConfig ClusterSetConfigEpoch ClusterSetSlot CommandLogReset ConfigResetStat
 redisreply.Done: ConfigRewrite ConfigSet Discard Failover FlushAll FlushDB FunctionDelete FunctionFlush FunctionKill FunctionRestore HMSet LSet LTrim MemoryPurge ModuleLoad ModuleLoadEx ModuleUnload MSet Multi PFMerge PSetEx ReadOnly ReadWrite Rename ReplicaOf Restore Save ScriptFlush ScriptKill Select SetEx Shutdown SlaveOf SlowLogReset SwapDB Unwatch Watch XGroupCreate XGroupSetID XSetID XCfgSet
