@@ -128,7 +128,7 @@ func CheckRequest(req Request, singleThreaded bool) error {
 func errVerdict(call *command.Call, verdict command.Verdict) *errorx.Error {
 	switch verdict {
 	case command.Malformed:
-		return errs.ErrCommandFormat.New("the command has to be its name alone, in printable characters, as in GET or CLIENT LIST: pass each argument by itself, as in Do(ctx, \"GET\", key)")
+		return errs.ErrCommandFormat.New("the command must be only its name, in printable characters, as in GET or CLIENT LIST: pass each argument by itself, as in Do(ctx, \"GET\", key)")
 	case command.WouldBlock:
 		return errs.ErrCommandForbidden.New("%s blocks, and would delay the other requests of its batch, transaction or connection: send it by itself, with Opts.DedicatedConns not negative", call.Name)
 	case command.ChangesSession:

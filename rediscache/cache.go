@@ -58,7 +58,7 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c.place()
 	if c.nodes.scripted() {
 		c.close()
-		return nil, ErrScriptMode.New("with ScriptMode a transaction may be open, or another database selected, of which the cache does not know")
+		return nil, ErrScriptMode.New("with ScriptMode a transaction may be open, or another database selected, without the cache knowing")
 	}
 	go c.run(changed)
 	return c.cacheOf(&sender{core: c, to: servers, inner: within, limits: memory.Limits{Age: c.opts.MaxAge, NullAge: c.opts.NullAge}}, hooks), nil

@@ -15,5 +15,5 @@ var ErrScriptMode = redis.ErrOpts.NewType("script_mode")
 
 // errSwap returns the error of SWAPDB.
 func errSwap() *errorx.Error {
-	return redis.ErrCommandForbidden.New("SWAPDB gives keys other values, of which servers tell nobody: a cache refuses it")
+	return redis.ErrCommandForbidden.New("SWAPDB changes the values of keys, which servers do not report: a cache refuses it")
 }

@@ -144,7 +144,7 @@ func (l events) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
 			log.Printf("%s is disconnected: %v", e.Conn.Addr(), lost.Error)
 		}
 	case rediscluster.LogClusterSlotsError:
-		log.Printf("%s does not tell the slots: %v", e.Conn.Addr(), e.Error)
+		log.Printf("%s does not return the slots: %v", e.Conn.Addr(), e.Error)
 	}
 }
 

@@ -110,12 +110,12 @@ func (e LogOptCorrected) logEvent() oplog.Line {
 func (LogHostEvent) logEvent() (l oplog.Line) { return l }
 
 func (e LogClusterSlotsError) logEvent() oplog.Line {
-	return oplog.Text("%s does not tell the slots: %v", e.Conn.Addr(), e.Error).
-		Slog(slog.LevelWarn, "redis node does not tell the slots", slog.String("address", e.Conn.Addr()), slog.Any("error", e.Error))
+	return oplog.Text("%s does not return the slots: %v", e.Conn.Addr(), e.Error).
+		Slog(slog.LevelWarn, "redis node does not return the slots", slog.String("address", e.Conn.Addr()), slog.Any("error", e.Error))
 }
 
 func (LogSlotRangeError) logEvent() oplog.Line {
-	return oplog.Text("no node tells the slots").Slog(slog.LevelError, "redis cluster: no node tells the slots")
+	return oplog.Text("no node returns the slots").Slog(slog.LevelError, "redis cluster: no node returns the slots")
 }
 
 func (e LogInitialNodeSkipped) logEvent() oplog.Line {
@@ -138,8 +138,8 @@ func (e LogContextClosed) logEvent() oplog.Line {
 }
 
 func (e LogContextOutlived) logEvent() oplog.Line {
-	return oplog.Text("outlives the context that it was made with (%v), which has a deadline: it ends with Close", e.Error).
-		Slog(slog.LevelDebug, "redis cluster outlives the context that it was made with", slog.Any("error", e.Error))
+	return oplog.Text("outlives the context that it was created with (%v), which has a deadline: it lives until Close", e.Error).
+		Slog(slog.LevelDebug, "redis cluster outlives the context that it was created with", slog.Any("error", e.Error))
 }
 
 func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("callback", e.Value, e.Stack) }

@@ -246,8 +246,8 @@ func TestSlogLogger(t *testing.T) {
 	for _, want := range []string{
 		`level=WARN msg="redis option corrected" redis.cluster=` + c.Name(),
 		`level=INFO msg="redis connected" redis.address=` + conn.Addr(),
-		`level=WARN msg="redis node does not tell the slots"`,
-		`level=ERROR msg="redis cluster: no node tells the slots"`,
+		`level=WARN msg="redis node does not return the slots"`,
+		`level=ERROR msg="redis cluster: no node returns the slots"`,
 		`level=WARN msg="redis cluster: address skipped" redis.cluster=` + c.Name() + ` redis.address=there`,
 		`level=WARN msg="redis sentinel failed" redis.cluster=` + c.Name() + ` redis.address=sentinel redis.error=no`,
 		`level=INFO msg="redis topology changed"`,

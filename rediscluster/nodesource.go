@@ -131,10 +131,10 @@ func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topo
 	case l == nil && failure == nil && len(seeds) == 0:
 		failure = ErrClusterSlots.New("no answer in time")
 	case l == nil && failure == nil:
-		failure = s.c.withCluster(ErrClusterConfigEmpty.New("no slot belongs to any node"))
+		failure = s.c.withCluster(ErrClusterConfigEmpty.New("no node has a slot"))
 	}
 	if l == nil {
-		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of the given addresses tells the slots of a cluster")
+		return nil, errorx.Decorate(redis.AsErrorx(failure), "none of the given addresses returns the slots of a cluster")
 	}
 	return l, nil
 }

@@ -26,7 +26,7 @@ func ParseURL(url string) (addrs []string, opts Opts, err error) {
 	case u.Sentinel:
 		return nil, Opts{}, redis.ErrURL.New("sentinels watch no cluster: see ParseSentinelURL")
 	case u.Replicated:
-		return nil, Opts{}, redis.ErrURL.New("a master with replicas is no cluster: see ParseReplicatedURL")
+		return nil, Opts{}, redis.ErrURL.New("a master with replicas is not a cluster: see ParseReplicatedURL")
 	case u.Unix:
 		return nil, Opts{}, redis.ErrURL.New("the nodes of a cluster are host:port, after redis://, rediss://, valkey:// or valkeys://")
 	case u.ReadOnly:

@@ -175,8 +175,8 @@ func (e LogContextClosed) logEvent() oplog.Line {
 }
 
 func (e LogContextOutlived) logEvent() oplog.Line {
-	return oplog.Text("outlives the context that it was made with (%v), which has a deadline: it ends with Close", e.Error).
-		Slog(slog.LevelDebug, "redis connection outlives the context that it was made with", slog.Any("error", e.Error))
+	return oplog.Text("outlives the context that it was created with (%v), which has a deadline: it lives until Close", e.Error).
+		Slog(slog.LevelDebug, "redis connection outlives the context that it was created with", slog.Any("error", e.Error))
 }
 
 func (e LogFuturePanic) logEvent() oplog.Line { return oplog.Panicked("callback", e.Value, e.Stack) }

@@ -361,7 +361,7 @@ func TestReplyAfterClose(t *testing.T) {
 	<-read // by the reader, which has ended the session
 	close(log.wait)
 	err := requireUnknown(t, o.wait(t), redis.ErrIO)
-	require.NotContains(t, err.Error(), "nobody asked for")
+	require.NotContains(t, err.Error(), "unsolicited")
 	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
 	requireType(t, event[redisconn.LogDisconnected](&log.recorder).Error, redis.ErrContextClosed)
 }

@@ -87,7 +87,7 @@ func (c *Connection) newCredentials(ctx context.Context) (Credentials, *errorx.E
 		if _, needed := dial.Auth(cr); needed {
 			return cr, nil
 		}
-		err = ErrCredentials.New("there are no credentials to authenticate with")
+		err = ErrCredentials.New("CredentialsProvider returned no credentials")
 	}
 	err = c.withConn(err)
 	c.report(LogAuthFailed{Error: err})

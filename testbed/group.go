@@ -177,7 +177,7 @@ func (g *Group) addrs(servers []*Server) (addrs []string) {
 	return addrs
 }
 
-// Master returns the master: among the live servers that report to be a master, the one that most
+// Master returns the master: among the live servers that report that they are masters, the one that most
 // live replicas and sentinels name.
 func (g *Group) Master() (*Server, error) {
 	votes := make(map[string]int)

@@ -110,7 +110,7 @@ func (s *Server) Pause() error {
 	s.paused = true
 	pid := s.proc.os.Pid
 	if !waitFor(stopTimeout, time.Millisecond, func() bool { return frozen(pid) }) {
-		return s.failLocked("pause", errors.New("it goes on running"))
+		return s.failLocked("pause", errors.New("it is still running"))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (f Flight) Asks(cmd *Command, subscribe bool) bool {
 // when all answers to it have come.
 func (f *Flight) Take(reply any) (answered *Command, err error) {
 	if len(*f) == 0 {
-		return nil, ErrStream.New("a reply that nobody asked for")
+		return nil, ErrStream.New("an unsolicited reply")
 	}
 	cmd := (*f)[0]
 	if err := redis.AsError(reply); err != nil {

@@ -105,7 +105,7 @@ func (u *URL) setParams(query url.Values) *errorx.Error {
 		case !known || values[0] == "":
 		case set(u, values[0]):
 		case name == "timeout":
-			return errs.ErrURL.New("the parameter timeout is no duration with a unit, such as 3s")
+			return errs.ErrURL.New("the parameter timeout is not a duration with a unit, such as 3s")
 		default:
 			return errs.ErrURL.New("the parameter %s has an invalid value", name)
 		}

@@ -78,7 +78,7 @@ func Parse(text string) (*URL, error) {
 	// A password ends with an @, so one that is not encoded can't be taken for a
 	// parameter or a name, and be shown.
 	if strings.Contains(rest, "@") {
-		return nil, errs.ErrURL.New("there is an @ after the host: in users, passwords and parameters /, ?, # and @ have to be percent-encoded")
+		return nil, errs.ErrURL.New("there is an @ after the host: in users, passwords and parameters /, ?, # and @ must be percent-encoded")
 	}
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		if err := u.setUser(authority[:at]); err != nil {
@@ -101,7 +101,7 @@ func Parse(text string) (*URL, error) {
 	}
 	if fragment != "" && (params.Has("password") || params.Has("sentinel_password")) {
 		// A master's name is shown in errors; this may be the rest of the password.
-		return nil, errs.ErrURL.New("there is a # after a password, where it has to be percent-encoded: name the master with master_name")
+		return nil, errs.ErrURL.New("there is a # after a password, where it must be percent-encoded: name the master with master_name")
 	}
 	u.MasterName = fragment
 	if err := u.setPlace(authority, path); err != nil {

@@ -81,7 +81,7 @@ var (
 )
 
 // ErrUnsolicited says that something came that nobody asked for.
-var ErrUnsolicited = errors.New("a reply that nobody asked for")
+var ErrUnsolicited = errors.New("an unsolicited reply")
 
 // errLeft says why a connection has ended whose cluster goes on.
 var errLeft = errors.New("its server has left the cluster, or another one has taken its place")

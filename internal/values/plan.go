@@ -169,7 +169,7 @@ func (p *plan) readTexts(dst reflect.Value, res any) error {
 }
 
 // errNoText ends textsOf.
-var errNoText = errors.New("a name or a value is no text")
+var errNoText = errors.New("a name or a value is not text")
 
 // textsOf returns names with texts, as of HGETALL, without reflection. It returns nil if they are
 // anything else.

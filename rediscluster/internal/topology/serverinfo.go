@@ -126,7 +126,7 @@ func (s ServerInfos) Layout(present string, stop bool) *Layout {
 			l.Server = s[master].id
 		}
 	case len(masters) > 0:
-		l.Reason = ErrManyMasters.New("each of %s says that it is the master", strings.Join(masters, " and "))
+		l.Reason = ErrManyMasters.New("each of %s reports that it is the master", strings.Join(masters, " and "))
 	case len(said) == 0:
 		l.Reason = ErrNoMaster.New("no address is known")
 	default:

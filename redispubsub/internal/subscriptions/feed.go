@@ -157,7 +157,7 @@ func (f *Feed) Confirmed(said pubsub.Said, now time.Time) error {
 	subscribed := said.What == pubsub.Subscribed
 	t := f.topics[pubsub.Topic{Kind: said.Kind, Name: string(said.Name)}]
 	if t == nil || subscribed && !f.flight.Asks(t.asked, true) {
-		return pubsub.ErrStream.New("a confirmation that nobody asked for")
+		return pubsub.ErrStream.New("an unsolicited confirmation")
 	}
 	if subscribed {
 		t.subscribed(now)

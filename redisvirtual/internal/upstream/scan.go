@@ -74,7 +74,7 @@ func (s *Servers) scan(ctx context.Context, req redis.Request) any {
 		}
 	}
 	if at.cursor, err = strconv.ParseUint(string(it), 10, 64); err != nil {
-		return redis.ErrResponseUnexpected.New("scan: the cursor is no number")
+		return redis.ErrResponseUnexpected.New("scan: the cursor is not a number")
 	}
 	if at.cursor == 0 {
 		at.slot = s.served(end)
