@@ -9,19 +9,19 @@ import (
 	"github.com/joomcode/redispipe/redisreply"
 )
 
-// Cmd is a command with its arguments, and the type of its result. It is a value: it can be
-// sent any number of times, by any number of goroutines. It refers to byte slices among its
-// arguments: don't change them before it is sent.
+// Cmd is a command with its arguments and the type of its result. You may send it any number of times,
+// and concurrently. It refers to byte slices among its arguments: don't change them before it is sent.
 //
-// It is a [redis.Command], so [redis.Batch], [redis.Tx] and mocks of package redistest take it.
+// A Cmd is a [redis.Command], so you can pass it to [redis.Batch], [redis.Tx] and mocks of package
+// redistest.
 type Cmd[T any] struct{ request request }
 
 var _ redis.Command = Cmd[any]{}
 
-// Do sends the command and returns its result, until ctx is done. The error is that of
-// [redis.DoAs]: of the request, or of a reply that is not a T. In particular it is
-// a [redis.ErrResponseNil] for null, unless T is a slice, a map, a pointer or any.
-// [redis.SafeToRetry] says whether the command can be sent again.
+// Do sends the command and returns its result. It returns early when ctx is done. Like [redis.DoAs], it
+// returns the error of the request, or an error if the reply is not a T. In particular, for null it
+// returns a [redis.ErrResponseNil], unless T is a slice, a map, a pointer or any. [redis.SafeToRetry]
+// reports whether you may send the command again.
 func (c Cmd[T]) Do(ctx context.Context, s redis.Sender) (T, error) {
 	var result T
 	if done, err := c.request.do(ctx, s, &result, nil); done {
@@ -32,31 +32,29 @@ func (c Cmd[T]) Do(ctx context.Context, s redis.Sender) (T, error) {
 	return *allocated, err
 }
 
-// Caller is what has a connection, or a context, of its own: a [*redis.Session], a [*redis.Tx]
-// or a [redis.Sync].
+// Caller is a sender whose calls take no context: a [*redis.Session], a [*redis.Tx] or a [redis.Sync].
 type Caller interface {
 	DoInto(dst any, cmd string, args ...any) error
 }
 
-// DoIn is Do with a connection that has its context.
+// DoIn is like Do, for a sender whose calls take no context.
 func (c Cmd[T]) DoIn(s Caller) (T, error) {
 	var result T
 	err := c.request.doIn(s, &result)
 	return result, err
 }
 
-// Into returns the command with the variable that its result is to be read into, for
-// [redis.Batch].
+// Into returns the command with the variable for its result, for [redis.Batch].
 func (c Cmd[T]) Into(dst *T) redis.Reading { return c.request.public().Into(c.request.place(dst)) }
 
-// Request returns the request that is sent.
+// Request returns the request.
 func (c Cmd[T]) Request() redis.Request { return c.request.public() }
 
 // String describes the command without its arguments: see [redis.Request.String].
 func (c Cmd[T]) String() string { return c.request.String() }
 
-// inline is for how many words a request has room. SET with an expiration and a condition has
-// five.
+// inline is the number of words for which a request has room. SET with an expiration and a condition
+// has five.
 const inline = 5
 
 // request is a command with its arguments.
@@ -68,7 +66,7 @@ type request struct {
 	more      []any // behind them
 }
 
-// add adds a word. It is not inlined, for the size of programs: an option has several.
+// add adds a word. It is not inlined, to keep programs small: an option adds several words.
 //
 //go:noinline
 func (r *request) add(w word) {
@@ -82,7 +80,7 @@ func (r *request) add(w word) {
 
 func (r *request) token(token string) { r.add(textOf(token)) }
 
-// args returns the arguments as package redis takes them. It is not inlined, as add is not.
+// args returns the arguments in the form of package redis. Like add, it is not inlined.
 //
 //go:noinline
 func (r *request) args() []any {
@@ -93,9 +91,9 @@ func (r *request) args() []any {
 	return append(args, r.more...)
 }
 
-// do sends the request, and reads its reply into what dst points to, if that is a single value.
-// Else it returns false, and nothing is sent, unless there is another place, which is allocated:
-// dst may be on its caller's stack. It stands here once for the results of all types.
+// do sends the request, and reads its reply into the variable that dst points to, if that is a single
+// value. Otherwise it uses allocated, because dst may be on its caller's stack; if allocated is nil, it
+// sends nothing and returns false. It is not generic, so that programs have it only once.
 func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (done bool, err error) {
 	// The interfaces are on the stack, each in a place of its own: made in a loop, or by
 	// another function, they would be allocated.
@@ -136,10 +134,10 @@ func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (d
 	return redis.SyncCtx{S: s}.DoScalar(ctx, send.Key{}, dst, r.name, args...)
 }
 
-// doIn is do with a connection that has its context.
+// doIn is do for a sender whose calls take no context.
 func (r *request) doIn(s Caller, dst any) error { return s.DoInto(r.place(dst), r.name, r.args()...) }
 
-// place returns what the reply is read into, on the way to dst.
+// place returns the variable for the reply, from which dst is then set.
 func (r *request) place(dst any) any {
 	if n, is := dst.(*int64); is && r.answersOK {
 		return (*done)(n)
@@ -147,7 +145,7 @@ func (r *request) place(dst any) any {
 	return dst
 }
 
-// done is a number that is 1 if the reply is OK.
+// done is a number that is read as 1 if the reply is OK.
 type done int64
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].
@@ -160,7 +158,7 @@ func (d *done) UnmarshalRedis(res any) error {
 	return err
 }
 
-// answersList has nothing sent if a reply that is a list can't be read into a t.
+// answersList makes the request fail, unsent, if a list can't be read into a t.
 func (r *request) answersList(t reflect.Type) {
 	list := t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 || t.Kind() == reflect.Interface
 	if !list && !reflect.PointerTo(t).Implements(reflect.TypeFor[redis.ResultUnmarshaler]()) {
@@ -176,7 +174,7 @@ func (n noList) MarshalRedis() (any, error) {
 	return nil, redis.ErrArgumentType.New("the reply is a list, which can't be read as %v", n.t)
 }
 
-// public returns the request as package redis has it.
+// public returns the request in the form of package redis.
 func (r *request) public() redis.Request { return redis.Request{Cmd: r.name, Args: r.args()} }
 
 func (r *request) String() string { return r.public().String() }

@@ -10,11 +10,11 @@ type Field struct {
 	bad   any // an argument that can't be sent, else nil
 }
 
-// F makes a field.
+// F returns a field.
 func F[V Value](name string, value V) Field { return Field{name: name, value: valueOf(value)} }
 
-// Fields makes fields of a struct or a map, as [redis.Args] does. If it can't be sent, nothing
-// is, and the error is an [redis.ErrArgumentType] that says why.
+// Fields converts a struct or a map to fields, like [redis.Args]. If that is not possible, the command
+// fails with an [redis.ErrArgumentType] that says why, and nothing is sent.
 func Fields(of any) []Field {
 	args := redis.Args(of)
 	fields := make([]Field, 0, (len(args)+1)/2)

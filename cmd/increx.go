@@ -2,9 +2,9 @@ package cmd
 
 import "github.com/joomcode/redispipe/redisreply"
 
-// IncrExBy is INCREX with BYINT or BYFLOAT: it increments the number of a key, within bounds, and
-// sets the key's expiration. A bound that keeps it from adding anything is no error:
-// [redisreply.Incremented] tells.
+// IncrExBy is INCREX with BYINT or BYFLOAT: it increments the number of a key, within bounds, and sets
+// the key's expiration. It is not an error if a bound prevents the increment: see
+// [redisreply.Incremented].
 //
 //	INCREX key [EX after | PX after | EXAT at | PXAT at | PERSIST] BYINT by | BYFLOAT by [SATURATE] [LBOUND lowerbound] [UBOUND upperbound] [ENX]
 //

@@ -10,36 +10,36 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Value are the types of values, elements and members: what [redis.Request] lists, without
-// [time.Duration]. For types of your own see [redis.Args], and [Fields] for structs.
+// Value lists the types of values, elements and members: the types of [redis.Request].Args except
+// [time.Duration]. For your own types see [redis.Args], and [Fields] for structs.
 type Value interface {
 	string | []byte | bool | float32 | float64 |
 		int | int8 | int16 | int32 | int64 | uint | uint8 | uint16 | uint32 | uint64
 }
 
-// Duration is a [time.Duration]. It is a constraint, so that a bare number does not compile.
-// It is sent in the unit that the command takes, and has to be a whole number of it; otherwise
-// nothing is sent, and the error is an [redis.ErrArgumentType].
+// Duration is a [time.Duration]. It is a constraint, so that a bare number does not compile. It is sent
+// in the unit of the command, and must be a whole number of it; otherwise the error is an
+// [redis.ErrArgumentType], and nothing is sent.
 type Duration interface {
 	time.Duration | redis.Seconds | redis.Milliseconds
 }
 
-// Bound are the types of the limits of a range that goes by rank, score or name: with an int it
-// is a rank, or a score; -inf, (5 and [a are strings.
+// Bound lists the types of the bounds of a range by rank, score or name. An int is a rank or a score;
+// -inf, (5 and [a are strings.
 type Bound interface {
 	string | int | int64 | float64
 }
 
-// ScoreBound is a limit of a range of scores: see [Score] and [Beyond].
+// ScoreBound is a bound of a range of scores: see [Score] and [Beyond].
 type ScoreBound struct{ word word }
 
-// Score is a limit that belongs to the range. It may be an infinity.
+// Score is an inclusive bound. It may be infinite.
 func Score(score float64) ScoreBound { return ScoreBound{floatOf(score)} }
 
-// Beyond is a limit that does not belong to the range.
+// Beyond is an exclusive bound.
 func Beyond(score float64) ScoreBound { return ScoreBound{textOf("(" + formatFloat(score))} }
 
-// boundOf is not inlined, as request.add is not.
+// boundOf is not inlined, like request.add.
 //
 //go:noinline
 func boundOf[B Bound](bound B) word {
@@ -98,15 +98,15 @@ func numberOf(value any) word {
 	return word{} // there is no other type
 }
 
-// word is an argument. It is no interface, so that a function can return it without allocating
-// it, and small, since commands are copied. Words are compared as memory is: then the types of
-// options have no functions of their own for that.
+// word is an argument. It is not an interface, so that a function can return it without allocating it,
+// and it is small, because commands are copied. Words can be compared as plain memory, so the compiler
+// generates no comparison functions for the types of options.
 type word struct {
 	text   *byte  // one of marks, if it is a number
 	number uint64 // or the length of the text
 }
 
-// marks are addresses that say what a number is.
+// marks are addresses that tell the types of numbers apart.
 var marks [3]byte
 
 const (
@@ -115,8 +115,8 @@ const (
 	aDuration // that is not a whole number of its unit: the encoder refuses it
 )
 
-// arg returns the word as package redis takes it. It is inlined, so that the interface is on
-// its caller's stack.
+// arg returns the word in the form of package redis. It is inlined, so that the interface is on its
+// caller's stack.
 func (w *word) arg() any {
 	switch w.text {
 	case &marks[anInt]:
@@ -148,7 +148,7 @@ func boolOf(b bool) word {
 	return intOf(0)
 }
 
-// bytesOf refers to the slice: it is copied when the request is encoded.
+// bytesOf refers to the slice, which is copied when the request is encoded.
 func bytesOf(b []byte) word { return word{unsafe.SliceData(b), uint64(len(b))} }
 
 func secondsOf[D Duration](d D) word      { return unitsOf(time.Duration(d), time.Second) }
@@ -161,12 +161,12 @@ func unitsOf(d, unit time.Duration) word {
 	return intOf(int64(d / unit))
 }
 
-// decimalSecondsOf is a time-out, with a fraction of no more digits than Go prints of it.
+// decimalSecondsOf returns a time-out in seconds, with a fraction.
 func decimalSecondsOf[D Duration](d D) word {
 	return floatOf(command.TimeoutSeconds(time.Duration(d)))
 }
 
-// textArg is an argument as the text that is sent.
+// textArg returns the text that is sent for an argument.
 func textArg(arg any) string {
 	text, _ := redis.ArgToString(arg)
 	return text
