@@ -5,20 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// asked remembers which requests were asked for, by 32 bits of their hashes. A request has a group of
-// places; if none of these is free, it takes that of another one. So what is remembered ages with what
-// else is asked for. Nobody waits for anybody: what two write at once may be forgotten.
+// asked remembers which requests were sent, by 32 bits of their hashes. A request has a group of
+// places; if none of these is free, it replaces another request. So new requests gradually displace old
+// ones. There is no lock: if two goroutines write at the same time, a request may be forgotten.
 type asked [][4]atomic.Uint32 // 0: free
 
-// groupBytes is what a group takes.
+// groupBytes is the size of a group.
 const groupBytes = 16
 
-// newAsked returns a table of so many bytes, or up to half less.
+// newAsked returns a table of at most the given number of bytes, and at least half of that.
 func newAsked(bytes int64) asked { return make(asked, 1<<(bits.Len64(uint64(bytes/groupBytes))-1)) }
 
 func (a asked) bytes() int64 { return int64(len(a)) * groupBytes }
 
-// before reports whether a request was asked for before, as far as is remembered, and remembers it.
+// before reports whether the table remembers a request, and adds it.
 func (a asked) before(request uint64) bool {
 	group, mark := &a[request>>32&uint64(len(a)-1)], uint32(request)|1
 	place := int(request >> 62)

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// entry is a reply that is kept, or is being read. It hangs from the tag of its first key.
+// entry is a kept reply, or one that is being read. It hangs from the tag of its first key.
 //
-// While it is being read it belongs to its Read, which [Store.Fill] and [Store.GiveUp] end; then to its
-// shard, until it is removed, and to who has removed it. Nobody else looks at it without the lock of the
-// shard. Who has it last recycles it. One of several keys is not pooled: an event of another key than
-// the first may still know it.
+// While it is being read, it belongs to its Read, which [Store.Fill] and [Store.GiveUp] end; after that
+// it belongs to its shard and, once removed, to the code that has removed it. Other code may look at it
+// only under the lock of the shard. The last owner recycles it. An entry with several keys is not
+// pooled, because a change of a key other than the first may still refer to it.
 type entry struct {
 	key    uint64 // the hash of its first key
 	tag    *tag
@@ -20,7 +20,7 @@ type entry struct {
 	sent   Instant // when it was read, not before
 	listed bool
 
-	// What follows is guarded by the lock of the tag's shard, but visited.
+	// The lock of the tag's shard guards the fields below, except visited.
 	placed  bool // it hangs from its tag; if not, nobody finds or fills it any more
 	filled  bool // and has its request and value, and a place in the queue of the shard
 	visited atomic.Bool
@@ -51,7 +51,7 @@ func (e *entry) recycle() {
 	entryPool.Put(e)
 }
 
-// answers reports whether the entry is that of a request.
+// answers reports whether the entry belongs to a request.
 func (e *entry) answers(request []byte) bool {
 	if e.reading != nil {
 		return bytes.Equal(e.reading.Request, request)
@@ -59,7 +59,7 @@ func (e *entry) answers(request []byte) bool {
 	return e.request == string(request)
 }
 
-// hash is that of the request.
+// hash returns the hash of the request.
 func (e *entry) hash() uint64 {
 	if e.reading != nil {
 		return HashOfBytes(e.reading.Request)
@@ -67,8 +67,7 @@ func (e *entry) hash() uint64 {
 	return HashOf(e.request)
 }
 
-// alive reports whether no key of the entry was changed, as far as is known, since before its
-// request was sent.
+// alive reports whether no key of the entry is known to have changed since before its request was sent.
 func (e *entry) alive() bool {
 	for i := range e.more {
 		if e.more[i].tag.dead.Load() {
@@ -87,8 +86,8 @@ func (e *entry) fresh(now Instant, l *Limits) bool {
 	return (l.All || e.listed) && now-e.sent < Instant(age) && e.lease.Holds(now) && e.alive()
 }
 
-// joinable reports whether a caller may wait for an entry that is being read: its request was
-// sent when the caller's might have been.
+// joinable reports whether a caller may wait for an entry that is being read: its request must have
+// been sent under the caller's lease.
 func (e *entry) joinable(l *Lease) bool {
 	return e.reading != nil && e.lease == l && !l.ended() && e.alive()
 }

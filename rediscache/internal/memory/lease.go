@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Instant is nanoseconds since the process began, by a clock that nobody sets.
+// Instant is a time in nanoseconds since the process started, on the monotonic clock.
 type Instant int64
 
 var began = time.Now()
 
-// Now returns the instant that it is.
+// Now returns the present instant.
 func Now() Instant { return Instant(time.Since(began)) }
 
 // InstantOf returns the instant of a time.
 func InstantOf(t time.Time) Instant { return Instant(t.Sub(began)) }
 
-// Lease says until when replies that were read on a tracking socket are known to hold: all that
-// the server had told of changes by the time that the end of the lease is made of has been heeded.
-// It ends with the socket, or when the node does not answer for its keys any more, and is then
-// never renewed. The zero lease has run out. Who looks after the socket renews and ends it, at any
-// time; entries only look at it.
+// Lease is the time until which replies that were read on a tracking socket are known to be valid,
+// because all changes that the server had reported when the lease was last renewed have been handled.
+// It ends with the socket, or when the node no longer serves its keys, and is then never renewed. The
+// zero lease has expired. The owner of the socket renews and ends it, at any time; entries only read
+// it.
 type Lease struct {
 	until atomic.Int64 // an Instant, or over
 }
@@ -29,10 +29,10 @@ type Lease struct {
 // over is the until of a lease that has ended.
 const over = math.MinInt64
 
-// Until returns when the lease runs out.
+// Until returns when the lease expires.
 func (l *Lease) Until() Instant { return Instant(l.until.Load()) }
 
-// Holds reports whether what was read under the lease may be served now.
+// Holds reports whether replies that were read under the lease may be served now.
 func (l *Lease) Holds(now Instant) bool { return now < l.Until() }
 
 // Renew extends the lease, unless it has ended.

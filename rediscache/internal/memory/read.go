@@ -6,12 +6,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Read is a request that is sent unless the store has its reply, or awaits it already.
+// Read is a request that is sent unless the store already has its reply or waits for it.
 //
-// It is the caller's until [Store.Join]. If that returns [Asks], the store has it: what is exported
-// stays what it is, waiting is guarded by the lock of the shard of Key, and whoever sends the request
-// calls [Store.Fill] or [Store.GiveUp], once. From then on, and after any other result of Join, it is
-// the caller's alone.
+// It belongs to the caller until [Store.Join]. If Join returns [Asks], the store owns it: the exported
+// fields no longer change, the lock of the shard of Key guards waiting, and the sender of the request
+// calls [Store.Fill] or [Store.GiveUp] once. After that, and after any other result of Join, it belongs
+// to the caller alone.
 type Read struct {
 	Request []byte   // as it is sent
 	Key     uint64   // the hash of its first key
@@ -24,21 +24,20 @@ type Read struct {
 	waiting []Waiter
 }
 
-// Reset makes the read a new one, with the room that it has.
+// Reset prepares the read for reuse, and keeps its memory.
 func (r *Read) Reset() {
 	clear(r.waiting)
 	*r = Read{Request: r.Request[:0], More: r.More[:0], waiting: r.waiting[:0]}
 }
 
-// Waiter is who waits for a read: a future, which may be nil, with its number. The store resolves
-// none.
+// Waiter is a waiting future, which may be nil, with its number. The store never resolves it.
 type Waiter struct {
 	To redis.Future
 	N  uint64
 }
 
-// Limits say what somebody takes for an answer: a reply that was read less than Age ago, less than
-// NullAge if it is null, and only a listed one, unless All is set.
+// Limits are the limits for an acceptable reply: it was read less than Age ago, or less than NullAge if
+// it is null, and it is listed, unless All is set.
 type Limits struct {
 	Age, NullAge time.Duration
 	All          bool

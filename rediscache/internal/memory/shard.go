@@ -5,16 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// shards is how many parts the entries are in, each with a lock of its own.
+// shards is the number of shards, each with its own lock.
 const shards = 256
 
-// shard is a part of the keys, with what is kept of them. Which entry leaves when there is no room
-// is decided as SIEVE does: a hand goes from the oldest to the newest and takes the first that was
-// not visited since it came by. So a hit moves nothing, and what is read once does not push out
-// what is read often.
+// shard has a part of the keys, with their entries. SIEVE chooses the entry to evict: a hand moves from
+// the oldest to the newest, and takes the first entry that was not visited since the hand last passed
+// it. So a hit moves nothing, and entries that are read once do not evict entries that are read often.
 //
-// A shard fills two lines of the processor's caches, which no other one shares. What a hit needs, and
-// a miss that is not admitted, is in the first.
+// A shard fills two cache lines, which it shares with no other. The first has the fields that a hit, or
+// a miss that is not admitted, needs.
 type shard struct {
 	mu          sync.RWMutex // guards what follows, and what says so of tags, entries and reads
 	tags        map[uint64]*tag
@@ -24,13 +23,13 @@ type shard struct {
 	newest *entry
 	oldest *entry
 	hand   *entry // nil: begin with the oldest
-	// bytes are those that were taken, and are not in the sum of the store yet.
+	// bytes were allocated and are not in the sum of the store yet.
 	bytes                   int64
 	entries, misses, joined int64
 	_                       [8]byte
 }
 
-// holdLocked returns the tag of a key. The caller has to use it, or to release it.
+// holdLocked returns the tag of a key. The caller must use it or release it.
 func (s *shard) holdLocked(key uint64) *tag {
 	t := s.tags[key]
 	if t == nil {
@@ -42,7 +41,7 @@ func (s *shard) holdLocked(key uint64) *tag {
 	return t
 }
 
-// releaseLocked takes a tag out if nobody uses it.
+// releaseLocked removes a tag if nothing uses it.
 func (s *shard) releaseLocked(t *tag) {
 	if t.unused() && s.tags[t.hash] == t {
 		delete(s.tags, t.hash)
@@ -51,8 +50,8 @@ func (s *shard) releaseLocked(t *tag) {
 	}
 }
 
-// killLocked kills the tag of a key. It returns the entries of which that is the first key and
-// which were filled, behind those of gone; and all of which it is another one.
+// killLocked kills the tag of a key. It returns gone with the filled entries appended for which it is
+// the first key, and the list of entries for which it is another key.
 func (s *shard) killLocked(key uint64, gone []*entry) (_ []*entry, others *hold) {
 	t := s.tags[key]
 	if t == nil {
@@ -71,7 +70,7 @@ func (s *shard) killLocked(key uint64, gone []*entry) (_ []*entry, others *hold)
 	return gone, others
 }
 
-// sumLocked moves the bytes that were taken to the sum.
+// sumLocked moves the allocated bytes to the sum.
 func (s *shard) sumLocked(sum *atomic.Int64) {
 	if s.bytes != 0 {
 		sum.Add(s.bytes)
@@ -79,7 +78,7 @@ func (s *shard) sumLocked(sum *atomic.Int64) {
 	}
 }
 
-// pushLocked puts an entry that is filled into the queue.
+// pushLocked puts a filled entry into the queue.
 func (s *shard) pushLocked(e *entry) {
 	e.older, e.newer = s.newest, nil
 	if s.newest != nil {
@@ -123,7 +122,7 @@ func (s *shard) removeLocked(e *entry) (filled bool) {
 	return true
 }
 
-// victimLocked returns the entry that is to leave, nil if there is none.
+// victimLocked returns the entry to evict, or nil if there is none.
 func (s *shard) victimLocked() *entry {
 	e := s.hand
 	for {

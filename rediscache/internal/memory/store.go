@@ -1,6 +1,5 @@
-// Package memory keeps replies in memory: by request, until a key of the request is changed, or the
-// lease ends under which it was read. It sends nothing and hears of nothing: who does says what is
-// read, what has changed, and until when leases hold.
+// Package memory keeps replies in memory, by request, until a key of the request changes or the lease
+// of the read ends. It does no I/O: its caller reports the replies, the changes and the ends of leases.
 package memory
 
 import "sync/atomic"
@@ -8,7 +7,7 @@ import "sync/atomic"
 // Reason is why an entry was dropped.
 type Reason uint8
 
-// Why entries are dropped.
+// The reasons why entries are dropped.
 const (
 	ByWrite  Reason = iota // that was sent by those who read
 	ByServer               // which has told of a change
@@ -19,8 +18,8 @@ const (
 	reasons
 )
 
-// Store is what is kept, and what is being read, of all servers. It is safe for use by many
-// goroutines, has none of its own, and never calls what it is given.
+// Store has the kept replies and the running reads of all servers. It is safe for concurrent use,
+// starts no goroutine, and never calls a future.
 type Store struct {
 	shards [shards]shard
 	asked  asked
@@ -32,27 +31,27 @@ type Store struct {
 }
 
 const (
-	// entryOverhead is what an entry takes beside its request and its value, holdOverhead each of
-	// its keys but the first, cellOverhead one of a map whose keys come and go, tagOverhead a tag
-	// with its cell, and storeOverhead what all of that takes while it is empty.
+	// entryOverhead is the size of an entry without its request and its value, holdOverhead of each key
+	// except the first, cellOverhead of a cell in a map whose keys come and go, tagOverhead of a tag
+	// with its cell, and storeOverhead of an empty store.
 	entryOverhead = 160
 	holdOverhead  = 32
 	cellOverhead  = 40
 	tagOverhead   = 48 + cellOverhead
 	storeOverhead = 100 << 10
-	// largestShare of the bound is what one entry may take: so one large value pushes out as
-	// much at the most.
+	// largestShare: an entry may take at most this fraction of the bound, so that a large value evicts
+	// no more than that.
 	largestShare = 32
-	// fullShare of the bound may be free in a store that is full.
+	// fullShare: a store counts as full when at most this fraction of the bound is free.
 	fullShare = 16
-	// askedShare of the bound is what the table of asked takes at the most: so it remembers about
-	// as many requests as there is room for small entries. With a quarter of that, popular requests
-	// were forgotten before they came again; with four times of it, four times as many were kept
-	// that did not come again.
+	// askedShare: the table of asked takes at most this fraction of the bound, so that it remembers
+	// about as many requests as there is room for small entries. With a quarter of that, popular
+	// requests were forgotten before they came again; with four times as much, four times as many
+	// replies were kept that were not requested again.
 	askedShare = 64
 )
 
-// New returns a store that takes so many bytes at the most.
+// New returns a store that takes at most most bytes.
 func New(most int64) *Store {
 	s := &Store{asked: newAsked(most / askedShare)}
 	s.most = most - storeOverhead - s.asked.bytes()
@@ -65,7 +64,8 @@ func New(most int64) *Store {
 func (s *Store) shard(hash uint64) *shard { return &s.shards[hash>>56] }
 
 // Find sets v to the reply to a request if it is kept and within limits. key is the hash of the first
-// key. A hit must take few nanoseconds: a value that is returned is copied by each function on its way.
+// key. It sets v instead of returning it, because a hit must be fast and each function on the way would
+// copy the value.
 func (s *Store) Find(request []byte, key uint64, l *Limits, v *Value) (found bool) {
 	sh := s.shard(key)
 	sh.mu.RLock()
@@ -84,9 +84,9 @@ func (s *Store) Find(request []byte, key uint64, l *Limits, v *Value) (found boo
 	return found
 }
 
-// Admits reports whether the reply to a request is worth a place: while there is room, each is; then
-// those of requests that were asked for before, as far as is remembered. key is the hash of the first
-// key. While there is much room, nothing is remembered: the table is rarely in a processor's cache.
+// Admits reports whether the reply to a request should be kept: while there is room, every reply; after
+// that, replies to remembered requests. key is the hash of the first key. While there is much room, it
+// does not use the table, which is rarely in a processor's cache.
 func (s *Store) Admits(request []byte, key uint64) bool {
 	free := s.most - s.bytes.Load()
 	if free > s.most/2 || s.asked.before(HashOfBytes(request)) || free > s.most/fullShare {
@@ -96,18 +96,18 @@ func (s *Store) Admits(request []byte, key uint64) bool {
 	return false
 }
 
-// Joined is what has become of who wants a reply.
+// Joined is a result of Store.Join.
 type Joined uint8
 
-// What Store.Join returns.
+// The results of Store.Join.
 const (
 	Asks    Joined = iota // it waits for the read, which is to be sent
 	Waits                 // it waits for a read that was sent before
 	IsThere               // it does not wait: the reply is kept
 )
 
-// Join has w wait for the reply to a request: for that to q, or to a read that was sent before, and
-// does as well. If the reply is kept and within limits, it returns that, and nobody waits.
+// Join makes w wait for the reply to a request: to q, or to a suitable read that was already sent. If
+// the reply is kept and within limits, it returns that, and w does not wait.
 func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 	e := newEntry(q)
 	if len(q.More) > 0 {
@@ -148,7 +148,7 @@ func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 	return kept, how
 }
 
-// hold has an entry depend on the tags of keys that are not its first.
+// hold makes an entry depend on the tags of its keys other than the first.
 func (s *Store) hold(e *entry, keys []uint64) {
 	e.more = make([]hold, len(keys))
 	for i, key := range keys {
@@ -161,7 +161,7 @@ func (s *Store) hold(e *entry, keys []uint64) {
 	}
 }
 
-// release ends what hold has begun.
+// release undoes hold.
 func (s *Store) release(e *entry) {
 	for i := range e.more {
 		h := &e.more[i]
@@ -173,8 +173,8 @@ func (s *Store) release(e *entry) {
 	}
 }
 
-// Fill keeps the reply to a read, with the text of its request, if that is still known to hold. It
-// returns who waits for it, in the room of the read: from here on nobody joins them.
+// Fill keeps the reply to a read, with the text of its request, if it is still known to be valid. It
+// returns the waiters, in the memory of the read; after that no other waiter can join.
 func (s *Store) Fill(q *Read, request string, v Value) (waiting []Waiter) {
 	e := q.entry
 	size := e.size + entryOverhead + taken(len(request)+len(v.text)) + holdOverhead*int64(len(e.more))
@@ -199,7 +199,7 @@ func (s *Store) Fill(q *Read, request string, v Value) (waiting []Waiter) {
 	return q.waiting
 }
 
-// GiveUp ends a read without a reply, and returns who waits for it, as Fill does.
+// GiveUp ends a read without a reply, and returns the waiters, like Fill.
 func (s *Store) GiveUp(q *Read) (waiting []Waiter) {
 	e := q.entry
 	sh := s.shard(e.key)
@@ -211,7 +211,7 @@ func (s *Store) GiveUp(q *Read) (waiting []Waiter) {
 	return q.waiting
 }
 
-// endLocked ends a read, whose entry is the shard's if it is kept.
+// endLocked ends a read. If its entry is kept, it belongs to the shard.
 func (s *Store) endLocked(sh *shard, q *Read, kept bool) {
 	if !kept {
 		sh.removeLocked(q.entry)
@@ -232,14 +232,14 @@ func (s *Store) drop(e *entry, why Reason) {
 	}
 }
 
-// forget ends the use of a filled entry that was removed.
+// forget recycles a filled entry that was removed.
 func (s *Store) forget(e *entry, why Reason) {
 	s.dropped[why].Add(1)
 	s.release(e)
 	e.recycle()
 }
 
-// Changed drops what is kept of the key with a hash: what is read of it from here on is of after the
+// Changed drops the entries of the key with a hash. Later reads of the key see the state after the
 // change.
 func (s *Store) Changed(key uint64, why Reason) {
 	sh := s.shard(key)
@@ -256,7 +256,7 @@ func (s *Store) Changed(key uint64, why Reason) {
 	}
 }
 
-// makeRoom drops entries while the bound is passed.
+// makeRoom drops entries while the bound is exceeded.
 func (s *Store) makeRoom() {
 	for empty := 0; s.bytes.Load() > s.most && empty < shards; {
 		sh := &s.shards[s.turn.Add(1)%shards]
@@ -276,7 +276,7 @@ func (s *Store) makeRoom() {
 	}
 }
 
-// Sweep drops what was read under leases that have ended: it is not served any more.
+// Sweep drops replies that were read under leases that have ended and so are no longer served.
 func (s *Store) Sweep() {
 	for i := range s.shards {
 		var gone []*entry
@@ -297,8 +297,7 @@ func (s *Store) Sweep() {
 	}
 }
 
-// Counts are what has become of those who wanted replies, since the store was made, and what it
-// holds.
+// Counts counts the results of look-ups since the store was created, and its present contents.
 type Counts struct {
 	Hits, Joined, Misses int64 // IsThere or found, Waits, Asks
 	First                int64 // not admitted
@@ -306,7 +305,7 @@ type Counts struct {
 	Dropped              [reasons]int64
 }
 
-// Counts returns the counters, not all of one moment.
+// Counts returns the counters. They are not read atomically.
 func (s *Store) Counts() Counts {
 	c := Counts{Bytes: s.bytes.Load()}
 	for i := range s.shards {

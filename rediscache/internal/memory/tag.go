@@ -7,38 +7,37 @@ import (
 	"sync/atomic"
 )
 
-// seed makes the hashes of keys and requests: nobody outside can choose two that collide. Keys
-// that do share a tag, so that a change of one drops what is kept of both.
+// seed is the seed of the hashes of keys and requests, so that nobody can choose two that collide. Keys
+// that do collide share a tag, so a change of one drops the entries of both.
 var seed = maphash.MakeSeed()
 
 // HashOf returns the hash of a key or a request.
 func HashOf(text string) uint64 { return maphash.String(seed, text) }
 
-// HashOfBytes is HashOf of bytes.
+// HashOfBytes is HashOf for bytes.
 func HashOfBytes(text []byte) uint64 { return maphash.Bytes(seed, text) }
 
-// tag stands for the value that a key has had since the last event of the key: a reply is known
-// to be of that value if its request was sent when the tag was in its shard, and the tag is
-// alive. An event of the key takes the tag out of the shard and kills it, and the next read makes
-// another one.
+// tag represents the value of a key since its last change. A reply is known to have that value if its
+// request was sent when the tag was in its shard and the tag is still alive. A change of the key
+// removes the tag from the shard and kills it, and the next read creates a new tag.
 //
-// It belongs to its shard, which recycles it when it is taken out, unless it has ever been that of
-// another key than the first of an entry: these look at it without a lock.
+// It belongs to its shard, which recycles it when it is removed, unless an entry has used it for a key
+// other than its first: such entries read it without a lock.
 type tag struct {
 	hash uint64
 	dead atomic.Bool
 
-	// What follows is guarded by the lock of the tag's shard. Entries hang from the tag of
-	// their first key: they are listed from first on, or in many if there are more than few.
+	// The lock of the tag's shard guards the fields below. Entries hang from the tag of their first
+	// key: in a list that starts at first, or in many if there are more than few.
 	first *entry
 	many  map[uint64]*entry // by the hash of the request
-	// others are the entries of which the key is another one than the first.
+	// others are the entries for which the key is not the first.
 	others *hold
 	held   bool // it has had others
 }
 
-// hold is a key of an entry, other than the first, in the list of its tag. A tag that is dead leaves
-// its list as it is.
+// hold is a key of an entry, other than the first, in the list of its tag. The list of a dead tag stays
+// unchanged.
 type hold struct {
 	entry          *entry
 	tag            *tag
@@ -54,7 +53,7 @@ func (h *hold) enterLocked(t *tag) {
 	t.others, t.held = h, true
 }
 
-// leaveLocked takes h out again.
+// leaveLocked removes h from the list.
 func (h *hold) leaveLocked() {
 	switch {
 	case h.tag.dead.Load():
@@ -71,7 +70,7 @@ func (h *hold) leaveLocked() {
 
 var tagPool = sync.Pool{New: func() any { return new(tag) }}
 
-// recycle ends the use of a tag.
+// recycle returns a tag to the pool.
 func (t *tag) recycle() {
 	if t.held {
 		return
@@ -80,10 +79,10 @@ func (t *tag) recycle() {
 	tagPool.Put(t)
 }
 
-// few is how many entries of a tag are searched one after the other.
+// few is the greatest number of entries of a tag that are searched one after the other.
 const few = 8
 
-// find returns the entry of a request, nil if there is none.
+// find returns the entry of a request, or nil if there is none.
 func (t *tag) find(request []byte) *entry {
 	if t.many != nil {
 		if e := t.many[HashOfBytes(request)]; e != nil && e.answers(request) {
@@ -99,8 +98,8 @@ func (t *tag) find(request []byte) *entry {
 	return nil
 }
 
-// add hangs an entry from the tag. One for the same request that is there is to be removed
-// behind that, and is not found any more.
+// add hangs an entry from the tag. The caller must then remove an older entry of the same request,
+// which find no longer returns.
 func (t *tag) add(e *entry) {
 	if t.many != nil {
 		t.many[e.hash()] = e
@@ -122,7 +121,7 @@ func (t *tag) add(e *entry) {
 	t.first, t.many = nil, many
 }
 
-// all goes over the entries that hang from the tag. The one that it has come to may be removed.
+// all iterates over the entries that hang from the tag. The present entry may be removed.
 func (t *tag) all(yield func(*entry) bool) {
 	for e := t.first; e != nil; {
 		next := e.sibling
@@ -134,7 +133,7 @@ func (t *tag) all(yield func(*entry) bool) {
 	maps.Values(t.many)(yield)
 }
 
-// remove ends what add has begun.
+// remove undoes add.
 func (t *tag) remove(e *entry) {
 	if t.many != nil {
 		if hash := e.hash(); t.many[hash] == e {

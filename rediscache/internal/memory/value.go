@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// Value is a reply as it is kept. Nothing changes it.
+// Value is a kept reply. It never changes.
 type Value struct {
 	text   string
 	isText bool
 	other  any // if it is not text
 }
 
-// TextOf is the value that is a text.
+// TextOf returns a text as a value.
 func TextOf(text string) Value { return Value{text: text, isText: true} }
 
-// ValueOf makes a value of a reply, which it does not retain where somebody may change it.
+// ValueOf returns a reply as a value. It copies the parts that the caller could change.
 func ValueOf(reply any) Value {
 	if text, ok := reply.([]byte); ok {
 		return TextOf(string(text))
@@ -29,7 +29,7 @@ func (v *Value) null() bool { return !v.isText && v.other == nil }
 // Text returns the reply if it is a text.
 func (v *Value) Text() (text string, isText bool) { return v.text, v.isText }
 
-// Result returns the reply, as the caller's own.
+// Result returns the reply. The caller may change it.
 func (v *Value) Result() any {
 	if v.isText {
 		return []byte(v.text)
@@ -37,7 +37,7 @@ func (v *Value) Result() any {
 	return copied(v.other)
 }
 
-// copied returns a copy of a result that shares nothing with it that can be changed.
+// copied returns a copy of a result that shares no mutable part with it.
 func copied(v any) any {
 	switch v := v.(type) {
 	case []byte:
@@ -60,7 +60,7 @@ func copied(v any) any {
 	return v
 }
 
-// What a value takes beside the bytes of its texts.
+// The sizes of a value without the bytes of its texts.
 const (
 	sliceHeader  = 24
 	stringHeader = 16
@@ -77,8 +77,9 @@ const (
 	page           = 8 << 10
 )
 
-// objects are the sizes of what memory is allocated in, up to largestObject, above which it is in pages.
-// What is smaller than smallestObject counts as that: it may share an object with what is not kept.
+// objects are the size classes of the allocator, up to largestObject; larger objects take whole pages.
+// An object below smallestObject counts as that size, because it may share memory with objects that are
+// not kept.
 var objects = sync.OnceValue(func() (sizes []int) {
 	for n := 0; n <= largestObject; n = max(sizes[len(sizes)-1]+1, smallestObject) {
 		sizes = append(sizes, cap(append([]byte(nil), make([]byte, n)...)))
@@ -86,7 +87,7 @@ var objects = sync.OnceValue(func() (sizes []int) {
 	return sizes
 })
 
-// taken is what the memory of n bytes takes.
+// taken returns the memory that an object of n bytes takes.
 func taken(n int) int64 {
 	if n > largestObject {
 		return int64((n + page - 1) / page * page)
@@ -96,7 +97,7 @@ func taken(n int) int64 {
 	return int64(sizes[at])
 }
 
-// sizeOf returns about how many bytes a result takes, beside the interface that it is in.
+// sizeOf returns the approximate size of a result, without its interface value.
 func sizeOf(v any) (size int64) {
 	switch v := v.(type) {
 	case nil, bool:

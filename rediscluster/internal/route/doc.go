@@ -1,4 +1,4 @@
-// Package route has the nodes of a topology, each with its connections, and finds the
-// connection over which a request goes. It makes no connection, starts no goroutine and
-// waits for nothing: package rediscluster does.
+// Package route has the nodes of a topology, each with its connections, and chooses the connection for
+// a request. It opens no connection, starts no goroutine and never waits; package rediscluster does
+// these.
 package route

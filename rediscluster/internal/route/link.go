@@ -10,23 +10,24 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Link is a connection of a node.
+// Link is a connection to a node.
 type Link struct {
 	backend.Queue // of Conn, whose Withdraw is replaced
 
 	Node  *Node
 	Conn  *redisconn.Connection
 	Inner backend.Conn // of Conn
-	// state follows the connection's events, so that choosing a link takes no lock.
+	// state follows the connection's events, so that the choice of a link needs no lock.
 	state atomic.Int32
-	// server is the run_id of the server process that the connection leads to. It is asked of
-	// masters only, and only where there is no cluster; nil while it is not known.
+	// server is the run_id of the server process that the connection leads to. Only masters are asked
+	// for it, and only without a cluster; nil while it is not known.
 	server atomic.Pointer[string]
-	// failure is why the link is not connected, nil if it is, or has not failed yet.
+	// failure is the reason why the link is not connected; nil if it is connected or has not failed
+	// yet.
 	failure atomic.Pointer[Failure]
 }
 
-// Failure is why a node is not connected.
+// Failure is the reason why a node is not connected.
 type Failure struct {
 	Addr string
 	Err  error
@@ -40,7 +41,7 @@ const (
 	linkUp
 )
 
-// NewLink returns a link of a node whose connection is about to be made.
+// NewLink returns a link of a node whose connection is about to be opened.
 func NewLink(n *Node) *Link {
 	l := &Link{Node: n}
 	l.state.Store(linkConnecting)
@@ -57,11 +58,11 @@ func (l *Link) Connect(conn *redisconn.Connection) {
 // Up reports whether the link is connected.
 func (l *Link) Up() bool { return l.state.Load() == linkUp }
 
-// Connecting reports whether the link's connection is being made: requests wait for it.
+// Connecting reports whether the link's connection is being opened. Requests wait for it.
 func (l *Link) Connecting() bool { return l.state.Load() == linkConnecting }
 
-// Note keeps the link's state up to date with its connection's events, which come one after
-// the other. It reports whether the connection was lost, or can't be made.
+// Note updates the link's state after an event of its connection. Events arrive one at a time. Note
+// reports whether the connection was lost or could not be opened.
 func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost bool) {
 	switch e := event.(type) {
 	case redisconn.LogConnecting:
@@ -86,7 +87,7 @@ func (l *Link) Note(conn *redisconn.Connection, event redisconn.LogEvent) (lost 
 	return false
 }
 
-// lost notes why the link is not connected.
+// lost records why the link is not connected.
 func (l *Link) lost(why error) {
 	l.state.Store(linkDown)
 	l.failure.Store(&Failure{Addr: l.Node.Addr, Err: why, at: time.Now()})
@@ -96,8 +97,8 @@ func (l *Link) lost(why error) {
 	}
 }
 
-// TakeTicket puts the link into the ticket of a request, in place of the connection's queue. So
-// the caller withdraws the request by the link, and the cluster can count that.
+// TakeTicket puts the link into the ticket of a request, in place of the connection's queue. So the
+// caller withdraws the request through the link, and the cluster can count withdrawals.
 func (l *Link) TakeTicket(r *send.Request) {
 	if r.Ticket.Queue != nil {
 		r.Ticket.Queue = l
@@ -115,20 +116,20 @@ func (l *Link) Withdraw(seq uint64) bool {
 
 var _ backend.Queue = (*Link)(nil)
 
-// Resent is the queue in the ticket of a request that the cluster may send again. The caller has
-// this ticket from the first attempt on, and Resent answers for the last one: it tells package
-// redis where the time of that attempt goes.
+// Resent is the queue in the ticket of a request that the cluster may send again. The caller gets this
+// ticket with the first attempt, and Resent answers for the last attempt: it tells package redis where
+// that attempt spends its time.
 type Resent struct {
 	ticket atomic.Pointer[send.Ticket]
 }
 
-// Queued says where the last attempt is.
+// Queued records the ticket of the last attempt.
 func (s *Resent) Queued(t send.Ticket) { s.ticket.Store(&t) }
 
-// Withdraw implements send.Withdrawer. What was sent again is not taken back.
+// Withdraw implements send.Withdrawer. A retried request is not withdrawn.
 func (*Resent) Withdraw(uint64) bool { return false }
 
-// Delay tells package redis where the time of the last attempt has gone.
+// Delay returns where the last attempt has spent its time.
 func (s *Resent) Delay(uint64) (redis.Delay, bool) {
 	if t := s.ticket.Load(); t != nil {
 		if queue, known := t.Queue.(backend.Queue); known {

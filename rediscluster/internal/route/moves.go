@@ -8,23 +8,23 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// Moves are the slots on the move: their keys go from one master to another one by one. A replica
-// may lack a key that has gone, and does not say where it is, so these slots are read from their
-// masters. A slot is on the move from when a request has met ASK or TRYAGAIN, or a node has said
-// so, until the topology says that it is stable. The zero value is ready.
+// Moves are the moving slots, whose keys go from one master to another one by one. A replica may lack a
+// key that has gone, and does not say where it is, so these slots are read from their masters. A slot
+// counts as moving from the time when a request gets ASK or TRYAGAIN, or a node reports the move, until
+// the topology shows that it is stable. The zero value is ready to use.
 type Moves struct {
 	slots atomic.Pointer[topology.SlotSet] // nil if there are none; what it points to never changes
 	mu    sync.Mutex                       // guards met, and is held while slots is replaced
 	met   map[int]time.Time                // when it was last heard of each of the slots
 }
 
-// Has reports whether a slot is on the move. It takes no lock.
+// Has reports whether a slot is moving. It takes no lock.
 func (m *Moves) Has(slot int) bool {
 	slots := m.slots.Load()
 	return slots != nil && slots.Has(slot)
 }
 
-// Meet notes that a slot is on the move now.
+// Meet records that a slot is moving now.
 func (m *Moves) Meet(slot int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +38,7 @@ func (m *Moves) Meet(slot int) {
 	}
 }
 
-// Settle ends the moves of the slots that were stable at a time. Those that were met later stay.
+// Settle ends the moves of the slots that were stable at the time at. Later calls of Meet still count.
 func (m *Moves) Settle(at time.Time, stable func(slot int) bool) {
 	if m.slots.Load() == nil {
 		return

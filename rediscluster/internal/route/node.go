@@ -18,27 +18,26 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Rules are what the nodes of one cluster have in common.
+// Rules are the options that all nodes of one cluster share.
 type Rules struct {
 	// Sharded is false without a cluster: one shard has all keys.
 	Sharded bool
-	// InTurn uses all connections of a node in turn, and not the first that is up.
+	// InTurn uses all connections of a node in turn instead of the first that is up.
 	InTurn bool
 	// Soonest sends reads to the node that answers soonest.
 	Soonest atomic.Bool
-	// Zone is the caller's availability zone, or empty. With AsksZone the servers tell
+	// Zone is the caller's availability zone, or empty. With AsksZone the client asks the servers for
 	// theirs.
 	Zone     string
 	AsksZone bool
-	// Moves are the slots on the move.
+	// Moves are the moving slots.
 	Moves Moves
-	// Tolerance is for how long a replica may have lost the link to its master; negative: it must
-	// not.
+	// Tolerance is how long a replica may have lost the link to its master and still be read from;
+	// negative: not at all.
 	Tolerance time.Duration
-	// Withdrawn is called for each request that is taken back before it was written.
+	// Withdrawn is called for each request that is withdrawn before it was written.
 	Withdrawn func()
-	// RenewPause is how long new connections to a master are kept, whatever is known of
-	// them: see [Node.Outdated].
+	// RenewPause is how long new connections to a master are kept in any case: see [Node.Outdated].
 	RenewPause time.Duration
 }
 
@@ -48,26 +47,27 @@ type Rules struct {
 type Node struct {
 	Addr    string
 	Replica bool
-	// Hostname is what TLS verifies instead of the host of Addr; empty if it was not known when the
-	// connections were made.
+	// Hostname is the name that TLS verifies instead of the host of Addr; empty if it was not known
+	// when the connections were opened.
 	Hostname string
-	// ByAddr is set if the node announces a hostname, and TLS verifies the host of Addr all the same: the
+	// ByAddr is set if the node announces a hostname, but TLS verifies the host of Addr because the
 	// certificate is not for the hostname.
 	ByAddr bool
 	Links  []*Link
-	// Renewed is when the node took the place of another of its address and role; zero if it did
-	// not. Only the refresher uses it.
+	// Renewed is the time when the node replaced another node with the same address and role; zero if
+	// it did not. Only the refresher uses it.
 	Renewed time.Time
-	// Refused is set once a connection has refused a request as one to another server does: without
-	// a cluster a write, as a replica would; in a cluster any, by a redirect to the node's own address.
+	// Refused is set when a server has refused a request in a way that shows that the connection leads
+	// to another server: without a cluster it refused a write, like a replica; in a cluster it
+	// redirected to the node's own address.
 	Refused atomic.Bool
-	// Weight is the node's share in reads, set by the refresher.
+	// Weight is the node's share of reads. The refresher sets it.
 	Weight atomic.Uint64
 
 	rules *Rules
-	// sync is what a replica last said of its replication.
+	// sync is the last known state of a replica's replication.
 	sync atomic.Int32
-	// lost is when it lost its master, in nanoseconds since 1970; 0 while it has it.
+	// lost is the time when the replica lost its master, in nanoseconds since 1970; 0 while it has it.
 	lost atomic.Int64
 	// Local is set if the node is in the caller's zone.
 	Local atomic.Bool
@@ -124,8 +124,8 @@ func (n *Node) upLink() *Link {
 // Up reports whether the node has a connection.
 func (n *Node) Up() bool { return n.upLink() != nil }
 
-// Failure returns why the node is not connected: the latest failure of its links, nil if it is connected, or
-// none of them has failed.
+// Failure returns why the node is not connected: the latest failure of its links, or nil if it is
+// connected or none of them has failed.
 func (n *Node) Failure() (latest *Failure) {
 	for _, l := range n.Links {
 		if l.Up() {
@@ -136,8 +136,8 @@ func (n *Node) Failure() (latest *Failure) {
 	return latest
 }
 
-// Misnamed reports whether the node is not connected since its certificate is not for the name that was
-// verified.
+// Misnamed reports whether the node is not connected because its certificate is not for the verified
+// name.
 func (n *Node) Misnamed() bool {
 	failure := n.Failure()
 	if failure == nil {
@@ -165,12 +165,12 @@ func later(a, b *Failure) *Failure {
 	return a
 }
 
-// connecting reports whether one of the node's connections is being made.
+// connecting reports whether one of the node's connections is being opened.
 func (n *Node) connecting() bool {
 	return slices.ContainsFunc(n.Links, (*Link).Connecting)
 }
 
-// Latency is the least round trip of the node's connections; 0 is unknown.
+// Latency returns the shortest round trip of the node's connections; 0 means unknown.
 func (n *Node) Latency() time.Duration {
 	var least time.Duration
 	for _, l := range n.Links {
@@ -181,7 +181,7 @@ func (n *Node) Latency() time.Duration {
 	return least
 }
 
-// sooner returns the lesser of two latencies of which 0 is unknown.
+// sooner returns the lesser of two latencies; 0 means unknown.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -205,25 +205,24 @@ func (n *Node) readable(least int32) bool {
 	return n.Up() && (!n.Replica || n.sync.Load() >= least)
 }
 
-// What servers tell by INFO: how their replication goes, which run of the server it is, in
-// which zone they are.
+// Facts that servers report in INFO: the state of their replication, the run of the server, their zone.
 
-// What a replica says of its replication.
+// The states of a replica's replication.
 const (
 	syncNever = iota // or unknown: not read from
 	syncLost         // it has data, but no link to its master: read from if that has failed, or nobody else is there
 	syncLive         // it has the link, or lost it not long ago
 )
 
-// askSync asks a replica how its replication goes. It does not wait for the answer.
+// askSync asks a replica for the state of its replication. It does not wait for the answer.
 func (n *Node) askSync(conn *redisconn.Connection) {
 	conn.Send(redis.Req("INFO", "replication"), send.Internal(func(res any, _ uint64) {
 		n.learnSync(res, time.Now())
 	}), 0)
 }
 
-// learnSync takes in the answer to INFO replication. When the link of a replica of a replica is cut,
-// because that one has lost the master, the master was lost before.
+// learnSync records the answer to INFO replication. If the link of a replica of a replica is cut
+// because the upper replica has lost the master, the time of that loss is earlier.
 func (n *Node) learnSync(res any, now time.Time) {
 	state, silence := n.rules.syncState(res)
 	if state != syncLost {
@@ -241,11 +240,12 @@ func (n *Node) learnSync(res any, now time.Time) {
 	n.sync.Store(state)
 }
 
-// pingPeriods is how long a replica that has its master may hear nothing of it: the default of
-// repl-ping-replica-period, and half of it. A replica of a replica hears the master's pings, too.
+// pingPeriods is how long a connected replica may hear nothing from its master: one and a half times
+// the default of repl-ping-replica-period. A replica of a replica also gets the master's pings.
 const pingPeriods = 15 * time.Second
 
-// syncState takes apart the answer to INFO replication. If it is syncLost, silence is for how long.
+// syncState parses the answer to INFO replication. If state is syncLost, silence is the time since the
+// loss.
 func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	info, err := redisclusterutil.ParseInfo(res)
 	seconds := func(field string) time.Duration {
@@ -260,7 +260,7 @@ func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	case info["role"] == "master":
 		return syncLive, 0
 	case info["master_link_status"] == "up":
-		// Only without a cluster may its master be a replica, which has lost its own.
+		// Only without a cluster may its master be a replica that has lost its own master.
 		if silence = seconds("master_last_io_seconds_ago"); !r.Sharded && silence > pingPeriods {
 			return syncLost, silence
 		}
@@ -271,20 +271,20 @@ func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	return syncLost, seconds("master_link_down_since_seconds")
 }
 
-// NotPermitted reports whether a server says that the user has no right to a command or
-// a key.
+// NotPermitted reports whether a server has refused because the user lacks the permission for a command
+// or a key.
 func NotPermitted(err error) bool {
 	failure := redis.AsErrorx(err)
 	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
-// Outdated reports whether the node's connections are to be replaced by new ones, for either of two
-// reasons. None of them is up, and hostname, which TLS is to verify, is not the one that they were
-// made for, or the certificate is not for the name that they were made for; hostname is empty if it is not
-// known, or there is no TLS. Or, to a master, new ones would lead
-// to another server: a request was refused on one of them, or it leads to another run of the server
-// than the one that the layout names without a cluster. New connections are kept for RenewPause at the
-// least, so that an address which leads to different servers in turn costs one dial in each pause.
+// Outdated reports whether the node's connections must be replaced. There are two reasons. The first:
+// none of them is up, and TLS must now verify a different hostname, or the certificate is not for the
+// name that they verified; hostname is empty if it is not known or there is no TLS. The second, for a
+// master: new connections would lead to another server, because a request was refused on one of them
+// (see Refused) or because, without a cluster, one leads to a different run of the server than the
+// layout names. New connections are kept for at least RenewPause, so that an address that alternates
+// between servers costs one dial in each pause.
 func (n *Node) Outdated(server, hostname string) bool {
 	switch {
 	case time.Since(n.Renewed) < n.rules.RenewPause:
@@ -300,8 +300,8 @@ func (n *Node) Outdated(server, hostname string) bool {
 	})
 }
 
-// askServer asks the server that the connection leads to for its run_id and its zone, as far as
-// they are of use. It does not wait for the answer.
+// askServer asks the connection's server for its run_id and its zone, if they are needed. It does not
+// wait for the answer.
 func (l *Link) askServer(conn *redisconn.Connection) {
 	rules := l.Node.rules
 	names := !l.Node.Replica && !rules.Sharded
@@ -325,14 +325,13 @@ func (l *Link) askServer(conn *redisconn.Connection) {
 // isLocal reports whether the node is in the caller's zone.
 func (n *Node) isLocal() bool { return n.Local.Load() }
 
-// weighs reports whether the node has a share in reads.
+// weighs reports whether the node has a share of reads.
 func (n *Node) weighs() bool { return n.Weight.Load() > 0 }
 
-// setZone notes whether the node is in the caller's zone.
+// setZone records whether the node is in the caller's zone.
 func (n *Node) setZone(zone string) { n.Local.Store(zone != "" && zone == n.rules.Zone) }
 
-// LearnZone takes the zone of the node that a layout tells, if it tells one and the user
-// does not.
+// LearnZone sets the zone of the node from a layout, if the layout has one and the user has set none.
 func (n *Node) LearnZone(zone string) {
 	if zone != "" && n.rules.AsksZone {
 		n.setZone(zone)

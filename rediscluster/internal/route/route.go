@@ -7,14 +7,14 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// Spec is what a request is routed by.
+// Spec is the input to the routing of a request.
 type Spec struct {
 	Slot int // or send.NoSlot
-	// Publishes: Slot is that of a channel that the request publishes to.
+	// Publishes: the request publishes to a channel, and Slot is the channel's slot.
 	Publishes bool
 	// Replicas: replicas may answer.
 	Replicas bool
-	// Forced: the user says so, and means master-only slots, too, but not those on the move.
+	// Forced: the user's policy forces it, also for master-only slots, but not for moving slots.
 	Forced bool
 	// ReplicaShare is the factor of a replica's share beside its weight; 0 means 1.
 	ReplicaShare uint64
@@ -23,8 +23,7 @@ type Spec struct {
 	Seed  Seed
 }
 
-// Route returns the link for a request, nil if no node that could take it
-// accepts requests. It takes no lock.
+// Route returns the link for a request, or nil if no suitable node accepts requests. It takes no lock.
 func (t *Snapshot) Route(spec *Spec) *Link {
 	if spec.Slot < 0 {
 		return t.AnyMaster(spec)
@@ -34,7 +33,7 @@ func (t *Snapshot) Route(spec *Spec) *Link {
 	}
 	at := t.Layout.Slots[spec.Slot]
 	if at == topology.NoShard {
-		// As far as is known nobody serves the slot. Any node can tell for sure.
+		// No node is known to serve the slot. Any node can give the definite answer.
 		return t.AnyMaster(spec)
 	}
 	s := t.Shards[at]
@@ -44,7 +43,7 @@ func (t *Snapshot) Route(spec *Spec) *Link {
 	return s.pick(spec)
 }
 
-// AnyMaster returns a link of some master, one that is up if there is any.
+// AnyMaster returns a link of any master, preferably of one that is up.
 func (t *Snapshot) AnyMaster(spec *Spec) *Link {
 	if len(t.Shards) == 0 { // while NewCluster is at work
 		return nil
@@ -67,7 +66,7 @@ func (t *Snapshot) AnyMaster(spec *Spec) *Link {
 	return waiting
 }
 
-// Failure returns the latest reason why a node that could take a request is not connected, nil if there
+// Failure returns the latest reason why a suitable node for a request is not connected, or nil if there
 // is none.
 func (t *Snapshot) Failure(spec *Spec) (latest *Failure) {
 	var s *Shard
@@ -89,10 +88,10 @@ func (t *Snapshot) Failure(spec *Spec) (latest *Failure) {
 	return latest
 }
 
-// HoldsBack returns for how long nothing is to be published to the channels of a slot, because
-// its master has changed. Subscribers on the new master would get such a message before those
-// that the old one has not passed on yet. The nodes themselves refuse nothing: a master that
-// has become a replica still takes SPUBLISH.
+// HoldsBack returns how long nothing may be published to the channels of a slot, because its master has
+// changed. Subscribers on the new master would get such a message before messages that the old master
+// has not passed on yet. The nodes themselves refuse nothing: a master that has become a replica still
+// accepts SPUBLISH.
 func (t *Snapshot) HoldsBack(slot int) time.Duration {
 	if t.moved == nil || slot < 0 || !t.moved.Has(slot) {
 		return 0
@@ -100,9 +99,9 @@ func (t *Snapshot) HoldsBack(slot int) time.Duration {
 	return busLag - time.Since(t.published)
 }
 
-// Publisher returns the node that the channels of a slot are published on: its master or,
-// while that one is not connected, the next master of the topology that is, which has
-// their messages by the bus. It returns nil if none is.
+// Publisher returns the node for publishing to the channels of a slot: its master or, while that is not
+// connected, the next connected master of the topology, which passes the messages on over the cluster
+// bus. It returns nil if none is connected.
 func (t *Snapshot) Publisher(slot int) *Node {
 	first := int(t.Layout.Slots[slot])
 	if first == topology.NoShard {
@@ -117,12 +116,13 @@ func (t *Snapshot) Publisher(slot int) *Node {
 	return nil
 }
 
-// fewNodes is how many nodes of a shard are chosen among without allocating.
+// fewNodes is the greatest number of nodes of a shard for which the choice does not allocate.
 const fewNodes = 8
 
-// pick returns a link for a request that replicas may answer: of the nodes that
-// are up and live, one by its share, of the caller's zone if a node there has a weight;
-// then of any that has data, where it was not just refused if there is another. One number of the seed chooses the node and the link.
+// pick returns a link for a request that replicas may answer. It chooses among the nodes that are up
+// and in sync, by their shares, in the caller's zone if a node there has a weight. If there is none, it
+// chooses among nodes with data, avoiding the one that has just refused the request. One number of the
+// seed chooses the node and the link.
 func (s *Shard) pick(spec *Spec) *Link {
 	number := spec.Seed.Current()
 	var room [fewNodes]*Node
@@ -157,7 +157,8 @@ func (s *Shard) pick(spec *Spec) *Link {
 	return last.link(number, spec.Avoid)
 }
 
-// preferred returns those of the nodes that are so, all if none is. It changes their order.
+// preferred returns the nodes for which so returns true, or all nodes if there are none. It changes
+// their order.
 func preferred(nodes []*Node, so func(*Node) bool) []*Node {
 	count := 0
 	for i, n := range nodes {
@@ -172,7 +173,8 @@ func preferred(nodes []*Node, so func(*Node) bool) []*Node {
 	return nodes[:count]
 }
 
-// draw chooses one of several nodes by their shares. A replica's is multiplied by factor; 0 means 1.
+// draw chooses one of several nodes by their shares. A replica's share is multiplied by factor; 0 means
+// 1.
 func draw(nodes []*Node, factor uint64, number uint32) *Node {
 	if len(nodes) == 1 {
 		return nodes[0]
@@ -192,7 +194,7 @@ func draw(nodes []*Node, factor uint64, number uint32) *Node {
 	return nodes[choose(weights, number)]
 }
 
-// soonest returns the node of the least latency. Those without one yet come last.
+// soonest returns the node with the least latency. Nodes with an unknown latency come last.
 func soonest(nodes []*Node) *Node {
 	best, least := nodes[0], nodes[0].Latency()
 	for _, n := range nodes[1:] {
@@ -203,24 +205,23 @@ func soonest(nodes []*Node) *Node {
 	return best
 }
 
-// Seed provides the numbers by which nodes and connections are chosen.
+// Seed provides the numbers that choose nodes and connections.
 type Seed interface{ Current() uint32 }
 
-// FixedSeed is a seed of one number.
+// FixedSeed is a seed with a single number.
 type FixedSeed uint32
 
 // Current implements Seed.
 func (s FixedSeed) Current() uint32 { return uint32(s) }
 
-// choose returns the index that seed draws, in proportion to the weights. If
-// all are zero, they count as equal. There must be one at least.
+// choose returns an index for seed, in proportion to the weights. If all are zero, they count as equal.
+// There must be at least one.
 func choose(weights []uint64, seed uint32) int {
 	total := uint64(0)
 	for _, w := range weights {
 		total += w
 	}
-	// Multiplying by the golden ratio spreads seeds that follow each other
-	// evenly over the whole range.
+	// The multiplication by the golden ratio spreads consecutive seeds evenly over the whole range.
 	spread := uint64(seed) * 0x9E3779B97F4A7C15
 	if total == 0 {
 		i, _ := bits.Mul64(spread, uint64(len(weights)))
@@ -236,8 +237,8 @@ func choose(weights []uint64, seed uint32) int {
 	return len(weights) - 1
 }
 
-// Weigh sets the nodes' shares in reads: the weights that the user gives them, times the
-// share by latency if byLatency is set.
+// Weigh sets the nodes' shares of reads: the user's weights, times the share by latency if byLatency is
+// set.
 func (t *Snapshot) Weigh(byLatency bool, given func(*Node) uint64) {
 	for _, s := range t.Shards {
 		var least time.Duration
@@ -254,8 +255,8 @@ func (t *Snapshot) Weigh(byLatency bool, given func(*Node) uint64) {
 	}
 }
 
-// latencyScale is the share of the node that answers soonest, to which those of
-// the others are whole numbers in proportion.
+// latencyScale is the share of the node that answers soonest. The others get whole numbers in
+// proportion.
 const latencyScale = 100
 
 func latencyShare(least, trip time.Duration) uint64 {

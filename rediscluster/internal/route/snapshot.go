@@ -8,35 +8,35 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// Snapshot is the topology of the cluster with its connections. It never changes:
-// requests read it without a lock, and the refresher puts another in its place.
+// Snapshot is the topology of the cluster with its connections. It never changes: requests read it
+// without a lock, and the refresher replaces it.
 type Snapshot struct {
 	Layout topology.Layout
 	Shards []*Shard // as in the layout
 	Nodes  []*Node  // at the places that they have in the layout
-	// Since is the last time at which the topology before this one was known to be true;
-	// published is when this one took its place.
+	// Since is the last time when the previous topology was known to be valid; published is the time
+	// when this one replaced it.
 	Since, published time.Time
-	// Replaced is closed when another topology is in place.
+	// Replaced is closed when another topology has replaced this one.
 	Replaced chan struct{}
-	// SameMasters ends when a topology with other masters is in place.
+	// SameMasters ends when a topology with other masters has replaced this one.
 	SameMasters    context.Context
 	endSameMasters context.CancelFunc
-	// moved are the slots that had another master less than busLag before published;
-	// nil: none.
+	// moved are the slots that had another master less than busLag before published; nil if there are
+	// none.
 	moved *topology.SlotSet
 }
 
 // Shard is a master with its replicas.
 type Shard struct {
 	Master *Node
-	// Nodes begin with the master.
+	// Nodes has the master first.
 	Nodes []*Node
-	// failed: the master has.
+	// failed: the master has failed.
 	failed bool
 }
 
-// New makes a snapshot of a layout, with the nodes that get returns.
+// New returns a snapshot of a layout, with the nodes that get returns.
 func New(l *topology.Layout, get func(topology.Node) *Node) *Snapshot {
 	t := &Snapshot{Layout: *l, Replaced: make(chan struct{})}
 	t.SameMasters, t.endSameMasters = context.WithCancel(context.Background())
@@ -52,20 +52,20 @@ func New(l *topology.Layout, get func(topology.Node) *Node) *Snapshot {
 	return t
 }
 
-// Equal reports whether there is nothing that a request would notice.
+// Equal reports whether two snapshots are the same for requests.
 func (t *Snapshot) Equal(o *Snapshot) bool {
 	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
 }
 
-// Changes of the topology that follow each other within changesBurst count as one for Since,
-// because a reader that is late may miss all but the last.
+// Changes of the topology within changesBurst of each other count as one for Since, because a late
+// reader may miss all but the last.
 const changesBurst = time.Second
 
-// Settled reports whether the next change counts as one of its own: see changesBurst.
+// Settled reports whether the next change counts as a separate one: see changesBurst.
 func (t *Snapshot) Settled() bool { return time.Since(t.published) >= changesBurst }
 
-// Follow prepares the snapshot to take the place of another now. agreed is the last time at
-// which the other was known to be true.
+// Follow prepares the snapshot to replace another one now. agreed is the last time when the other was
+// known to be valid.
 func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
 	t.Since, t.published = agreed, time.Now()
 	if !before.Settled() {
@@ -77,7 +77,7 @@ func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
 	}
 }
 
-// ReplacedBy tells those who wait for it that another snapshot is in place.
+// ReplacedBy tells waiting goroutines that another snapshot has replaced this one.
 func (t *Snapshot) ReplacedBy(next *Snapshot) {
 	close(t.Replaced)
 	if next.SameMasters != t.SameMasters {
@@ -85,12 +85,11 @@ func (t *Snapshot) ReplacedBy(next *Snapshot) {
 	}
 }
 
-// busLag is how late messages may come by the cluster's bus: one that is written behind
-// another waits for an acknowledgment, which kernels delay by 40 ms.
+// busLag is how late messages may arrive over the cluster bus: a message that is written after another
+// waits for an acknowledgment, which kernels delay by 40 ms.
 const busLag = 100 * time.Millisecond
 
-// movedSince returns the slots that had another master in a topology before, or shortly
-// before that one.
+// movedSince returns the slots that had another master in the topology before, or shortly before that.
 func (t *Snapshot) movedSince(before *Snapshot) *topology.SlotSet {
 	var moved topology.SlotSet
 	if before.moved != nil && t.published.Sub(before.published) < busLag {
@@ -108,7 +107,7 @@ func (t *Snapshot) movedSince(before *Snapshot) *topology.SlotSet {
 	return &moved
 }
 
-// Shard returns the shard of a slot, or nil if nobody serves it.
+// Shard returns the shard of a slot, or nil if no node serves the slot.
 func (t *Snapshot) Shard(slot int) *Shard {
 	if i := t.Layout.Slots[slot]; i != topology.NoShard {
 		return t.Shards[i]
@@ -116,7 +115,7 @@ func (t *Snapshot) Shard(slot int) *Shard {
 	return nil
 }
 
-// Links returns the connections of all nodes. A node may be in several places.
+// Links returns the connections of all nodes. A node may occur several times in a snapshot.
 func (t *Snapshot) Links() map[*Link]struct{} {
 	links := make(map[*Link]struct{})
 	for _, n := range t.Nodes {
@@ -127,8 +126,8 @@ func (t *Snapshot) Links() map[*Link]struct{} {
 	return links
 }
 
-// Find returns the node of an address, or nil if the topology does not have it.
-// A master is preferred to a replica of the same address.
+// Find returns the node with an address, or nil if the topology does not have it. It prefers a master
+// to a replica with the same address.
 func (t *Snapshot) Find(addr string) *Node {
 	if at := t.Layout.Find(addr); at >= 0 {
 		return t.Nodes[at]
@@ -136,8 +135,8 @@ func (t *Snapshot) Find(addr string) *Node {
 	return nil
 }
 
-// AskReplicas has the replicas that are connected tell how their replication goes. It does not
-// wait for their answers.
+// AskReplicas asks the connected replicas for the state of their replication. It does not wait for the
+// answers.
 func (t *Snapshot) AskReplicas() {
 	for _, n := range t.Nodes {
 		if l := n.upLink(); n.Replica && l != nil {

@@ -13,27 +13,27 @@ import (
 type Inbox struct {
 	opts   Opts
 	counts *Counts
-	// More gets a value when an event has come, or the inbox has ended. It has room for one.
+	// More gets a value when an event has arrived or the inbox has ended. It has room for one.
 	More chan struct{}
-	// Room gets a value when the consumer has taken messages, or the inbox has ended. It has
-	// room for one.
+	// Room gets a value when the consumer has taken messages or the inbox has ended. It has room for
+	// one.
 	Room chan struct{}
 
 	// Discarded is closed when the consumer wants no more events.
 	Discarded chan struct{}
 
-	// Consumed is set while somebody iterates, who is the consumer.
+	// Consumed is set while a goroutine, the consumer, iterates.
 	Consumed atomic.Bool
 
 	mu    sync.Mutex // guards the rest, and the intakes
 	queue queue
 	ended bool
 	err   error // of an inbox that has ended: nil after Discard
-	// batchCount and batchBytes are those of batch, which count until it is used up.
+	// batchCount and batchBytes are the size of batch. They count until it is used up.
 	batchCount, batchBytes int
 
-	// batch is what the consumer has taken and not seen yet, in space. Both are the
-	// consumer's alone.
+	// batch has the events that the consumer has taken and not seen yet, in the memory of space. Only
+	// the consumer uses both.
 	batch, space []any
 }
 
@@ -42,8 +42,8 @@ type Opts struct {
 	MaxMessages, MaxBytes int
 	Policy                Policy
 	Status                bool // deliver each State
-	// MessageOf returns the message that an event is, if it is one: what is offered as an
-	// event is for the user of the inbox to say.
+	// MessageOf returns the message in an event, if it is one. The user of the inbox defines the type
+	// of events.
 	MessageOf func(ev any) (m Message, ok bool)
 }
 
@@ -63,21 +63,21 @@ func (p Policy) String() string {
 	return pubsub.Named("Policy", uint8(p), "drop oldest", "drop newest", "block", "end with error")
 }
 
-// Counts are those of all inboxes that share them.
+// Counts are counters that several inboxes share.
 type Counts struct {
 	Gaps    [Failover + 1]atomic.Uint64 // that have begun, by Reason
 	Open    atomic.Int64
 	Dropped atomic.Uint64 // messages
 }
 
-// The consumer takes at most batchMost messages at a time, and not much more than one in
-// batchShare of the messages, or of the bytes, that the inbox may hold.
+// The consumer takes at most batchMost messages at a time, and not much more than the batchShare-th
+// part of the messages, or of the bytes, that the inbox may hold.
 const (
 	batchMost  = 64
 	batchShare = 4
 )
 
-// New makes an inbox.
+// New returns an inbox.
 func New(opts Opts, counts *Counts) *Inbox {
 	return &Inbox{
 		opts: opts, counts: counts, More: make(chan struct{}, 1), Room: make(chan struct{}, 1), Discarded: make(chan struct{}),
@@ -88,20 +88,20 @@ func New(opts Opts, counts *Counts) *Inbox {
 // Blocks reports whether Policy is Block.
 func (in *Inbox) Blocks() bool { return in.opts.Policy == Block }
 
-// addLocked adds an event that is no message: a *Gap or a State.
+// addLocked adds an event other than a message: a *Gap or a State.
 func (in *Inbox) addLocked(ev any) {
 	in.queue.tail.add(ev)
 	pause.Wake(in.More)
 }
 
-// stateLocked adds a State, if those are to be delivered.
+// stateLocked adds a State, if Opts.Status is set.
 func (in *Inbox) stateLocked(of Source, on bool, now time.Time, err error) {
 	if in.opts.Status {
 		in.addLocked(State{Source: of, On: on, Time: now, Err: err})
 	}
 }
 
-// droppedLocked counts a message that was dropped, and adds it to the gap of those in a run.
+// droppedLocked counts a dropped message, and adds it to the gap of dropped messages in a run.
 func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	in.counts.Dropped.Add(1)
 	g := newGap(of, at, at, BufferFull)
@@ -110,8 +110,8 @@ func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	pause.Wake(in.More)
 }
 
-// fitLocked makes room for a message of a size, as the policy says, and reports whether the
-// message is to be added.
+// fitLocked makes room for a message of a size, as the policy requires, and returns whether to add the
+// message.
 func (in *Inbox) fitLocked(of Source, size int, now time.Time) Outcome {
 	if in.queue.fits(size) {
 		return Taken
@@ -131,8 +131,8 @@ func (in *Inbox) fitLocked(of Source, size int, now time.Time) Outcome {
 	return Dropped
 }
 
-// Next returns the next event, nil if there is none at present, or, with ended, if none
-// will come: one that was offered, a *Gap or a State. Only the consumer may call it.
+// Next returns the next event: an offered message, a *Gap or a State. It returns nil if there is none
+// at present; ended is set if none will come. Only the consumer may call it.
 func (in *Inbox) Next() (ev any, ended bool) {
 	if len(in.batch) == 0 {
 		if ended := in.refill(); len(in.batch) == 0 {
@@ -145,14 +145,14 @@ func (in *Inbox) Next() (ev any, ended bool) {
 	return ev, false
 }
 
-// Untake gives back the event that Next returned last: it is the next one again. Only the
+// Untake returns the last event of Next to the inbox, so that it is the next one again. Only the
 // consumer may call it.
 func (in *Inbox) Untake(ev any) {
 	in.batch = in.space[len(in.space)-len(in.batch)-1:]
 	in.batch[0] = ev
 }
 
-// refill makes the room of the last batch free, and takes another.
+// refill releases the room of the last batch, and takes another batch.
 func (in *Inbox) refill() (ended bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -166,8 +166,7 @@ func (in *Inbox) refill() (ended bool) {
 	return in.ended
 }
 
-// End ends the inbox: nothing more is added. The consumer gets the events that are left, and
-// then err.
+// End ends the inbox: nothing more is added. The consumer gets the remaining events, and then err.
 func (in *Inbox) End(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -182,7 +181,7 @@ func (in *Inbox) endLocked(err error) {
 	pause.Wake(in.Room)
 }
 
-// Discard is End for a consumer that wants no more events.
+// Discard ends the inbox for a consumer that wants no more events.
 func (in *Inbox) Discard() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -196,7 +195,7 @@ func (in *Inbox) Discard() {
 	in.queue = queue{}
 }
 
-// Err returns the error that the inbox has ended with: nil before, and after Discard.
+// Err returns the error that ended the inbox. It returns nil before that, and after Discard.
 func (in *Inbox) Err() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"github.com/joomcode/redispipe/internal/pause"
 )
 
-// Intake is one source of the messages of an inbox. It takes the messages of one session at a
-// time, or has a gap. The lock of its inbox guards all of it but Removed, so that no message is
-// added between the change of the state and the gap that begins or ends with it.
+// Intake is one source of the messages of an inbox. It takes the messages of one session at a time, or
+// has a gap. The lock of its inbox guards all of it except Removed, so that no message is added between
+// a change of the state and the gap that starts or ends with it.
 type Intake struct {
 	in   *Inbox
 	of   Source
 	made time.Time // when the user asked for it: what came before is no loss
-	// Removed is closed by Remove: a message that waits for room waits no longer.
+	// Removed is closed by Remove, which ends the wait of a message for room.
 	Removed chan struct{}
 
 	state  state
@@ -32,15 +32,15 @@ const (
 	removed              // takes nothing any more
 )
 
-// NewIntake makes an intake that the user asked for at the time made.
+// NewIntake returns an intake that the user requested at the time made.
 func (in *Inbox) NewIntake(of Source, made time.Time) *Intake {
 	return &Intake{in: in, of: of, made: made, Removed: make(chan struct{})}
 }
 
-// Made returns when the user asked for it.
+// Made returns the time when the user requested the intake.
 func (t *Intake) Made() time.Time { return t.made }
 
-// Outcome is what became of a message.
+// Outcome is the result of offering a message.
 type Outcome uint8
 
 // The outcomes.
@@ -51,8 +51,8 @@ const (
 	Overflown         // Policy is EndWithError: the inbox has ended
 )
 
-// Offer adds msg, which counts as size bytes, if t takes the messages of the session from, and
-// the inbox has room.
+// Offer adds msg, which counts as size bytes, if t takes the messages of the session from and the inbox
+// has room.
 func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	in := t.in
 	in.mu.Lock()
@@ -68,7 +68,7 @@ func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	return fits
 }
 
-// Restore makes t take the messages of the session from, beginning now. It ends the gap.
+// Restore makes t take the messages of the session from, starting now. It ends the gap.
 func (t *Intake) Restore(from any, now time.Time) {
 	in := t.in
 	in.mu.Lock()
@@ -83,8 +83,8 @@ func (t *Intake) Restore(from any, now time.Time) {
 	in.stateLocked(t.of, true, now, nil)
 }
 
-// Lose opens a gap if t takes the messages of the session from. If the reason is None, the
-// consumer is told of the gap only when Lose is called again, or when the gap ends.
+// Lose opens a gap if t takes the messages of the session from. If the reason is None, the consumer
+// gets the gap only when Lose is called again or the gap ends.
 func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
 	in := t.in
 	in.mu.Lock()
@@ -107,7 +107,8 @@ func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
 	in.stateLocked(t.of, false, time.Now(), err)
 }
 
-// Miss opens the gap of a new intake. since is when its node should have been subscribed.
+// Miss opens the gap of a new intake. since is the time since which its node should have been
+// subscribed.
 func (t *Intake) Miss(since time.Time, reason Reason) {
 	t.in.mu.Lock()
 	defer t.in.mu.Unlock()
@@ -118,7 +119,7 @@ func (t *Intake) Miss(since time.Time, reason Reason) {
 	t.openGapLocked(reason, nil)
 }
 
-// Remove makes t take nothing any more. err is the reason, if it is not the user's wish.
+// Remove makes t take no more messages. err is the reason, if the user did not ask for it.
 func (t *Intake) Remove(now time.Time, err error) {
 	in := t.in
 	in.mu.Lock()
@@ -149,7 +150,7 @@ func (t *Intake) Remove(now time.Time, err error) {
 	}
 }
 
-// openGapLocked tells the consumer of a gap, and why it is.
+// openGapLocked delivers a gap with its reason to the consumer.
 func (t *Intake) openGapLocked(reason Reason, err error) {
 	t.beginGapLocked(reason, err)
 	t.in.addLocked(t.gap(time.Time{}))
@@ -163,7 +164,7 @@ func (t *Intake) closeGapLocked(now time.Time) {
 	t.in.addLocked(t.gap(now))
 }
 
-// loseForGoodLocked leaves the gap open, and tells the consumer that err is why it stays so.
+// loseForGoodLocked leaves the gap open, and delivers it to the consumer with err as the reason.
 func (t *Intake) loseForGoodLocked(err error) {
 	if t.reason == None {
 		t.beginGapLocked(ConnectionLost, err)
@@ -173,14 +174,14 @@ func (t *Intake) loseForGoodLocked(err error) {
 	t.in.addLocked(t.gap(time.Time{}))
 }
 
-// beginGapLocked notes why messages are missed.
+// beginGapLocked records why messages are missing.
 func (t *Intake) beginGapLocked(reason Reason, err error) {
 	t.reason, t.err = reason, err
 	t.in.counts.Gaps[reason].Add(1)
 	t.in.counts.Open.Add(1)
 }
 
-// gap is the gap of a lost intake; to is zero while it is open.
+// gap returns the gap of a lost intake; to is zero while it is open.
 func (t *Intake) gap(to time.Time) *Gap {
 	g := newGap(t.of, t.since, to, t.reason)
 	g.Err = t.err

@@ -1,5 +1,5 @@
-// Package inbox holds what a consumer of messages has still to take, in order and within
-// bounds, and tells where messages are missing.
+// Package inbox buffers the events for a consumer of messages, in order and within bounds, and records
+// where messages are missing.
 package inbox
 
 import (
@@ -21,18 +21,18 @@ type Message struct {
 	Time    time.Time
 }
 
-// Source is where messages come from: a topic and, if the subscription is on several nodes, one
-// of them.
+// Source is the source of messages: a topic and, if the subscription is on several nodes, one of the
+// nodes.
 type Source struct {
 	pubsub.Topic
 	Node string
 }
 
-// messageOverhead is what a message counts for the bound in bytes beside its payload and
-// names: the size of a Message and of its place in the queue.
+// messageOverhead is the size of a message in addition to its payload and names: a Message and its
+// place in the queue.
 const messageOverhead = 128
 
-// Size is what a message counts for the bound in bytes.
+// Size returns the size of a message in bytes, for the bound.
 func (m *Message) Size() int { return len(m.Payload) + len(m.Channel) + messageOverhead }
 
 func (m *Message) source() Source {
@@ -46,8 +46,8 @@ func (m *Message) source() Source {
 	return Source{topic, m.Node}
 }
 
-// State is an event: a topic is subscribed, or is no longer. Err is why, if its user did
-// not want it.
+// State is an event: a topic is subscribed, or no longer is. Err is the reason, if the user did not ask
+// for it.
 type State struct {
 	Source
 	On   bool
@@ -55,7 +55,7 @@ type State struct {
 	Err  error
 }
 
-// Reason is redispubsub.Reason. None is the one that is not known yet.
+// Reason is redispubsub.Reason. None means that the reason is not known yet.
 type Reason uint8
 
 // The reasons.
@@ -87,7 +87,7 @@ func newGap(of Source, from, to time.Time, reason Reason) *Gap {
 
 func (g *Gap) open() bool { return g.To.IsZero() }
 
-// extend makes g cover what o does.
+// extend makes g also cover o.
 func (g *Gap) extend(o *Gap) {
 	for what := range o.of {
 		g.of[what] = struct{}{}
@@ -102,8 +102,8 @@ func (g *Gap) extend(o *Gap) {
 	g.Err = cmp.Or(o.Err, g.Err)
 }
 
-// Of returns the topics of which messages may be missing, and the nodes, for a subscription
-// on several.
+// Of returns the topics with possibly missing messages and, for a subscription on several nodes, the
+// nodes.
 func (g *Gap) Of() (topics []pubsub.Topic, nodes []string) {
 	for what := range g.of {
 		topics = append(topics, what.Topic)

@@ -1,8 +1,8 @@
 package inbox
 
-// queue holds events in their order, within bounds. They are kept in three parts: messages
-// holds messages and, in their places among them, all else up to the last message; tail is
-// the run behind it, which still changes; front is the run before the first message.
+// queue holds events in order, within bounds, in three parts: front is the run before the first
+// message; messages holds the messages and, in their places, the other events up to the last message;
+// tail is the run after it, which still changes.
 type queue struct {
 	mostMessages, mostBytes int
 	messageOf               func(ev any) (m Message, ok bool)
@@ -17,7 +17,7 @@ func (q *queue) fits(size int) bool {
 	return q.counted == 0 || q.counted < q.mostMessages && q.bytes+size <= q.mostBytes
 }
 
-// push adds a message behind the tail.
+// push adds a message after the tail.
 func (q *queue) push(msg any, size int) {
 	if q.head > 0 && len(q.messages)+len(q.tail.events) >= cap(q.messages) && q.head >= len(q.messages)/2 {
 		n := copy(q.messages, q.messages[q.head:])
@@ -66,14 +66,14 @@ func (q *queue) evict(size int, dropped func(m Message)) {
 	}
 }
 
-// release makes the room of messages free.
+// release releases the room of messages.
 func (q *queue) release(counted, bytes int) {
 	q.counted -= counted
 	q.bytes -= bytes
 }
 
-// take appends the next events to batch, up to about so many messages or bytes of them. It
-// returns how many these are: their room is released when they are used up.
+// take appends the next events to batch, up to about most messages or mostBytes bytes. It returns their
+// number and size, whose room is released when they are used up.
 func (q *queue) take(batch []any, most, mostBytes int) (taken []any, counted, bytes int) {
 	batch = appendRun(batch, &q.front)
 	for q.head < len(q.messages) && counted < most && bytes <= mostBytes {

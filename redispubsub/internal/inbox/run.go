@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// run is a part of a queue without messages, newest last. What is in it happened
-// between the same two messages, so its order is of no matter to the consumer, and it is
-// kept short: a gap for each reason, open and closed, and one state for each source. A
-// subscription may have many topics, so none of them is looked for one by one.
+// run is a part of a queue without messages, newest last. Its events happened between the same two
+// messages, so their order does not matter to the consumer, and the run can be short: one open and one
+// closed gap for each reason, and one state for each source. A subscription may have many topics, so
+// events are found through a map.
 type run struct {
 	events map[kind]placed
 	added  int // how many events were added
@@ -20,8 +20,8 @@ type placed struct {
 	place int
 }
 
-// kind is what a run has one event of: a gap's reason and whether it is open, or, with None, the
-// source of a state.
+// kind is the kind of an event, of which a run has only one: the reason of a gap and whether it is open
+// or, with None, the source of a state.
 type kind struct {
 	reason Reason
 	open   bool
@@ -58,7 +58,7 @@ func (r *run) addGap(g *Gap) {
 	r.put(g)
 }
 
-// closeGap replaces what r has of an open gap by the closed one.
+// closeGap replaces the part of an open gap in r by the closed one.
 func (r *run) closeGap(closed *Gap) {
 	if g := r.gap(kind{reason: closed.Reason, open: true}); g != nil {
 		for what := range closed.of {
@@ -71,13 +71,13 @@ func (r *run) closeGap(closed *Gap) {
 	r.addGap(closed)
 }
 
-// gap returns the gap of a kind, nil if there is none.
+// gap returns the gap of a kind, or nil if there is none.
 func (r *run) gap(k kind) *Gap {
 	g, _ := r.events[k].event.(*Gap)
 	return g
 }
 
-// put adds an event at the end, in place of one of the same kind.
+// put adds an event at the end, and removes one of the same kind.
 func (r *run) put(ev any) {
 	if r.events == nil {
 		r.events = map[kind]placed{}
