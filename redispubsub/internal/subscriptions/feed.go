@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
-// feed returns the feed of a node, made if there is none.
+// feed returns the feed of a node, and creates it if there is none.
 func (t *Table) feed(k feedKey) *Feed {
 	f := t.feeds[k]
 	if f == nil {
@@ -28,7 +28,7 @@ func (t *Table) feed(k feedKey) *Feed {
 // Feeds returns all feeds.
 func (t *Table) Feeds() []*Feed { return slices.Collect(maps.Values(t.feeds)) }
 
-// Count returns how many topics are wanted of the node, and how many of these are live.
+// Count returns the number of topics requested from the node, and how many of these are live.
 func (f *Feed) Count() (topics, live int) {
 	for _, t := range f.topics {
 		if len(t.members) == 0 {
@@ -42,13 +42,13 @@ func (f *Feed) Count() (topics, live int) {
 	return topics, live
 }
 
-// foundOutMost is about how long it takes until a node that was stopped and runs again is known to
-// have been replaced meanwhile: the topology is looked at that often while nodes fail.
+// foundOutMost is the approximate time until the client knows that a node that was stopped and runs
+// again has been replaced. While nodes fail, the topology is read this often.
 const foundOutMost = 2 * busLag
 
-// Connected notes that there is a socket. A node of several that could not be reached for a while may
-// have been replaced, and not know it yet: topics that were subscribed are asked for when the topology
-// has had time to tell, so that no message comes from there before the gap of a failover.
+// Connected records a new socket. If a node of a cluster was unreachable for a while, it may have been
+// replaced without knowing it. So the feed subscribes again only after the topology has had time to
+// show this, so that no message arrives from the node before the gap of a failover.
 func (f *Feed) Connected(sock *push.Socket) {
 	away := f.t.lag > 0 && (f.State == Down || time.Since(f.Changed) > busLag)
 	if away {
@@ -71,8 +71,8 @@ func (f *Feed) become(s State, err error) {
 	}
 }
 
-// Failed notes that there is no socket. Calls that wait for the first confirmation get
-// an error that stays; otherwise they go on waiting.
+// Failed records that there is no socket. If stays is set, the error is permanent, and calls that wait
+// for the first confirmation get it; otherwise they keep waiting.
 func (f *Feed) Failed(err error, stays bool) {
 	f.become(Down, err)
 	for _, t := range f.topics {
@@ -84,8 +84,8 @@ func (f *Feed) Failed(err error, stays bool) {
 	}
 }
 
-// Lost opens the gaps of a socket that has ended, once topics that another node has by now are
-// there: what a cluster does not need any more it closes.
+// Lost opens the gaps of a socket that has ended. Before that, it moves topics that another node now
+// has, because a cluster closes connections that it no longer needs.
 func (f *Feed) Lost(err error) {
 	f.t.Place(true)
 	f.become(Connecting, err)
@@ -103,9 +103,9 @@ func (f *Feed) Lost(err error) {
 	}
 }
 
-// Asks returns what is to be sent because of what has changed since it was called last:
-// what is wanted and not subscribed, and the other way round. Of a socket that has still to
-// answer the last batch there is nothing.
+// Asks returns the commands to send after the changes since its last call: for topics that are
+// requested and not subscribed, and the other way round. It returns nothing for a socket that has not
+// answered its last batch yet.
 func (t *Table) Asks() map[*push.Socket][]redis.Request {
 	var asks map[*push.Socket][]redis.Request
 	for f := range t.touched {
@@ -122,7 +122,7 @@ func (t *Table) Asks() map[*push.Socket][]redis.Request {
 	return asks
 }
 
-// plan makes a batch of what is dirty.
+// plan builds a batch of commands for the dirty topics.
 func (f *Feed) plan(now time.Time) {
 	asks := make([]pubsub.Ask, 0, len(f.dirty))
 	for t := range f.dirty {
@@ -141,8 +141,8 @@ func (f *Feed) plan(now time.Time) {
 	}
 }
 
-// Members returns who takes the messages of a topic, and its name. The list is not changed
-// any more.
+// Members returns the members that take the messages of a topic, and the source. The list never
+// changes.
 func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inbox.Source, err error) {
 	t := f.topics[pubsub.Topic{Kind: kind, Name: string(name)}]
 	if t == nil || !t.live {
@@ -151,8 +151,7 @@ func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inb
 	return t.members, t.key.source(), nil
 }
 
-// Confirmed notes that the server has subscribed or unsubscribed a topic, because it was
-// asked to or by itself.
+// Confirmed records that the server has subscribed or unsubscribed a topic, on request or by itself.
 func (f *Feed) Confirmed(said pubsub.Said, now time.Time) error {
 	subscribed := said.What == pubsub.Subscribed
 	t := f.topics[pubsub.Topic{Kind: said.Kind, Name: string(said.Name)}]
@@ -163,7 +162,7 @@ func (f *Feed) Confirmed(said pubsub.Said, now time.Time) error {
 		t.subscribed(now)
 		return nil
 	}
-	// Why, if it is the server's own wish, will be seen by what it answers next.
+	// If the server has done this by itself, its next answer shows why.
 	t.live, t.givenUp = false, len(t.members) > 0 && !f.flight.Asks(t.asked, false)
 	t.openGaps(inbox.None, nil)
 	t.settle()
@@ -181,7 +180,7 @@ func (t *topic) subscribed(now time.Time) {
 	t.fences = max(t.fences-1, 0)
 	switch {
 	case again && len(t.members) > 0 && t.key.Kind == pubsub.Sharded && t.t.lag > 0:
-		// It may serve the topic as a replica now: the topology will say.
+		// It may now serve the topic as a replica: the topology will show it.
 		t.fences = 1
 		t.placeIn(t.t.lag)
 	case t.fences == 0:
@@ -189,7 +188,7 @@ func (t *topic) subscribed(now time.Time) {
 	}
 }
 
-// Answer takes a reply: the error of the oldest command in flight, or its fence.
+// Answer handles a reply: the error of the oldest command in flight, or its fence.
 func (f *Feed) Answer(reply any) error {
 	cmd, err := f.flight.Take(reply)
 	if cmd == nil {
@@ -203,7 +202,7 @@ func (f *Feed) Answer(reply any) error {
 	}
 	switch {
 	case cmd.Err != nil && len(topics) > 1 && !errs.Passes(redis.AsErrorx(cmd.Err)):
-		// One of them is to blame, and takes no other with it.
+		// One of them is the cause. Ask for each alone, so that the others succeed.
 		for _, t := range topics {
 			t.alone = true
 		}

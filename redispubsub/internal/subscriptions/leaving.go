@@ -9,23 +9,22 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
-// While a slot moves it may have two owners: the new one has it already, and the old one,
-// which does not know that yet, still accepts messages, which no subscriber of the new
-// owner gets. So a sharded channel that moves stays subscribed on its old node until that
-// unsubscribes or refuses it, or the session with it ends. Until then the gap covers all
-// messages of either node.
+// While a slot moves it may have two owners: the new owner already has it, and the old owner, which
+// does not know that yet, still accepts messages, which no subscriber of the new owner gets. So a
+// moving sharded channel stays subscribed on its old node until that node unsubscribes or refuses it,
+// or the session ends. Until then the gap covers all messages of both nodes.
 
-// leavingMost bounds how long two nodes may both accept the messages of a topic: how long
-// an old node that still answers may keep a gap open, and how much earlier than the news of
-// the new node a gap begins. A master learns of a slot's new owner within milliseconds, or
-// when its broken link is up again. One that has not learned of it by then is cut off from
-// the others, or is no node of a cluster, as behind sentinels.
+// leavingMost bounds how long two nodes may both accept the messages of a topic. It bounds how long an
+// old node that still answers may keep a gap open, and how long before the news of the new node a gap
+// starts. A master learns of a slot's new owner within milliseconds, or when its broken link is up
+// again. A node that has not learned of it by then is cut off from the others, or is not part of a
+// cluster, as behind sentinels.
 const leavingMost = 2 * time.Second
 
-// beginLeaving begins to wait until the old node of a topic that has moved gives it up, if
-// that node may still accept messages for it. A node that has answered MOVED does not accept
-// any; its topic is not live. Nor does a master that gave the topic up when it became a
-// replica, though as a replica it accepts the subscription again.
+// beginLeaving starts to wait until the old node of a moved topic ends the subscription, if that node
+// may still accept messages for it. A node that has answered MOVED accepts none; its topic is not live.
+// Neither does a master that ended the subscription when it became a replica, although as a replica it
+// accepts the subscription again.
 func (t *topic) beginLeaving(why inbox.Reason) {
 	if t.key.Kind != pubsub.Sharded || !t.live && t.asked == nil || t.givenUp && why == inbox.Failover {
 		return
@@ -35,8 +34,8 @@ func (t *topic) beginLeaving(why inbox.Reason) {
 	pause.Wake(t.t.toPlace) // so that the bound is kept
 }
 
-// hasLeft ends the wait for the old node of a topic. When no other such wait is left for
-// the topic, its members get messages again.
+// hasLeft ends the wait for the old node of a topic. When it was the last such wait for the topic, its
+// members get messages again.
 func (t *topic) hasLeft() {
 	if t.leaving.IsZero() {
 		return
@@ -54,8 +53,8 @@ func (t *topic) hasLeft() {
 	}
 }
 
-// leaveOverdue ends the waits that have lasted leavingMost. It returns how long the next
-// one still lasts, or wait if that is shorter.
+// leaveOverdue ends the waits that have lasted leavingMost. It returns the remaining time of the next
+// one, or wait if that is shorter.
 func (t *Table) leaveOverdue(now time.Time, wait time.Duration) time.Duration {
 	for _, topics := range t.leaving {
 		for _, top := range slices.Clone(topics) {

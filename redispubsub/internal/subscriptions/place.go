@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// A topic that no node takes now is placed again after a pause that doubles, from
-	// the first to the most.
+	// If no node accepts a topic, it is placed again after a pause, which doubles from delayFirst up to
+	// a maximum.
 	delayFirst = 10 * time.Millisecond
 	delayMost  = 500 * time.Millisecond
 	// hopsMost bounds how often in a row a topic follows MOVED at once: two nodes may
@@ -23,9 +23,8 @@ const (
 	hopsMost = 3
 )
 
-// Place moves topics to the nodes that have them: all, or only those of which the pause is
-// over. It leaves nodes that have been waited for long enough. It returns how long the next
-// topic has to wait.
+// Place moves topics to their nodes: all topics, or only those whose pause has ended. It stops waiting
+// for old nodes after leavingMost. It returns the time until the next topic is due.
 func (t *Table) Place(all bool) (wait time.Duration) {
 	if all {
 		t.look()
@@ -53,18 +52,17 @@ func (t *Table) Place(all bool) (wait time.Duration) {
 	return t.leaveOverdue(now, wait)
 }
 
-// Unplaced returns how many topics have to wait for a node.
+// Unplaced returns the number of topics that wait for a node.
 func (t *Table) Unplaced() int { return len(t.delayed) }
 
-// look notes when there are other nodes, or other slots of theirs, than before.
+// look records the time when the nodes or their slots have changed.
 func (t *Table) look() {
 	if changed := t.nodes.Changed(); changed != t.seen {
 		t.seen, t.moved = changed, time.Now()
 	}
 }
 
-// place puts a topic on the feed of the node that has it. If none is known it is tried again
-// later.
+// place puts a topic on the feed of its node. If no node is known, it tries again later.
 func (t *topic) place() {
 	node := t.key.node
 	switch {
@@ -98,9 +96,10 @@ func (t *topic) placeIn(d time.Duration) {
 	pause.Wake(t.t.toPlace)
 }
 
-// anyNode chooses the node of a topic that all nodes have: the one where it is, unless that
-// can't be reached; for a channel the one where it is published, so that messages do not
-// depend on the bus, nor on its order; for a pattern one that has a socket already, or any.
+// anyNode chooses the node of a topic that all nodes have. It prefers the present node, unless that is
+// unreachable. For a channel it chooses the node to which messages are published, so that they do not
+// depend on the cluster bus and its order; for a pattern it chooses a node that already has a socket,
+// or any node.
 func (t *topic) anyNode() backend.Node {
 	masters, _, _ := t.t.nodes.All()
 	if f := t.feed; f != nil && (f.State != Down || time.Since(f.Changed) < busLag) && slices.Contains(masters, f.Node) {
@@ -116,17 +115,17 @@ func (t *topic) anyNode() backend.Node {
 	return t.t.nodes.Publisher(int(slot.Of(t.key.Name)))
 }
 
-// move puts a topic on the feed of a node, off that of another. What is left there of it is
-// unsubscribed, and nobody gets what still comes by it.
+// move moves a topic from its feed to the feed of another node. The old subscription is ended, and its
+// late messages are dropped.
 //
-// The new node is asked after a while. Until then others may not know it, and pass on to the old
-// one what they take: a replica takes SPUBLISH, too. For the same reason a new sharded channel is
-// asked for only a while after any change of the nodes.
+// The client subscribes on the new node after a pause. Until then other nodes may not know the new one,
+// and pass messages on to the old one; even a replica accepts SPUBLISH. For the same reason the client
+// subscribes to a new sharded channel only some time after any change of the nodes.
 //
-// Nor may the new node deliver again what the old one has delivered. It may get that by the bus,
-// so it is asked twice: a node that was stopped confirms at once, and reads the bus then. And the
-// topic may still be subscribed there from an earlier time, with older messages on the way, so a
-// confirmation is waited for in any case.
+// The new node must not repeat messages that the old one has delivered, which it may get over the
+// cluster bus. So the client subscribes twice, because a node that was stopped first confirms and then
+// reads the bus. The topic may also still be subscribed there from an earlier time, with older messages
+// on their way, so the client always waits for a new confirmation.
 func (t *topic) move(node backend.Node) {
 	to := t.t.feed(feedKey{node, t.key.owner})
 	there := to.topics[t.key.Topic] // that is being unsubscribed
@@ -161,8 +160,8 @@ func (t *topic) move(node backend.Node) {
 	there.settle()
 }
 
-// whyMoved returns why a topic leaves its node. addr is that of the node to be asked
-// instead, if it is known by its address only.
+// whyMoved returns why a topic leaves its node. addr is the address of the next node, if only the
+// address is known.
 func (t *topic) whyMoved(addr string) inbox.Reason {
 	masters, replicas, _ := t.t.nodes.All()
 	named := func(node backend.Node) bool { return node.Addr() == addr }
@@ -172,13 +171,13 @@ func (t *topic) whyMoved(addr string) inbox.Reason {
 	return inbox.SlotMoved
 }
 
-// replaced reports whether the node of a topic that may move is no master any more.
+// replaced reports whether the node of a topic that may move is no longer a master.
 func (t *topic) replaced() bool {
 	masters, _, _ := t.t.nodes.All()
 	return t.key.node == nil && len(masters) > 0 && !slices.Contains(masters, t.feed.Node)
 }
 
-// refused deals with a topic that the server did not subscribe.
+// refused handles a topic that the server has refused.
 func (t *topic) refused(err error) {
 	switch {
 	case len(t.members) == 0:

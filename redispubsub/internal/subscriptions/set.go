@@ -11,14 +11,14 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
-// NewSet makes a set without topics.
+// NewSet returns a set without topics.
 func (t *Table) NewSet(in *inbox.Inbox, on NodeSet) *Set {
 	s := &Set{t: t, Inbox: in, On: on, owns: in.Blocks(), members: map[pubsub.Topic][]*Member{}}
 	t.sets[s] = struct{}{}
 	return s
 }
 
-// Sets returns how many sets are not closed.
+// Sets returns the number of open sets.
 func (t *Table) Sets() int { return len(t.sets) }
 
 // Topics returns the topics, confirmed or not, in no particular order.
@@ -45,7 +45,7 @@ func (s *Set) Closed() bool {
 	return !open
 }
 
-// Add adds topics. It returns what is to be waited for: those of one topic are next to each
+// Add adds topics. It returns the answers to wait for; the answers for one topic are next to each
 // other.
 func (s *Set) Add(topics []pubsub.Topic) (answers []*Answer, err error) {
 	s.t.look()
@@ -80,8 +80,8 @@ func (s *Set) Add(topics []pubsub.Topic) (answers []*Answer, err error) {
 	return answers, nil
 }
 
-// nodes returns the nodes that the set has to be on: nil stands for any one that has the topic.
-// known is the last time at which the cluster was known to have the nodes before these.
+// nodes returns the nodes on which the set must be subscribed; nil means any node that has the topic.
+// known is the last time when the cluster was known to have the previous nodes.
 func (s *Set) nodes() (nodes []backend.Node, known time.Time) {
 	if s.On == OneNode {
 		return []backend.Node{nil}, known
@@ -97,8 +97,8 @@ func (s *Set) nodes() (nodes []backend.Node, known time.Time) {
 	return nodes, known
 }
 
-// GiveUp ends a call's wait for answers. It takes back the topics that are not answered yet,
-// unless another call waits for them, and returns the address of a node that has answered.
+// GiveUp ends a call's wait for answers. It removes the unanswered topics, unless another call waits
+// for them, and returns the address of a node that has answered.
 func (s *Set) GiveUp(answers []*Answer) (addr string) {
 	var topics []pubsub.Topic
 	for _, a := range answers {
@@ -111,8 +111,8 @@ func (s *Set) GiveUp(answers []*Answer) (addr string) {
 	return addr
 }
 
-// Remove removes topics. It returns channels that are closed when the servers have confirmed
-// that, and the address of one of these.
+// Remove removes topics. It returns channels that are closed when the servers have confirmed, and the
+// address of one of the servers.
 func (s *Set) Remove(topics []pubsub.Topic) (left []<-chan struct{}, addr string) {
 	for _, t := range s.remove(topics, errRemoved()) {
 		left, addr = append(left, t.left()), t.feed.Node.Addr()
@@ -120,11 +120,10 @@ func (s *Set) Remove(topics []pubsub.Topic) (left []<-chan struct{}, addr string
 	return left, addr
 }
 
-// errRemoved is what a call gets that waits for a topic that its user removes.
+// errRemoved returns the error of a call that waits for a topic that the user removes.
 func errRemoved() error { return pubsub.ErrClosed.New("unsubscribed") }
 
-// remove removes topics. Calls that wait for them get err. It returns those that are to be
-// unsubscribed.
+// remove removes topics. Calls that wait for them get err. It returns the topics to unsubscribe.
 func (s *Set) remove(topics []pubsub.Topic, err error) (unwanted []*topic) {
 	for _, t := range topics {
 		for _, m := range s.members[t] {
@@ -138,9 +137,9 @@ func (s *Set) remove(topics []pubsub.Topic, err error) (unwanted []*topic) {
 	return unwanted
 }
 
-// follow puts the set on the nodes that there are now. What it has missed of a new node is a gap,
-// and so is what it has not received yet of a node that has left. While no node is known the set
-// stays where it is.
+// follow moves the set to the present nodes. It opens gaps for messages of a new node that it has
+// missed, and for messages of a node that has left that have not arrived. While no node is known, the
+// set stays where it is.
 func (s *Set) follow() {
 	nodes, known := s.nodes()
 	if len(nodes) == 0 {
@@ -181,7 +180,7 @@ func (s *Set) follow() {
 	}
 }
 
-// newMember makes a member that the user asked for at the time made.
+// newMember returns a member that the user requested at the time made.
 func (s *Set) newMember(t pubsub.Topic, node backend.Node, made time.Time) *Member {
 	k := key{Topic: t, node: node}
 	switch {
@@ -195,7 +194,7 @@ func (s *Set) newMember(t pubsub.Topic, node backend.Node, made time.Time) *Memb
 	return m
 }
 
-// join puts a member into its topic.
+// join adds a member to its topic.
 func (m *Member) join() {
 	t := m.Set.t
 	top := t.topics[m.key]
@@ -211,8 +210,8 @@ func (m *Member) join() {
 	}
 }
 
-// leave takes a member out of its topic, which it returns. err is the reason, if it is not the
-// user's wish.
+// leave removes a member from its topic, and returns the topic. err is the reason, if the user did not
+// ask for it.
 func (m *Member) leave(err error) *topic {
 	m.Intake.Remove(time.Now(), err)
 	t := m.Set.t
@@ -229,7 +228,7 @@ func (m *Member) leave(err error) *topic {
 	return top
 }
 
-// refuse takes back, on all nodes, a topic that could not be subscribed on one.
+// refuse removes, on all nodes, a topic that one node has refused.
 func (m *Member) refuse(by backend.Node, err error) {
 	m.answered(by, err)
 	t := m.key.Topic
@@ -240,8 +239,7 @@ func (m *Member) refuse(by backend.Node, err error) {
 	delete(m.Set.members, t)
 }
 
-// answered ends the wait of all calls for m. by is the node that has answered, nil if none
-// has.
+// answered ends the wait of all calls for m. by is the node that has answered, or nil if none has.
 func (m *Member) answered(by backend.Node, err error) {
 	a := m.answer
 	if a == nil {

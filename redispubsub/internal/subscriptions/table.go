@@ -1,8 +1,7 @@
-// Package subscriptions compares which topics are wanted, and of which nodes, with what servers
-// have confirmed, and says what is to be asked for. It knows no goroutine, and its owner
-// guards all of a [Table] with one lock. The lock of an inbox may be taken under that, never
-// the other way round, so that what members take and what their topics are change at the
-// same time.
+// Package subscriptions compares the requested topics, by node, with the topics that servers have
+// confirmed, and returns the commands to send. It starts no goroutine, and its owner guards all of a
+// [Table] with one lock. The lock of an inbox may be taken under that lock, never the other way round,
+// so that topics and the intakes of their members change at the same time.
 package subscriptions
 
 import (
@@ -15,12 +14,12 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
-// Table is what is wanted on a server, or on the nodes of a cluster.
+// Table has the requested topics of a server, or of the nodes of a cluster.
 type Table struct {
 	ctx   context.Context // feeds end with it
 	nodes backend.Nodes
 	lag   time.Duration // how late a server may send what it has from others
-	// toPlace has room for one: Place is to be called.
+	// toPlace asks the owner to call Place. It has room for one.
 	toPlace chan<- struct{}
 	// attend starts a goroutine that keeps a socket for a new feed.
 	attend func(*Feed)
@@ -33,20 +32,20 @@ type Table struct {
 	leaving map[key][]*topic     // that have moved, and whose nodes have not given them up
 	seen    <-chan struct{}      // what nodes.Changed returned last, closed when it has changed
 	moved   time.Time            // when other nodes, or other slots of theirs, were found last
-	// everywhere stands for all sets that are on several nodes, as an owner.
+	// everywhere represents, as an owner, all sets that are on several nodes.
 	everywhere *Set
 }
 
-// Set is the topics of a subscription, with an inbox for what comes of them.
+// Set is the topics of a subscription, with the inbox for their messages.
 type Set struct {
 	Inbox *inbox.Inbox
 	On    NodeSet
 
 	t    *Table
 	owns bool // its sockets, since it blocks them
-	// unknown is when its nodes were known last, if they are not now; else zero.
+	// unknown is the last time when the set's nodes were known, or zero if they are known now.
 	unknown time.Time
-	// members of each topic that is wanted, one for each node that it is wanted of.
+	// members has the members of each requested topic, one for each node.
 	members map[pubsub.Topic][]*Member
 }
 
@@ -74,8 +73,8 @@ type Member struct {
 	answer *Answer // nil: nobody waits for it
 }
 
-// Answer is the first one to a topic that was added to a set, on one node. What is exported
-// stays as it is once Done is closed.
+// Answer is the first answer to a topic that was added to a set, on one node. The exported fields do
+// not change after Done is closed.
 type Answer struct {
 	Topic pubsub.Topic
 	Done  chan struct{} // closed when there is an answer, or will be none
@@ -86,15 +85,15 @@ type Answer struct {
 	calls int // that wait for it
 }
 
-// key names what is asked for: a topic, for all sets that share sockets or for one that has
-// its own, and on which node.
+// key identifies a subscription: the topic, the sets that share its socket (or the one set that has its
+// own), and the node.
 type key struct {
 	pubsub.Topic
 	owner *Set         // nil: shared; Table.everywhere: shared by those on several nodes
 	node  backend.Node // nil: one that has the topic
 }
 
-// topic is a topic that is wanted, or is to be unsubscribed.
+// topic is a topic that is requested or must be unsubscribed.
 type topic struct {
 	t       *Table
 	key     key
@@ -116,7 +115,7 @@ type topic struct {
 	away      chan struct{} // closed when it is not on the feed any more; nil: nobody waits
 }
 
-// Feed is a node with topics, and the socket that their messages come by.
+// Feed is a node with topics, and the socket for their messages.
 type Feed struct {
 	Node backend.Node
 	// Ctx ends when no topic is left.
@@ -154,16 +153,16 @@ func (s State) String() string {
 	return pubsub.Named("SocketState", uint8(s), "connecting", "connected", "down")
 }
 
-// busLag is how late what comes by the cluster's bus may be: a message, or the news of a
-// slot's new owner. Nodes write it at once, but without TCP_NODELAY: behind another message
-// it waits for an acknowledgment, which kernels delay by 40 ms.
+// busLag is how late a message, or the news of a slot's new owner, may arrive over the cluster bus.
+// Nodes write it at once, but without TCP_NODELAY: after another message it waits for an
+// acknowledgment, which kernels delay by 40 ms.
 //
-// When a node can't be reached for so long, those of its topics that other nodes have, too, go to
-// one of these. And for so long no node is asked for a topic that has left another.
+// When a node is unreachable for this long, its topics that other nodes also have move to one of these.
+// And the client waits this long before it subscribes to a topic that has left another node.
 const busLag = 100 * time.Millisecond
 
-// New makes a table for a server or, if several is set, for the nodes of a cluster, whose
-// feeds end with ctx.
+// New returns a table for a server or, if several is set, for the nodes of a cluster. Its feeds end
+// with ctx.
 func New(ctx context.Context, nodes backend.Nodes, several bool, toPlace chan<- struct{}, attend func(*Feed)) *Table {
 	t := &Table{
 		ctx: ctx, nodes: nodes, toPlace: toPlace, attend: attend, seen: nodes.Changed(), everywhere: &Set{},

@@ -13,10 +13,10 @@ func (k key) source() inbox.Source {
 	return inbox.Source{Topic: k.Topic, Node: k.node.Addr()}
 }
 
-// isOnFeed reports whether a topic is on its feed: it may have been taken off.
+// isOnFeed reports whether a topic is still on its feed.
 func (t *topic) isOnFeed() bool { return t.feed != nil && t.feed.topics[t.key.Topic] == t }
 
-// left returns a channel that is closed when the topic is not on its feed any more.
+// left returns a channel that is closed when the topic is no longer on its feed.
 func (t *topic) left() <-chan struct{} {
 	if t.away == nil {
 		t.away = make(chan struct{})
@@ -24,7 +24,7 @@ func (t *topic) left() <-chan struct{} {
 	return t.away
 }
 
-// endWait ends the wait of those who wait by left.
+// endWait closes the channel that left has returned.
 func (t *topic) endWait() {
 	if t.away != nil {
 		close(t.away)
@@ -32,8 +32,7 @@ func (t *topic) endWait() {
 	}
 }
 
-// settle notes what is to be done about a topic, if anything, once its part in the batch in
-// flight is over.
+// settle records whether a topic needs a command, after its command in the batch in flight has ended.
 func (t *topic) settle() {
 	if t.asked != nil || !t.isOnFeed() {
 		return
@@ -54,7 +53,7 @@ func (t *topic) settle() {
 	}
 }
 
-// takeOff takes a topic off its feed, which ends with its last one.
+// takeOff removes a topic from its feed, which ends with its last topic.
 func (t *topic) takeOff() {
 	f := t.feed
 	delete(f.topics, t.key.Topic)
@@ -66,8 +65,8 @@ func (t *topic) takeOff() {
 	}
 }
 
-// restore makes the members of a topic take its messages, once no other node may take messages
-// for it.
+// restore makes the members of a topic take its messages, once no other node may accept messages for
+// it.
 func (t *topic) restore(now time.Time) {
 	if t.t.leaving[t.key] != nil {
 		return
@@ -82,9 +81,9 @@ func (t *topic) restore(now time.Time) {
 	}
 }
 
-// openGaps opens the gaps of a topic's members: from now on they miss messages that the user
-// still wants. If another node has the topic now, messages may have gone there for as long as
-// this node did not know of it; otherwise nothing was lost before the server's last sign of life.
+// openGaps opens the gaps of a topic's members. If another node has the topic now, messages may have
+// gone there before this node knew of it, so the gaps start earlier; otherwise nothing was lost before
+// the server's last sign of life.
 func (t *topic) openGaps(reason inbox.Reason, err error) {
 	if t.feed.sock == nil {
 		return // they are open

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// SetDeadline is that of net.Conn.
+// SetDeadline implements net.Conn.
 func (s *Stream) SetDeadline(t time.Time) error { return s.setDeadline(t, true, true) }
 
-// SetReadDeadline is that of net.Conn.
+// SetReadDeadline implements net.Conn.
 func (s *Stream) SetReadDeadline(t time.Time) error { return s.setDeadline(t, true, false) }
 
-// SetWriteDeadline is that of net.Conn, for [Stream.Await] and [Flight.Send].
+// SetWriteDeadline implements net.Conn. It bounds [Stream.Await] and [Flight.Send].
 func (s *Stream) SetWriteDeadline(t time.Time) error { return s.setDeadline(t, false, true) }
 
 func (s *Stream) setDeadline(t time.Time, read, write bool) (err error) {
@@ -41,8 +41,9 @@ func (s *Stream) setDeadline(t time.Time, read, write bool) (err error) {
 	return err
 }
 
-// setAlarmLocked has who waits to read woken at the deadline. A deadline that moves on, as with each
-// request, does not set it again: it rings early, and looks for itself.
+// setAlarmLocked sets the alarm that wakes a waiting reader at the deadline. If the deadline only moves
+// later, as with each request, it does not reset the alarm, which then rings early and checks the
+// deadline.
 func (s *Stream) setAlarmLocked() {
 	s.alarmed = s.readBy
 	if s.alarm == nil {
@@ -66,8 +67,8 @@ func (s *Stream) ring() {
 	}
 }
 
-// passedLocked reports whether a deadline has passed. As long as an alarm is to ring before it, it has
-// not, which takes no look at the clock.
+// passedLocked reports whether a deadline has passed. While an alarm is set to ring before the
+// deadline, it has not, so no look at the clock is needed.
 func (s *Stream) passedLocked(deadline time.Time) bool {
 	if deadline.IsZero() || !s.alarmed.IsZero() && !deadline.Before(s.alarmed) {
 		return false
@@ -75,8 +76,8 @@ func (s *Stream) passedLocked(deadline time.Time) bool {
 	return !time.Now().Before(deadline)
 }
 
-// Await calls wait, which Close ends, for a Write. If the write deadline passes meanwhile, it closes
-// the stream: nobody knows how much of that Write was sent.
+// Await calls wait, which Close ends, for a Write. If the write deadline passes during the wait, it
+// closes the stream, because it is not known how much of that Write was sent.
 func (s *Stream) Await(wait func()) error {
 	s.await(wait)
 	s.mu.Lock()
@@ -87,8 +88,9 @@ func (s *Stream) Await(wait func()) error {
 	return nil
 }
 
-// closedLocked is what a closed stream returns. If it is closed because the write deadline has passed,
-// clients must not take it for a connection that they have closed, if something was sent.
+// closedLocked returns the error of a closed stream. If the stream was closed because the write
+// deadline has passed and something was sent, the error must not look as if the client had closed the
+// connection.
 func (s *Stream) closedLocked(sent bool) error {
 	if s.late {
 		return expired{sent: sent}
@@ -96,7 +98,7 @@ func (s *Stream) closedLocked(sent bool) error {
 	return net.ErrClosed
 }
 
-// mayHaveRunLocked reports whether something of what the client has written may have run, or may run still.
+// mayHaveRunLocked reports whether any request of the client may have run, or may still run.
 func (s *Stream) mayHaveRunLocked() bool { return s.unresolved > 0 || s.serving || s.ran }
 
 func (s *Stream) await(wait func()) {
@@ -113,7 +115,7 @@ func (s *Stream) await(wait func()) {
 	wait()
 }
 
-// boundLocked has the write deadline bound what waits.
+// boundLocked makes the write deadline end waiting calls.
 func (s *Stream) boundLocked() {
 	if s.overdue != nil {
 		s.overdue.Stop()

@@ -13,18 +13,18 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// notSent is how a virtual connection ends if nothing of what waits for a reply was sent. Clients
-// that send again what a broken connection has not answered may do so.
+// notSent is the error that ends a virtual connection if none of the waiting requests was sent. Clients
+// that retry after a broken connection may then do so.
 type notSent struct{ why *errorx.Error }
 
 // Error implements error.
 func (e notSent) Error() string { return e.why.Error() }
 
-// Unwrap returns why, and what clients take for the end of a connection.
+// Unwrap returns the reason, and the error by which clients recognize the end of a connection.
 func (e notSent) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
 
-// unknown is how it ends otherwise. Clients that send again must not take it for the end of a
-// connection, so its causes do not show.
+// unknown returns the error that ends the connection otherwise. Clients that retry must not recognize
+// it as the end of a connection, so it hides its causes.
 func unknown(why *errorx.Error) error {
 	if !why.HasTrait(redis.ErrTraitNotSent) {
 		return why
@@ -32,8 +32,8 @@ func unknown(why *errorx.Error) error {
 	return redis.ErrIO.New("some of the requests that wait may have run: %s", why.Message())
 }
 
-// expired is a deadline that has passed. If something was sent, it is the end of a context, too:
-// a client must not send it again, and go-redis goes by that.
+// expired is the error of a deadline that has passed. If something was sent, it also matches
+// context.DeadlineExceeded, because then go-redis does not retry.
 type expired struct{ sent bool }
 
 // Error implements error.
@@ -52,9 +52,9 @@ func (e expired) Is(target error) bool {
 
 var _ net.Error = expired{}
 
-// refusedHere returns the reply to request n, which this library has refused with err because of what it
-// is, or lost: why there is no reply. A transaction is refused with EXEC, as servers do it: clients take
-// another answer to MULTI for a connection that is out of step.
+// refusedHere returns the reply to request n, if this library has refused the request itself with err;
+// otherwise lost is the reason why there is no reply. A transaction is refused in the reply to EXEC, as
+// servers do, because clients take a different answer to MULTI for a broken connection.
 func (f *Flight) refusedHere(n int, err *errorx.Error) (frame []byte, lost *errorx.Error) {
 	frame = f.replies[n].frame[:0]
 	refused := err.IsOfType(redis.ErrNoSlotKey)

@@ -13,14 +13,14 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// Flight is requests that are sent together, and the future of them: the replies in their order.
-// What is answered without a server is a flight, too, of one reply.
+// Flight is a group of requests that are sent together, and their future: it has the replies in order.
+// A reply without a server is also a flight, with one reply.
 //
-// It is the writer's up to Push, which makes it the stream's; from then on the sender has it, too,
-// until End, or until Send has sent the last request. The stream gives it back to the pool when all
-// replies are read and no sender has it. A flight whose stream is closed meanwhile does not go back.
+// It belongs to the writer until Push, and then to the stream. The sender also uses it until End, or
+// until Send has sent the last request. The stream returns it to the pool when all replies are read and
+// no sender uses it, unless the stream was closed before that.
 type Flight struct {
-	// Reqs are the writer's, and the sender's until they are sent.
+	// Reqs belong to the writer, and to the sender until they are sent.
 	Reqs []send.Request
 	// Blocks: the context of the stream ends the request. Set before Push.
 	Blocks bool
@@ -31,9 +31,10 @@ type Flight struct {
 	read    int // replies that are read, and of the next one so many bytes
 	off     int
 	refs    []*send.Request
-	// whole: the requests are a transaction, of which none is taken out.
+	// whole: the requests are a transaction, from which none is removed.
 	whole bool
-	// told is how many replies to MULTI, and to the requests behind it, the client had before.
+	// told is the number of replies, to MULTI and the requests after it, that the client has already
+	// got.
 	told     int
 	observed *observed // nil without hooks
 
@@ -44,11 +45,11 @@ type Flight struct {
 	room    send.CapacityWaiter // the queue was full, and what is being sent is to be sent again
 }
 
-// reply is what a request was answered with. It belongs to whoever resolves it until done is
-// set, and then to the stream.
+// reply is the reply to a request. It belongs to its resolver until done is set, and then to the
+// stream.
 type reply struct {
 	frame []byte
-	// framed: frame has the last reply that was read; else the result has it.
+	// framed: frame has the last reply that was read; otherwise the result has it.
 	framed bool
 	done   bool          // guarded by Stream.mu
 	lost   *errorx.Error // there is no reply
@@ -56,8 +57,8 @@ type reply struct {
 
 var flights = sync.Pool{New: func() any { return new(Flight) }}
 
-// A flight keeps frames of up to so many bytes, and up to so many replies, for its next use: one
-// large reply must not pin its size forever.
+// The greatest frames and numbers of replies that a flight keeps for its next use, so that a large
+// reply does not pin its memory forever.
 const (
 	framesKept  = 16 << 10
 	repliesKept = 1 << 10
@@ -70,7 +71,7 @@ func (s *Stream) NewFlight() *Flight {
 	return f
 }
 
-// put gives a flight back.
+// put returns a flight to the pool.
 func (f *Flight) put() {
 	replies, reqs, refs := f.replies, f.Reqs, f.refs
 	if cap(replies) > repliesKept {
@@ -90,7 +91,7 @@ func (f *Flight) put() {
 	flights.Put(f)
 }
 
-// Add adds a request, and returns it to be described.
+// Add adds a request, and returns it for the caller to fill in.
 func (f *Flight) Add() *send.Request {
 	n := len(f.Reqs)
 	if n < cap(f.Reqs) {
@@ -102,13 +103,14 @@ func (f *Flight) Add() *send.Request {
 	return &f.Reqs[n]
 }
 
-// Cut takes the request back that was added last.
+// Cut removes the request that was added last.
 func (f *Flight) Cut() {
 	f.Reqs[len(f.Reqs)-1] = send.Request{} // it lies beyond what put clears
 	f.Reqs, f.replies = f.Reqs[:len(f.Reqs)-1], f.replies[:len(f.replies)-1]
 }
 
-// AddReply adds a reply to what is not sent. It has the frame of an earlier one to write into.
+// AddReply adds a reply to a request that is not sent. Its frame is that of an earlier reply, for
+// reuse.
 func (f *Flight) AddReply() *reply {
 	n := len(f.replies)
 	if n < cap(f.replies) {
@@ -119,11 +121,10 @@ func (f *Flight) AddReply() *reply {
 	return &f.replies[n]
 }
 
-// inFrame is the result of a reply that is in its frame, and says nothing to a sender.
+// inFrame is the result of a reply that is in its frame. It has no meaning for a sender.
 var inFrame any = new(Flight)
 
-// DecodeReply implements resp.ReplyDecoder. It may be called again, for a request that was sent
-// again.
+// DecodeReply implements resp.ReplyDecoder. It may be called again for a retried request.
 func (f *Flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	r := &f.replies[n]
 	frame, refused, err := d.AppendFrame(r.frame[:0])
@@ -174,7 +175,8 @@ func (f *Flight) Context() context.Context {
 	return context.Background()
 }
 
-// NamesRequests implements send.Namer: a client knows what it has asked.
+// NamesRequests implements send.Namer: errors need not name the requests, because the client knows
+// them.
 func (*Flight) NamesRequests() {}
 
 var _ resp.ReplyDecoder = (*Flight)(nil)

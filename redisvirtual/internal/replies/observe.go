@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// observed is what hooks are told of the requests of a flight, whose future asks for the place.
+// observed has the operations of hooks for the requests of a flight.
 type observed struct {
 	ends  [][]func(res any, at send.Server) // by request, and by hook, the innermost first
 	where sync.Mutex                        // guards at
@@ -22,7 +22,7 @@ type Hook interface {
 	Observe(a send.Key, kind redis.OperationKind, reqs []redis.Request) (end func(res any, at send.Server))
 }
 
-// observe begins the operations that the requests of f are: one for each, or a transaction.
+// observe starts the operations for the requests of f: one for each, or one for a transaction.
 func (f *Flight) observe(hooks []Hook) {
 	f.observed = &observed{ends: make([][]func(any, send.Server), len(f.Reqs))}
 	reqs := make([]redis.Request, len(f.Reqs))
@@ -45,8 +45,8 @@ func (o *observed) add(i int, end func(any, send.Server)) {
 	o.ends[i] = slices.Insert(o.ends[i], 0, end)
 }
 
-// end tells the hooks what the request of index n has ended with: an error, or a value, which
-// nobody decodes.
+// end tells the hooks the result of the request with index n: an error or a value, which is not
+// decoded.
 func (o *observed) end(n int, r *reply, refused *errorx.Error) {
 	o.where.Lock()
 	at := o.at
@@ -63,8 +63,8 @@ func (o *observed) end(n int, r *reply, refused *errorx.Error) {
 	}
 }
 
-// Observes implements send.Observer. Where the requests of a flight go to different servers, it is
-// not known which has answered which.
+// Observes implements send.Observer. If the requests of a flight go to different servers, it is not
+// known which server has answered which request.
 func (f *Flight) Observes() bool {
 	return f.observed != nil && (!f.to.terms.Several || len(f.Reqs) == 1)
 }

@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// Read is that of net.Conn.
+// Read implements net.Conn.
 func (s *Stream) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -33,7 +33,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	}
 }
 
-// drainLocked reads what is there, up to the first reply that is not.
+// drainLocked reads the available replies, up to the first missing one.
 func (s *Stream) drainLocked(p []byte) (n int) {
 	for f := s.head; f != nil; f = s.head {
 		for f.read < len(f.replies) {
@@ -58,8 +58,8 @@ func (s *Stream) drainLocked(p []byte) (n int) {
 	return n
 }
 
-// readableLocked returns the socket that is to be read, or why nothing will come. If it returns
-// neither, something may come.
+// readableLocked returns the socket to read, or the reason why no more data will arrive. If it returns
+// neither, data may still arrive.
 func (s *Stream) readableLocked() (own net.Conn, err error) {
 	switch {
 	case s.closed.Load():
@@ -74,7 +74,7 @@ func (s *Stream) readableLocked() (own net.Conn, err error) {
 	return nil, nil
 }
 
-// awaitLocked waits, without the lock, until there is something to look at.
+// awaitLocked waits, without the lock, until the state may have changed.
 func (s *Stream) awaitLocked() {
 	if !s.readBy.IsZero() && (s.alarmed.IsZero() || s.readBy.Before(s.alarmed)) {
 		s.setAlarmLocked()
@@ -88,14 +88,14 @@ func (s *Stream) awaitLocked() {
 	}
 }
 
-// wakeReaderLocked wakes who waits.
+// wakeReaderLocked wakes a waiting reader.
 func (s *Stream) wakeReaderLocked() {
 	if s.readers > 0 {
 		s.wakeReader()
 	}
 }
 
-// wakeReader wakes who waits, or else has the next who does look once for nothing.
+// wakeReader wakes a waiting reader. If there is none, the next reader checks once in vain.
 func (s *Stream) wakeReader() {
 	select {
 	case s.wake <- struct{}{}:

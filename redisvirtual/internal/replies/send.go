@@ -8,10 +8,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Push has the client read the replies of f behind those that it is to read already. It returns
-// false if a request before them was not answered, and f belongs to nobody then: it is not to be
-// sent, since the client may have been told how the connection ends, and what was not sent may be
-// what the rest depends on, as SELECT.
+// Push appends the replies of f to those that the client will read. It returns false if an earlier
+// request has failed without an answer; then f must not be sent and has no owner. The client may
+// already have got the end of the connection, and the requests may depend on an unsent one, such as
+// SELECT.
 func (f *Flight) Push() bool {
 	s := f.to
 	if !s.push(f) {
@@ -36,7 +36,7 @@ func (s *Stream) push(f *Flight) bool {
 	return true
 }
 
-// Refs returns the requests for those who want their addresses.
+// Refs returns pointers to the requests.
 func (f *Flight) Refs() []*send.Request {
 	f.refs = f.refs[:0] // they may be sent again
 	for i := range f.Reqs {
@@ -45,9 +45,9 @@ func (f *Flight) Refs() []*send.Request {
 	return f.refs
 }
 
-// Send calls send, which sends the next request, and again each time there may be room in a queue that
-// was full. If last is set, it sends all that are left, and ends the sender's part of the flight. If the
-// write deadline passes meanwhile, it ends the stream.
+// Send calls send to send the next request, and calls it again each time there may be room in a full
+// queue. If last is set, it sends all remaining requests, and ends the sender's use of the flight. If
+// the write deadline passes during a wait, it ends the stream.
 func (f *Flight) Send(last bool, send func()) error {
 	s := f.to
 	for {
@@ -76,8 +76,8 @@ func (f *Flight) Send(last bool, send func()) error {
 	}
 }
 
-// End ends the sender's part of a flight. If there is an error, it is why no reply comes from that
-// index on.
+// End ends the sender's use of a flight. err, if any, is the reason why no reply arrives from the index
+// from on.
 func (f *Flight) End(from int, err error) {
 	for ; err != nil && from < len(f.replies); from++ {
 		f.Resolve(err, uint64(from))
@@ -101,8 +101,8 @@ func (f *Flight) closed() error {
 	return s.closedLocked(s.ran || s.unresolved > len(f.replies)-int(f.from))
 }
 
-// awaitsRoom reports whether a request that was refused is to be sent again: not one that was sent
-// before, and refused where it was redirected to.
+// awaitsRoom reports whether a refused request must be sent again. That is not the case if it was
+// already sent, and refused by the queue to which it was redirected.
 func (f *Flight) awaitsRoom(n uint64, full *errorx.Error) bool {
 	room, ok := full.Property(errs.EKCapacity)
 	if !ok {

@@ -12,15 +12,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Terms is what holds of the replies of all virtual connections to the same servers.
+// Terms are the settings that all virtual connections to the same servers share.
 type Terms struct {
 	Protocol int    // of the replies, 2 or 3
 	Several  bool   // requests are routed by their keys
 	Hooks    []Hook // around the sender, the outermost first
 }
 
-// Stream is what one client reads. Of its methods Read and those that set deadlines are the
-// client's, Close and Closed anybody's, and all others the writer's, who sends the client's requests.
+// Stream is the stream that one client reads. The client calls Read and sets deadlines; any goroutine
+// may call Close and Closed; the writer, which sends the client's requests, calls the other methods.
 type Stream struct {
 	terms *Terms
 
@@ -29,7 +29,7 @@ type Stream struct {
 	unresolved int        // replies that are to come
 	settling   chan struct{}
 	failed     *errorx.Error // there is a reply that does not come
-	// ran: of what was written since all was read, something was answered or may have run.
+	// ran: since the client last read all replies, a request was answered or may have run.
 	ran     bool
 	serving bool        // the writer has requests of the client's that it is yet to send
 	ended   bool        // behind the replies is the end
@@ -48,10 +48,10 @@ type Stream struct {
 	late            bool        // it has
 }
 
-// Init begins a stream.
+// Init initializes a stream.
 func (s *Stream) Init(terms *Terms) { s.terms, s.wake = terms, make(chan struct{}, 1) }
 
-// Close ends who reads, and what waits for the writer, with the socket that it goes on with.
+// Close ends waiting reads and writes, and closes the separate socket, if there is one.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	return s.closeAndUnlock(false)
@@ -80,7 +80,7 @@ func (s *Stream) closeAndUnlock(late bool) error {
 	return nil
 }
 
-// Closed reports whether nobody waits for replies any more.
+// Closed reports whether the stream was closed.
 func (s *Stream) Closed() bool { return s.closed.Load() }
 
 // Context returns a context that Close ends.
@@ -96,8 +96,8 @@ func (s *Stream) Context() context.Context {
 	return s.ctx
 }
 
-// Writable returns why nothing can be written. A request that is not wanted is not to be sent: the
-// client is told how the connection ends when all replies are known that come.
+// Writable returns an error if nothing can be written. If wanted is false, the request must not be
+// sent: the client gets the end of the connection after the last reply.
 func (s *Stream) Writable() (wanted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,15 +114,15 @@ func (s *Stream) Writable() (wanted bool, err error) {
 	return s.failed == nil, err
 }
 
-// Serving notes whether the writer has requests that the client has written, and is yet to send them:
-// at a deadline the client can't know that they did not run.
+// Serving records whether the writer has requests of the client that it has not sent yet. At a deadline
+// the client can't know that these did not run.
 func (s *Stream) Serving(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serving = yes
 }
 
-// Answer has the client read a reply that no server gives.
+// Answer gives the client a reply that does not come from a server.
 func (s *Stream) Answer(frame []byte) {
 	f := s.NewFlight()
 	r := f.AddReply()
@@ -148,7 +148,7 @@ func (s *Stream) pushLocked(f *Flight) {
 	s.tail = f
 }
 
-// resolved takes a reply, the n-th of a flight, or knows that it does not come.
+// resolved handles the n-th reply of a flight, or the error that there is none.
 func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	s.mu.Lock()
 	r.done = true
@@ -170,7 +170,7 @@ func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	}
 }
 
-// settledLocked tells Settle that nothing is unanswered.
+// settledLocked tells Settle that no request is unanswered.
 func (s *Stream) settledLocked() {
 	if s.settling != nil {
 		close(s.settling)
@@ -178,7 +178,7 @@ func (s *Stream) settledLocked() {
 	}
 }
 
-// Settle waits until nothing is unanswered. It returns false if the connection has ended.
+// Settle waits until no request is unanswered. It returns false if the connection has ended.
 func (s *Stream) Settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Stream) Settle() bool {
 	return !s.closed.Load() && s.failed == nil && !s.ended
 }
 
-// failureLocked is how the connection ends when all replies are known that come.
+// failureLocked returns the error that ends the connection after the last reply.
 func (s *Stream) failureLocked() error {
 	if s.ran {
 		return unknown(s.failed)
@@ -200,7 +200,7 @@ func (s *Stream) failureLocked() error {
 	return notSent{s.failed}
 }
 
-// End has the client read the end of the connection behind the replies, unless that ends already.
+// End ends the connection after the replies, unless it already ends.
 func (s *Stream) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,8 @@ func (s *Stream) Fail(err *errorx.Error) {
 	s.failed = err
 }
 
-// Continue has the client read from a socket behind the replies. The stream closes it from here on.
+// Continue makes the client read from a socket after the replies. From then on the stream closes the
+// socket.
 func (s *Stream) Continue(own net.Conn) {
 	s.mu.Lock()
 	s.own = own

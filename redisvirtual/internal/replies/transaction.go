@@ -7,14 +7,14 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Transaction says that the requests of f are MULTI to EXEC, and that the client was told the first
-// of the replies.
+// Transaction marks the requests of f as MULTI to EXEC. told is the number of replies that the client
+// has already got.
 func (f *Flight) Transaction(told int) { f.whole, f.told, f.read = true, told, told }
 
-// judge judges the reply to EXEC by that to MULTI, which the client was told to be OK. If the server
-// has refused MULTI and all requests behind it, that is the reply; if one of them has run by itself,
-// nobody knows what has. If it has refused a request of which the client was told that it is queued,
-// the reply says why, in the words in which Redis says why it refuses an EXEC.
+// judge corrects the reply to EXEC by the reply to MULTI, for which the client has already got OK. If
+// the server has refused MULTI and all requests after it, the refusal is the reply; if one of them has
+// run alone, the outcome is unknown. If the server has refused a request for which the client has
+// already got QUEUED, the reply gives the reason, in the form that Redis uses for a refused EXEC.
 func (f *Flight) judge(exec *reply, res any) {
 	switch {
 	case exec.lost != nil:
