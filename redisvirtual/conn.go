@@ -27,9 +27,10 @@ type conn struct {
 	leaving  bool            // the next request gives the client a socket
 	own      net.Conn        // the socket for everything from here on; the stream closes it
 
-	mu      sync.Mutex // guards the rest
-	in      []byte     // data that was written and not sent; the writer sets it, and may read it without mu
-	serving bool       // serve runs
+	mu      sync.Mutex    // guards the rest
+	in      []byte        // data that was written and not sent; the writer sets it, and may read it without mu
+	serving bool          // serve runs
+	taken   chan struct{} // closed when serve takes data from in; nil if no Write waits for that
 	session send.Dedicated
 }
 
@@ -82,8 +83,9 @@ func (c *conn) SetDeadline(t time.Time) error { return c.stream.SetDeadline(t) }
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.stream.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn. A Write waits for room in a full queue, and for the dialing of
-// a socket of the client's own. If the deadline passes during such a wait, the connection is closed.
+// SetWriteDeadline implements net.Conn. A Write waits for room in a full queue, while 1 MiB waits behind a
+// request that blocks, and for the dialing of a socket of the client's own. If the deadline passes during
+// such a wait, the connection is closed.
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.stream.SetWriteDeadline(t) }
 
 // LocalAddr implements net.Conn. It returns the address of the shared socket.

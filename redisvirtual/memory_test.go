@@ -2,13 +2,14 @@ package redisvirtual
 
 import (
 	"net"
+	"os"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
@@ -54,22 +55,62 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What waits behind a request that blocks is bounded, as is a transaction.
+// A Write waits while 1 MiB waits behind a request that blocks, until that is answered.
 func TestInputBounded(t *testing.T) {
 	shared := connect(t, server.Addr(), defaults)
-	c := Conn(shared).(*conn)
-	defer func() { _ = c.Close() }()
-	_, err := c.Write([]byte(words("BLPOP", "bounded", "0")))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return used(shared) == 1 }, 20*time.Second, time.Millisecond)
-	c.mu.Lock()
-	c.in = make([]byte, proto.Most)
-	c.mu.Unlock()
-	_, err = c.Write([]byte(words("PING")))
-	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "%v", err)
-	require.Eventually(t, func() bool { return used(shared) == 0 }, 20*time.Second, time.Millisecond)
-	_, err = c.Read(make([]byte, 1))
-	require.ErrorIs(t, err, net.ErrClosed)
+	v, other := over(t, shared), over(t, shared)
+	written := writeBehind(t, v, words("ECHO", "2"))
+	require.Empty(t, written)
+	other.say(words("RPUSH", "bounded", "x"))
+	other.hear(":1\r\n")
+	v.hear("*2\r\n$7\r\nbounded\r\n$1\r\nx\r\n" + proto.OK + "$1\r\n2\r\n")
+	require.NoError(t, <-written)
+}
+
+// Such a Write ends at its deadline, set before it or while it waits, and with the connection.
+func TestInputBoundedUntil(t *testing.T) {
+	for name, end := range map[string]func(v *client) (err error){
+		"deadline": func(v *client) error { return v.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) },
+		"passed":   func(v *client) error { return v.SetWriteDeadline(time.Unix(1, 0)) },
+		"closed":   func(v *client) error { return v.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := over(t, connect(t, server.Addr(), defaults))
+			require.NoError(t, v.SetWriteDeadline(time.Now().Add(time.Hour)))
+			written := writeBehind(t, v, words("PING"))
+			require.NoError(t, end(v))
+			err := <-written
+			if name == "closed" {
+				require.ErrorIs(t, err, net.ErrClosed)
+				return
+			}
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			require.False(t, retried(err), "what blocks may have run")
+		})
+	}
+}
+
+// writeBehind writes a request behind one that blocks and as much as may wait, and waits until that Write waits.
+func writeBehind(t *testing.T, v *client, request string) (written chan error) {
+	c := v.Conn.(*conn)
+	v.say(words("BLPOP", "bounded", "0"))
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.serving
+	}, 20*time.Second, time.Millisecond)
+	v.say(words("SET", "bounded:large", strings.Repeat("x", behindMost)))
+	written = make(chan error, 1)
+	go func() {
+		_, err := c.Write([]byte(request))
+		written <- err
+	}()
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.taken != nil
+	}, 20*time.Second, time.Millisecond)
+	return written
 }
 
 func TestTransactionBounded(t *testing.T) {

@@ -39,6 +39,7 @@ func (c *conn) idle(sent, left int, later bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.in = c.in[sent:]
+	c.takenLocked()
 	if later || len(c.in) > left || c.stream.Closed() {
 		return false
 	}
@@ -52,6 +53,7 @@ func (c *conn) idle(sent, left int, later bool) bool {
 // serveLocked records whether serve is the writer, which then has its own input.
 func (c *conn) serveLocked(serving bool) {
 	c.serving = serving
+	c.takenLocked()
 	c.stream.Serving(serving)
 }
 
@@ -62,6 +64,7 @@ func (c *conn) passOn(sent int) {
 		c.mu.Lock()
 		out := c.in[sent:]
 		c.in, sent = nil, 0
+		c.takenLocked()
 		if len(out) == 0 {
 			c.serveLocked(false)
 			c.mu.Unlock()

@@ -1,7 +1,6 @@
 package redisvirtual
 
 import (
-	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
@@ -13,15 +12,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.mu.Lock()
+	if err := c.awaitRoomLocked(); err != nil {
+		c.mu.Unlock()
+		return 0, err
+	}
 	wanted, err := c.stream.Writable()
 	switch {
 	case err != nil:
 		c.mu.Unlock()
 		return 0, err
-	case c.serving && len(c.in)+len(p) > proto.Most:
-		c.mu.Unlock()
-		_ = c.Close() // like a server
-		return 0, redis.ErrIO.New("%d bytes wait behind a request that takes its time", proto.Most)
 	case c.serving:
 		c.in = append(c.in, p...)
 		c.mu.Unlock()
@@ -55,6 +54,38 @@ func (c *conn) Write(p []byte) (int, error) {
 		go c.serve()
 	}
 	return len(p), nil
+}
+
+// behindMost is how many bytes may wait behind a request that takes its time. Then Write waits, like that of a
+// socket whose other end does not read. A Write that finds fewer adds all its bytes.
+const behindMost = 1 << 20
+
+// awaitRoomLocked waits, without the lock, until fewer than behindMost bytes wait for serve.
+func (c *conn) awaitRoomLocked() error {
+	for c.serving && len(c.in) >= behindMost && !c.stream.Closed() {
+		taken := make(chan struct{})
+		c.taken = taken
+		c.mu.Unlock()
+		err := c.stream.Await(func() {
+			select {
+			case <-taken:
+			case <-c.stream.Context().Done():
+			}
+		})
+		c.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takenLocked tells a waiting Write that serve has taken data from c.in, or is no longer the writer.
+func (c *conn) takenLocked() {
+	if c.taken != nil {
+		close(c.taken)
+		c.taken = nil
+	}
 }
 
 // keep keeps the data that was not sent, and reports whether serve must handle it.
