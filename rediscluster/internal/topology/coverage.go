@@ -2,16 +2,16 @@ package topology
 
 import "github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 
-// Coverage says which slots a scan has still to walk, so that keys are found even if
-// their slots move. Keys move only with their slots, from the owner to the node that
-// imports the slot. So all keys of a slot were found if its owner
+// Coverage records which slots a scan still has to walk, so that it finds keys even if their slots
+// move. Keys move only with their slots, from the owner to the node that imports the slot. So the scan
+// has found all keys of a slot if its owner
 //
 //   - had it, with nobody importing it, both before and after its walk; or
 //   - gave it away after its walk, and the node that imports it was walked later,
 //     and was importing it, or had it, both before and after that.
 //
-// In all other cases the slot is walked again, wherever it is then. The walked node
-// itself has to be asked, since others learn of changes late.
+// In all other cases the scan walks the slot again, wherever it then is. It must ask the walked node
+// itself, because others learn of changes late.
 type Coverage struct {
 	left SlotSet
 	// tried are the slots of left that were walked in the present round.
@@ -21,7 +21,7 @@ type Coverage struct {
 	importers map[uint16]string
 }
 
-// NewCoverage returns that of a scan which begins: all slots that somebody serves are left.
+// NewCoverage returns the coverage of a new scan: all slots that have an owner are left.
 func NewCoverage(l *Layout) *Coverage {
 	c := &Coverage{importers: make(map[uint16]string)}
 	for slot, shard := range l.Slots {
@@ -32,8 +32,8 @@ func NewCoverage(l *Layout) *Coverage {
 	return c
 }
 
-// Target returns a slot to be walked next, and the address of the node that has its keys; -1
-// at the end of a round. Slots that nobody serves at present are skipped.
+// Target returns the slot to walk next, and the address of the node that has its keys, or -1 at the end
+// of a round. It skips slots that no node serves at present.
 func (c *Coverage) Target(l *Layout) (slot int, addr string) {
 	for slot := range l.Slots {
 		if !c.Left(slot) || c.tried.Has(slot) {
@@ -50,11 +50,11 @@ func (c *Coverage) Target(l *Layout) (slot int, addr string) {
 // Abandon puts a slot back into the present round, because the walk for it has ended early.
 func (c *Coverage) Abandon(slot int) { c.tried.remove(uint16(slot)) }
 
-// Left reports whether keys of a slot have still to come.
+// Left reports whether keys of a slot are still missing.
 func (c *Coverage) Left(slot int) bool { return c.left.Has(slot) }
 
-// holder returns the address of the node that has the keys of a slot which were not found
-// yet, if there is one.
+// holder returns the address of the node that has the keys of a slot that were not found yet, if there
+// is one.
 func (c *Coverage) holder(l *Layout, slot int) (addr string, served bool) {
 	if addr, moving := c.importers[uint16(slot)]; moving {
 		if l.Find(addr) >= 0 {
@@ -65,8 +65,8 @@ func (c *Coverage) holder(l *Layout, slot int) (addr string, served bool) {
 	return l.masterOf(slot)
 }
 
-// Walked notes which slots a whole walk of the node of an address has covered, and reports
-// whether there are any.
+// Walked records which slots a complete walk of the node at an address has covered, and reports whether
+// there are any.
 func (c *Coverage) Walked(l *Layout, addr string, before, after *NodeSlots) (progress bool) {
 	at := l.Find(addr)
 	for i := range l.Slots {
@@ -99,22 +99,22 @@ func (c *Coverage) Walked(l *Layout, addr string, before, after *NodeSlots) (pro
 	return progress
 }
 
-// NewRound begins another round, unless all is covered.
+// NewRound starts another round, unless all slots are covered.
 func (c *Coverage) NewRound() (done bool) {
 	c.tried = SlotSet{}
 	return c.left == SlotSet{}
 }
 
-// NodeSlots are the slots of a node as it says itself.
+// NodeSlots are the slots of a node, as the node itself reports them.
 type NodeSlots struct {
 	owned SlotSet
-	// leaving are the addresses that slots are being moved to, coming are slots
-	// that are being moved here.
+	// leaving maps slots that move away to their new addresses; coming are the slots that move to this
+	// node.
 	leaving map[uint16]string
 	coming  SlotSet
 }
 
-// NodeSlotsOf takes them from a node's answer to CLUSTER NODES.
+// NodeSlotsOf returns the slots in a node's answer to CLUSTER NODES.
 func NodeSlotsOf(nodes redisclusterutil.InstanceInfos) *NodeSlots {
 	h := &NodeSlots{leaving: make(map[uint16]string)}
 	me := nodes.MySelf()
@@ -140,7 +140,7 @@ func NodeSlotsOf(nodes redisclusterutil.InstanceInfos) *NodeSlots {
 	return h
 }
 
-// NodeSlots are those of the node of an address as far as the layout knows.
+// NodeSlots returns the slots of the node at an address according to the layout.
 func (l *Layout) NodeSlots(addr string) *NodeSlots {
 	h := &NodeSlots{}
 	for slot := range l.Slots {
@@ -151,7 +151,7 @@ func (l *Layout) NodeSlots(addr string) *NodeSlots {
 	return h
 }
 
-// has reports whether the node has the slot, or imports it, if that counts.
+// has reports whether the node has the slot or, if coming is set, imports it.
 func (h *NodeSlots) has(slot int, coming bool) bool {
 	return h.owned.Has(slot) || coming && h.coming.Has(slot)
 }

@@ -1,5 +1,5 @@
-// Package topology is what package rediscluster decides, and does not do: which servers
-// serve which slots, by what they, or sentinels, say; and what becomes of a request after
-// an error. Nothing in it dials, waits, logs or takes a lock, and it knows no connection:
-// values go in and come out.
+// Package topology makes the decisions of package rediscluster: which servers serve which slots,
+// according to the reports of servers or sentinels, and what to do with a request after an error. It
+// does not dial, wait, log or take a lock, and it knows no connection: its functions take and return
+// values.
 package topology

@@ -5,8 +5,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Errors of the reasons that this package gives. Package rediscluster exports, and
-// explains, them.
+// The errors of this package. Package rediscluster exports and documents them.
 var (
 	ErrCluster           = redis.Errors.NewSubNamespace("cluster")
 	ErrNoSentinel        = ErrCluster.NewType("no_sentinel")

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// speaker is a node of a cluster, or a sentinel, that tells which others it knows.
+// speaker is a node of a cluster, or a sentinel, that reports the others that it knows.
 type speaker struct {
 	id string // its own ID; empty if that is not known
-	// members are the IDs that it knows, its own included; nil if it tells none.
+	// members are the IDs that it knows, including its own; nil if it reports none.
 	members map[string]bool
 }
 
-// know adds one that the speaker knows, which is itself if own is set.
+// know adds an ID that the speaker knows, which is its own if own is set.
 func (s *speaker) know(id string, own bool) {
 	if s.members == nil {
 		s.members = map[string]bool{}
@@ -23,10 +23,10 @@ func (s *speaker) know(id string, own bool) {
 	}
 }
 
-// together returns the groups that speakers form, as indices: two are together if each knows the
-// other. One that does not tell its own ID, or those that it knows, is taken to know all, and to be
-// known. There is a group for each speaker that tells members, so the same group may come several
-// times; if none tells any, all speakers are one group.
+// together returns groups of speakers, as indices: two belong together if each knows the other. A
+// speaker that does not report its own ID, or the IDs that it knows, counts as knowing all and as
+// known. There is a group for each speaker that reports members, so the same group may occur several
+// times; if none reports any, all speakers are one group.
 func together(all []speaker) (groups [][]int) {
 	knows := func(i, j int) bool { return all[i].members == nil || all[j].id == "" || all[i].members[all[j].id] }
 	var everybody []int
@@ -48,10 +48,10 @@ func together(all []speaker) (groups [][]int) {
 	return groups
 }
 
-// memory is the IDs of those that a client belongs to. Empty, it knows nobody.
+// memory is the IDs of the nodes or sentinels that a client knows. The zero value is empty.
 type memory map[string]bool
 
-// shared returns how many of the IDs the members of a group know.
+// shared returns how many of the IDs a group knows.
 func (m memory) shared(all []speaker, group []int) (n int) {
 	for id := range m {
 		if slices.ContainsFunc(group, func(i int) bool { return all[i].members[id] }) {
@@ -61,31 +61,32 @@ func (m memory) shared(all []speaker, group []int) (n int) {
 	return n
 }
 
-// kin returns those of the groups that know most of the IDs in the memory; all groups if it is empty.
-// At an address of one that is gone there may be a stranger by now, which knows none of them, and one
-// that has gone over to strangers is known to them alone.
+// kin returns the groups that know most of the IDs in the memory, or all groups if it is empty. The
+// address of a dead node may now lead to a foreign node, which knows none of these IDs, and a node that
+// has joined other nodes is known only to them.
 func (m memory) kin(all []speaker, groups [][]int) [][]int {
 	return slices.DeleteFunc(slices.Clone(groups), func(group []int) bool { return len(m) > 0 && 2*m.shared(all, group) <= len(m) })
 }
 
-// Kin is what a client remembers of the cluster that it belongs to.
+// Kin is a client's memory of its cluster.
 type Kin struct {
 	ids memory // of the nodes that had not failed
-	// members are the IDs of all nodes. The map never changes: another one takes its place.
+	// members are the IDs of all nodes. The map never changes; it is replaced.
 	members map[string]bool
-	// whole is set if all slots were served at least once. Before that the cluster may be none that
-	// anybody meant, such as a node that was given a few slots by mistake.
+	// whole is set once all slots have had an owner. Before that the cluster may not be the intended
+	// one, but for example a node that was given a few slots by mistake.
 	whole bool
 }
 
-// Members returns the IDs of the nodes of the cluster, none if they are not known. It must not be changed.
+// Members returns the IDs of the nodes of the cluster, or none if they are not known. Don't modify the
+// map.
 func (k *Kin) Members() map[string]bool { return k.members }
 
 // Whole reports whether the cluster has had all its slots.
 func (k *Kin) Whole() bool { return k.whole }
 
-// OfNodes makes a layout of what the nodes of the cluster say. It returns nil if those that the client
-// knows say nothing of slots. Views of strangers do not count.
+// OfNodes builds a layout from the views of the cluster's nodes. It ignores the views of foreign nodes,
+// and returns nil if the other views have no slots.
 func (k *Kin) OfNodes(views []View) *Layout {
 	chosen := choose(views, k.ids)
 	l := merge(chosen)
@@ -95,11 +96,11 @@ func (k *Kin) OfNodes(views []View) *Layout {
 	return l
 }
 
-// OfSeeds makes a layout of what seeds say, if the nodes do not say enough. Seeds that belong to the
-// same cluster are preferred. If there are none, those of another cluster count if strangers is set, or if the
-// client knows no whole cluster yet: of several, the one with the most slots, then the one for which
-// most of the seeds speak, then that of the first seed. It returns nil if none of the slots is served.
-// left is set if the layout is that of another cluster.
+// OfSeeds builds a layout from the views of seeds, if those of the nodes are not enough. It prefers
+// seeds of the client's cluster. If there are none, it accepts another cluster if strangers is set, or
+// if the client knows no whole cluster yet: the one with the most slots, then the one to which most
+// seeds belong, then that of the first seed. It returns nil if no slot has an owner. left is set if the
+// layout is that of another cluster.
 func (k *Kin) OfSeeds(nodes, seeds []View, strangers bool) (l *Layout, left bool) {
 	views := append(choose(nodes, k.ids), seeds...)
 	known := k.ids
@@ -130,9 +131,9 @@ func (k *Kin) learn(chosen []View, l *Layout) {
 	}
 }
 
-// choose returns the views of one cluster: of one that most of the known nodes belong to, if any are
-// known, else of any. Of several, the one counts with the most of the known nodes, then with the most
-// slots, then with the most views, then that of the first view.
+// choose returns the views of one cluster: one to which most of the known nodes belong, if any are
+// known, or otherwise any. Among several it prefers the cluster with the most known nodes, then with
+// the most slots, then with the most views, then that of the first view.
 func choose(views []View, known memory) (chosen []View) {
 	all := make([]speaker, len(views))
 	for i, v := range views {

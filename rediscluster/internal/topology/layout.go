@@ -11,35 +11,32 @@ import (
 	"github.com/joomcode/redispipe/internal/slot"
 )
 
-// Layout is a cluster by its addresses: which of them serve which slots. Once it is in
-// use it does not change.
+// Layout maps the slots of a cluster to addresses. Once it is in use it does not change.
 type Layout struct {
 	Slots  [slot.Count]uint16 // index in Shards, or NoShard
 	Shards []Shard
-	// others are masters that serve no slot, such as one that slots are about to be moved
-	// to.
+	// others are masters without slots, for example a master to which slots are about to be moved.
 	others []string
 	// aliases are further addresses of the same nodes.
 	aliases map[string]string
-	// Hostnames are known for some of the addresses.
+	// Hostnames has the host names of some addresses.
 	Hostnames map[string]string
-	// Zones are told for some of the addresses.
+	// Zones has the availability zones of some addresses.
 	Zones map[string]string
-	// MasterOnly are the slots that users want to be read from their masters.
+	// MasterOnly are the slots to read only from their masters, as users have set.
 	MasterOnly SlotSet
-	// OnMove are the slots of which a node says that their keys are moving, and Stable those
-	// of which their masters say that they are not.
+	// OnMove are the slots whose keys are moving according to a node, and Stable the slots whose
+	// masters report that they are not.
 	OnMove, Stable SlotSet
-	// Failed are the addresses of the masters that have failed, as CLUSTER NODES says.
+	// Failed are the addresses of the masters that have failed according to CLUSTER NODES.
 	Failed map[string]bool
-	// Server is the run_id of the master where there is no cluster, empty if the master has
-	// not told it.
+	// Server is the run_id of the master without a cluster, or empty if it is not known.
 	Server string
-	// Reason is why a shard has no master: its address is empty then.
+	// Reason is the reason why a shard has no master; the master's address is then empty.
 	Reason *errorx.Error
 }
 
-// NoShard stands in Layout.Slots for a slot that nobody serves.
+// NoShard is the value in Layout.Slots for a slot without an owner.
 const NoShard = 0xFFFF
 
 // Shard is a master with its replicas.
@@ -54,7 +51,7 @@ type Node struct {
 	Replica bool
 }
 
-// Empty returns a layout in which nobody serves any slot.
+// Empty returns a layout in which no slot has an owner.
 func Empty() *Layout {
 	l := &Layout{}
 	for i := range l.Slots {
@@ -63,8 +60,8 @@ func Empty() *Layout {
 	return l
 }
 
-// oneShard returns the layout of a master with replicas without a cluster: one shard for all
-// slots. An empty master is none.
+// oneShard returns the layout of a master with replicas without a cluster: one shard for all slots. An
+// empty master means that there is none.
 func oneShard(master string, replicas []string) *Layout {
 	return &Layout{Shards: []Shard{{Master: master, Replicas: replicas}}}
 }
@@ -91,8 +88,8 @@ func (l *Layout) Nodes() iter.Seq[Node] {
 	}
 }
 
-// Find returns the place among Nodes of the node of an address, or -1. A master is
-// preferred to a replica of the same address.
+// Find returns the index among Nodes of the node with an address, or -1. It prefers a master to a
+// replica with the same address.
 func (l *Layout) Find(addr string) int {
 	alias, known := l.aliases[addr]
 	found, at := -1, 0
@@ -110,7 +107,7 @@ func (l *Layout) Find(addr string) int {
 	return found
 }
 
-// masterOf returns the address of the master of a slot, if anybody serves it.
+// masterOf returns the address of the master of a slot, if it has one.
 func (l *Layout) masterOf(slot int) (addr string, served bool) {
 	if shard := l.Slots[slot]; shard != NoShard {
 		return l.Shards[shard].Master, true
@@ -125,7 +122,7 @@ func (l *Layout) SameMaster(o *Layout, slot int) bool {
 	return served == also && addr == other
 }
 
-// Masters are the addresses of those that serve slots.
+// Masters returns the addresses of the masters that serve slots.
 func (l *Layout) Masters() (addrs []string) {
 	for _, s := range l.Shards {
 		if s.Master != "" {
@@ -135,10 +132,10 @@ func (l *Layout) Masters() (addrs []string) {
 	return addrs
 }
 
-// whole reports whether all slots are served.
+// whole reports whether all slots have an owner.
 func (l *Layout) whole() bool { return !slices.Contains(l.Slots[:], NoShard) }
 
-// Equal reports whether there is nothing in the other layout that a request would notice.
+// Equal reports whether two layouts are the same for requests.
 func (l *Layout) Equal(o *Layout) bool {
 	return (l.Reason == nil) == (o.Reason == nil) &&
 		l.Slots == o.Slots && l.MasterOnly == o.MasterOnly && maps.Equal(l.aliases, o.aliases) && maps.Equal(l.Failed, o.Failed) && slices.Equal(l.others, o.others) &&

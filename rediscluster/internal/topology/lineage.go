@@ -2,13 +2,13 @@ package topology
 
 import "maps"
 
-// Lineage is what a client knows of its master without a cluster: the IDs of its history and of its run, and of
-// the runs of the replicas that have followed it.
+// Lineage is a client's memory of its master without a cluster: the IDs of its history and of its run,
+// and of the runs of replicas that have followed it.
 type Lineage struct{ ids map[string]bool }
 
-// Has reports whether the server of an address is of the lineage: it has been the master, or has followed it, or
-// goes on with its history, or one that did so follows it now. A server that tells nothing by which that can be
-// known counts as one.
+// Has reports whether the server at an address is related to the master: it was the master, followed
+// it, or continues its history, or such a server follows it now. A server that reports nothing to
+// decide this counts as related.
 func (g *Lineage) Has(s ServerInfos, addr string) bool {
 	st := s[addr]
 	if len(g.ids) == 0 || st.replid == "" || g.ids[st.replid] || g.ids[st.replid2] || g.ids[st.id] {
@@ -22,7 +22,7 @@ func (g *Lineage) Has(s ServerInfos, addr string) bool {
 	return false
 }
 
-// Learn notes the lineage of the master of a layout, if that answers.
+// Learn records the lineage of the master of a layout, if the master answers.
 func (g *Lineage) Learn(s ServerInfos, l *Layout) {
 	master := s[l.Shards[0].Master]
 	if master.Err != nil || master.replid == "" {
@@ -40,14 +40,14 @@ func (g *Lineage) Learn(s ServerInfos, l *Layout) {
 	g.ids = ids
 }
 
-// noHistory is what servers tell as the ID of the history that theirs continues, if there is none.
+// noHistory is the ID that servers report if their history does not continue another.
 const noHistory = "0000000000000000000000000000000000000000"
 
-// Leads reports whether the server of an address answers that it is a master.
+// Leads reports whether the server at an address answers that it is a master.
 func (s ServerInfos) Leads(addr string) bool { return s[addr].Err == nil && s[addr].role == roleMaster }
 
-// Strangers returns the addresses of masters that are not of the lineage, in addition to the present one. There is
-// none if the present one is not listed: then the list has led to others.
+// Strangers returns the addresses of masters, other than the present one, that are unrelated to it. It
+// returns none if the present master is not listed, because then the list now leads to other servers.
 func (g *Lineage) Strangers(s ServerInfos, present string) (addrs []string) {
 	if _, listed := s[present]; !listed {
 		return nil
@@ -60,7 +60,7 @@ func (g *Lineage) Strangers(s ServerInfos, present string) (addrs []string) {
 	return addrs
 }
 
-// Without returns what all but some servers said.
+// Without returns the reports except those of some servers.
 func (s ServerInfos) Without(addrs []string) ServerInfos {
 	others := maps.Clone(s)
 	for _, addr := range addrs {

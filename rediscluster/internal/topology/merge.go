@@ -10,14 +10,13 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// claim is a range of slots in one view, with what decides between the claims of one slot.
+// claim is a range of slots in one view, with the data that decides between several claims to a slot.
 type claim struct {
 	r *redisclusterutil.SlotsRange
-	// epoch is that of the range's master; the greater one counts, as it does
-	// among the nodes themselves.
+	// epoch is the epoch of the range's master. The greater one wins, as among the nodes themselves.
 	epoch uint64
-	// own is set if the range's master itself has said so, and told if it has also told which of
-	// its slots are on the move.
+	// own is set if the range's master itself has reported the claim, and told if it has also reported
+	// its moving slots.
 	own, told bool
 }
 
@@ -28,8 +27,8 @@ func (c claim) beats(other claim) bool {
 	return c.own && !other.own
 }
 
-// claimOf makes a claim of a range. It is no claim if the range does not begin with its master, of
-// which the view may not know the address. nodes are from nodesByAddr.
+// claimOf converts a range to a claim. It fails if the range does not start with its master, whose
+// address the view may not know. nodes are from nodesByAddr.
 func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclusterutil.InstanceInfo) (c claim, ok bool) {
 	if len(r.Addrs) == 0 {
 		return c, false
@@ -44,10 +43,10 @@ func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclu
 	return c, n.IsMaster()
 }
 
-// merge makes a layout of the views of one cluster: of each slot the newest claim counts. It returns
-// nil if no slot is served at all.
+// merge builds a layout from the views of one cluster: for each slot, the newest claim wins. It returns
+// nil if no slot has an owner.
 func merge(views []View) *Layout {
-	// The layout is the same in whatever order nodes answer.
+	// The layout must not depend on the order of the answers.
 	views = slices.SortedStableFunc(slices.Values(views), func(a, b View) int { return strings.Compare(a.asked, b.asked) })
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}, Failed: map[string]bool{}}
 	var claims [slot.Count]claim
@@ -86,7 +85,7 @@ func merge(views []View) *Layout {
 	return l
 }
 
-// learnNodes notes by which addresses and hostnames nodes are known.
+// learnNodes records the addresses and hostnames of the nodes.
 func (l *Layout) learnNodes(v View) {
 	for i := range v.nodes {
 		n := &v.nodes[i]
@@ -112,7 +111,7 @@ func (l *Layout) learnNodes(v View) {
 	}
 }
 
-// assign makes shards of the claims that won; it returns false if there is none.
+// assign builds shards from the winning claims. It returns false if there are none.
 func (l *Layout) assign(claims *[slot.Count]claim) bool {
 	index := map[string]uint16{}
 	var last *redisclusterutil.SlotsRange
@@ -143,8 +142,8 @@ func (l *Layout) assign(claims *[slot.Count]claim) bool {
 	return len(l.Shards) > 0
 }
 
-// addReplicas adds those that CLUSTER SLOTS leaves out since nothing was written
-// yet. Whether a replica is read from is for itself to say.
+// addReplicas adds the replicas that CLUSTER SLOTS leaves out because nothing was written yet. Whether
+// they may be read from depends on their own reports.
 func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
 	shards := make(map[string]*Shard, len(l.Shards))
 	for i := range l.Shards {

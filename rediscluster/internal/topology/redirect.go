@@ -11,50 +11,50 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Action is what becomes of a request that ended with an error.
+// Action is what to do with a request after an error.
 type Action uint8
 
 const (
 	// Resolve: the error is the result.
 	Resolve Action = iota
-	// RetryElsewhere: by the topology, but another connection or node if there is one.
+	// RetryElsewhere: retry through the topology, on another connection or node if there is one.
 	RetryElsewhere
-	// Repeat: by the topology, again.
+	// Repeat: retry through the topology.
 	Repeat
-	// AwaitMigration is Repeat where a migration has to go on first.
+	// AwaitMigration: retry through the topology after a pause, in which a migration makes progress.
 	AwaitMigration
-	// FollowMoved: to the node that MOVED named, if the topology confirms it.
+	// FollowMoved: send to the node in a MOVED, if the topology confirms it.
 	FollowMoved
-	// FollowAsk: the same with ASK, and ASKING.
+	// FollowAsk: send to the node in an ASK, after ASKING, if the topology confirms it.
 	FollowAsk
-	// Actions is how many there are.
+	// Actions is the number of actions.
 	Actions
 )
 
-// Decision is what [Redirect] decides.
+// Decision is the result of [Redirect].
 type Decision struct {
 	Action Action
-	// Host and Port are where to follow; an empty host is the one that answered.
+	// Host and Port are the address of a redirect; an empty host means the server that answered.
 	Host string
 	Port int
-	// Wait is how long to wait before.
+	// Wait is the pause before the retry.
 	Wait time.Duration
-	// Refresh: the topology is to be read again.
+	// Refresh: read the topology again.
 	Refresh bool
 	// MasterOnly: a replica can't answer this.
 	MasterOnly bool
 }
 
-// Limits are the options that [Redirect] goes by.
+// Limits are the options of [Redirect].
 type Limits struct {
-	// MovedRetries is how many redirects a request follows.
+	// MovedRetries is the number of redirects that a request follows.
 	MovedRetries int
-	// WaitToMigrate is the pause before a request whose keys are on the move is repeated.
+	// WaitToMigrate is the pause before a request with moving keys is retried.
 	WaitToMigrate time.Duration
 }
 
-// Redirect decides what becomes of a request that ended with err. idempotent is whether
-// the request does no harm if it runs twice.
+// Redirect decides what to do with a request that failed with err. idempotent means that the request
+// may run twice.
 func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision {
 	switch {
 	case err.IsOfType(redis.ErrMoved):
@@ -64,8 +64,7 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 	case err.IsOfType(redis.ErrTryAgain):
 		return WhileMigrating(done, l)
 	case err.IsOfType(redis.ErrClusterDown):
-		// The node learns of the cluster's recovery by itself, so even the
-		// first repetition waits.
+		// The node must first learn of the cluster's recovery, so even the first retry waits.
 		if done.downs >= maxDowns || done.Elapsed >= MaxElapsed {
 			return Decision{Refresh: true}
 		}
@@ -78,7 +77,7 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 		return retry(done, Decision{Refresh: true, MasterOnly: true})
 	case err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
 		err.IsOfType(redis.ErrIO) && idempotent:
-		// No connection has taken it, or it may run twice.
+		// It was not sent, or it may run twice.
 		return retry(done, Decision{Refresh: true})
 	case err.IsOfType(redis.ErrIO):
 		return Decision{Refresh: true}
@@ -86,14 +85,13 @@ func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision
 	return Decision{}
 }
 
-// isNonLocal reports whether a script was refused that uses a key of another node. A replica of
-// Valkey 9 says so, and not READONLY, if the script writes.
+// isNonLocal reports whether a server has refused a script because it uses a key of another node. A
+// replica of Valkey 9 returns this error instead of READONLY if the script writes.
 func isNonLocal(err *errorx.Error) bool {
 	return err.IsOfType(redis.ErrResult) && strings.HasPrefix(err.Message(), "ERR Attempted to access a non local key")
 }
 
-// WhileMigrating returns the decision for a migration that has to go on first, or a node that has
-// to be connected.
+// WhileMigrating returns the decision to wait for a migration, or for a node to be connected.
 func WhileMigrating(done Tries, l Limits) Decision {
 	if done.waits >= maxWaits {
 		return Decision{}
@@ -101,7 +99,7 @@ func WhileMigrating(done Tries, l Limits) Decision {
 	return Decision{Action: AwaitMigration, Wait: l.WaitToMigrate}
 }
 
-// retry adds to the decision that the request is sent again, if it may be retried once more.
+// retry makes d a retry, if another retry is allowed.
 func retry(done Tries, d Decision) Decision {
 	if done.Retries >= maxRetries || done.Elapsed >= MaxElapsed {
 		return Decision{Refresh: d.Refresh}
@@ -110,11 +108,11 @@ func retry(done Tries, d Decision) Decision {
 	return d
 }
 
-// unknownHost is the host of a node without a hostname in a cluster that names nodes by those.
+// unknownHost is the host of a node without a hostname in a cluster that uses hostnames.
 const unknownHost = "?"
 
-// redirected adds to the decision where the redirect leads. One that is malformed,
-// or one too many, is the result.
+// redirected adds the target of the redirect to the decision. A malformed redirect, or one too many, is
+// the result of the request.
 func redirected(err *errorx.Error, done Tries, l Limits, d Decision) Decision {
 	to, _ := err.Property(redis.EKMovedTo)
 	endpoint, _ := to.(string)
@@ -133,7 +131,7 @@ func redirected(err *errorx.Error, done Tries, l Limits, d Decision) Decision {
 	return d
 }
 
-// Tries counts what was done for a request.
+// Tries counts the attempts for a request.
 type Tries struct {
 	hops    uint8 // redirects followed since the last wait for a migration
 	Retries uint8 // retries after failures
@@ -146,27 +144,26 @@ type Tries struct {
 }
 
 const (
-	// maxRetries bounds the retries after failures. With backoff, a request
-	// gives up after some 200 ms: enough for a connection to be made again, and
-	// short enough for a caller to hear of a shard that is down.
+	// maxRetries bounds the retries after failures. With backoff, a request gives up after about 200
+	// ms: long enough for a new connection, and short enough to tell a caller that a shard is down.
 	maxRetries = 8
-	// MaxElapsed is after how long a failure is not retried any more: a node
-	// that is frozen takes a time-out for each attempt.
+	// MaxElapsed is the time after which a failure is no longer retried, because with a frozen node
+	// each attempt takes a whole time-out.
 	MaxElapsed = time.Second
-	// maxDowns bounds the repetitions after CLUSTERDOWN. With backoff they take MaxElapsed:
-	// when masters hand over, a node may lack a slot's new one until that pings it, which
-	// on busy machines was 300 ms later.
+	// maxDowns bounds the retries after CLUSTERDOWN. With backoff they take MaxElapsed: when masters
+	// hand over, a node may not know a slot's new master until that pings it, which took 300 ms on busy
+	// machines.
 	maxDowns = 20
-	// maxWaits bounds the repetitions after TRYAGAIN: 1 s at the default pause,
-	// in which a migration moves thousands of keys.
+	// maxWaits bounds the retries after TRYAGAIN: 1 s at the default pause, in which a migration moves
+	// thousands of keys.
 	maxWaits = 50
 
 	backoffFirst = 2 * time.Millisecond
 	backoffMost  = 64 * time.Millisecond
 )
 
-// backoff is the pause before a retry: none before the first, which goes to
-// another connection if there is one.
+// backoff returns the pause before a retry. There is none before the first, which goes to another
+// connection if there is one.
 func backoff(retries uint8) time.Duration {
 	if retries == 0 {
 		return 0
@@ -174,7 +171,7 @@ func backoff(retries uint8) time.Duration {
 	return pause.Doubled(backoffFirst, backoffMost, int(retries)-1)
 }
 
-// After returns the tries with what was decided next.
+// After returns the tries after a decision.
 func (t Tries) After(d Decision) Tries {
 	switch d.Action {
 	case FollowMoved, FollowAsk:

@@ -13,48 +13,47 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// Report is what one sentinel says of a master.
+// Report is one sentinel's report about a master.
 type Report struct {
 	from string // the sentinel
-	// id is the sentinel's own ID, empty if it does not tell it (before version 6.2).
+	// id is the sentinel's own ID, empty if it does not report it (before version 6.2).
 	id     string
 	master string
 	// run is the run_id of the master, empty if it is not known.
 	run string
-	// epoch is that of the election by which the master is one: the greater counts,
-	// as it does among the sentinels themselves.
+	// epoch is the epoch of the master's election. The greater one wins, as among the sentinels
+	// themselves.
 	epoch    uint64
 	replicas []string // without those that are of no use
 	// servers are the addresses and the run_ids of the master and of all replicas.
 	servers map[string]bool
 	Others  []string // sentinels that it knows
-	// ids are the IDs of the others by their addresses, alive those of them that are not down.
+	// ids maps the addresses of the others to their IDs; alive are the IDs of those that are not down.
 	ids   map[string]string
 	alive memory
-	// quorum is how many sentinels have to agree that a master is down.
+	// quorum is the number of sentinels that must agree that a master is down.
 	quorum int
-	// tilt: the sentinel's clock has jumped, and it does not trust itself.
+	// tilt: the sentinel's clock has jumped, and it does not trust its own state.
 	tilt bool
-	// silentSince is when the sentinel stopped answering, which makes this its last
-	// report; zero if it answers.
+	// silentSince is the time when the sentinel stopped answering after this report; zero if it
+	// answers.
 	silentSince time.Time
-	// err is why it did not answer last.
+	// err is the error of its last failure to answer.
 	err *errorx.Error
 }
 
 // answers reports whether the sentinel answers.
 func (r Report) answers() bool { return r.silentSince.IsZero() }
 
-// same reports whether both name the same master: one sentinel may name it by its hostname, and
-// another by its IP.
+// same reports whether both name the same master: one sentinel may use its hostname, and another its
+// IP.
 func (r Report) same(other Report) bool {
 	return r.master == other.master || r.run != "" && r.run == other.run
 }
 
-// SentinelQuestions are the requests by which a sentinel is asked. They ask for the master's
-// address before and after its epoch, since a sentinel that leads a failover changes the
-// epoch first and the address later: the epoch belongs to the address only if both addresses
-// are the same.
+// SentinelQuestions returns the requests to a sentinel. They ask for the master's address before and
+// after its epoch, because a sentinel that leads a failover first changes the epoch and later the
+// address: the epoch belongs to the address only if both addresses are equal.
 func SentinelQuestions(name string) []redis.Request {
 	return []redis.Request{
 		redis.Req("SENTINEL GET-MASTER-ADDR-BY-NAME", name),
@@ -70,7 +69,7 @@ func SentinelQuestions(name string) []redis.Request {
 // ErrMasterChanged: the address has changed between two answers, so ask again.
 var ErrMasterChanged = ErrNoSentinel.New("the master has changed between two answers")
 
-// ParseReport takes the answers to SentinelQuestions apart.
+// ParseReport parses the answers to SentinelQuestions.
 func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 	for _, res := range answers[:5] {
 		if err := redis.AsErrorx(res); err != nil {
@@ -109,7 +108,7 @@ func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 	return r, nil
 }
 
-// addOthers notes the sentinels that this one knows.
+// addOthers records the sentinels that this one knows.
 func (r *Report) addOthers(list []sentinelFields) {
 	r.ids, r.alive = map[string]string{}, memory{}
 	for _, other := range list {
@@ -127,7 +126,7 @@ func (r *Report) addOthers(list []sentinelFields) {
 	}
 }
 
-// sentinelError is what an error means that a sentinel has answered with.
+// sentinelError converts an error from a sentinel.
 func sentinelError(err *errorx.Error) *errorx.Error {
 	switch text := err.Message(); {
 	case !err.IsOfType(redis.ErrResult):
@@ -140,10 +139,10 @@ func sentinelError(err *errorx.Error) *errorx.Error {
 	return ErrNoSentinel.Wrap(err, "it refuses to tell")
 }
 
-// sentinelFields are what a sentinel tells of a server.
+// sentinelFields are a sentinel's fields for a server.
 type sentinelFields map[string]string
 
-// parseEndpoint returns the address of a host and a port, empty if they are none.
+// parseEndpoint returns the address of a host and a port, or empty if they are invalid.
 func parseEndpoint(res any) (addr string) {
 	if pair, _ := redis.As[[]string](res); len(pair) == 2 {
 		addr = sentinelFields{"ip": pair[0], "port": pair[1]}.addr()
@@ -151,8 +150,7 @@ func parseEndpoint(res any) (addr string) {
 	return addr
 }
 
-// maxPeers bounds how many replicas and sentinels are taken from one answer: a
-// hundred times what anybody runs.
+// maxPeers bounds the replicas and sentinels in one answer: a hundred times more than anybody runs.
 const maxPeers = 1 << 10
 
 // parseList reads a list of servers. One that is malformed has no fields.
@@ -165,7 +163,7 @@ func parseList(res any) (list []sentinelFields) {
 	return list
 }
 
-// addr is the address, empty if there is none that can be dialed.
+// addr returns the address, or empty if it can't be dialed.
 func (f sentinelFields) addr() string {
 	if port, err := strconv.ParseUint(f["port"], 10, 16); err != nil || port == 0 || f["ip"] == "" || !redisurl.IsHost(f["ip"]) {
 		return ""
@@ -173,14 +171,14 @@ func (f sentinelFields) addr() string {
 	return net.JoinHostPort(f["ip"], f["port"])
 }
 
-// isOfUse reports whether a replica is announced, and the sentinel is connected to it.
-// How its replication goes it says itself.
+// isOfUse reports whether a replica is announced and the sentinel is connected to it. The replica
+// itself reports the state of its replication.
 func (f sentinelFields) isOfUse() bool {
 	return f["replica-announced"] != "0" && f.isUp()
 }
 
-// isUp reports whether the sentinel is connected to a server or another sentinel, and does not hold it for
-// dead.
+// isUp reports whether the sentinel is connected to a server or another sentinel, and does not consider
+// it down.
 func (f sentinelFields) isUp() bool {
 	for flag := range strings.SplitSeq(f["flags"], ",") {
 		switch flag {

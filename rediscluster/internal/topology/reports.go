@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// Reports are what sentinels said last, and what follows from that.
+// Reports are the last reports of sentinels, and the conclusions from them.
 type Reports struct {
 	// seeds are the sentinels that the user gave, and refuse is Opts.RefuseStrangers.
 	seeds  []string
@@ -22,29 +22,29 @@ type Reports struct {
 	layout  *Layout // nil before the first
 	dispute *errorx.Error
 
-	// chosen are the reports that count, of sentinels that know each other.
+	// chosen are the trusted reports, of sentinels that know each other.
 	chosen []Report
-	// known are the IDs of these sentinels, without those that were down, and settled is set once
-	// most of those that there are said the same. Before that, the client belongs to nobody.
+	// known are the IDs of these sentinels, except those that were down. settled is set once most of
+	// the sentinels have agreed. Before that, the client trusts no group.
 	known   memory
 	settled bool
-	// servers are those that the sentinels have told of: addresses and run_ids.
+	// servers are the addresses and run_ids of the servers that the sentinels have reported.
 	servers map[string]bool
-	// strange are the addresses of sentinels that answer, and do not count.
+	// strange are the addresses of sentinels that answer and are not trusted.
 	strange map[string]bool
 }
 
-// NewReports returns reports of nobody. With refuse, sentinels that the client does not know never
-// count once it knows others.
+// NewReports returns empty Reports. With refuse, once the client knows sentinels, it never trusts
+// others.
 func NewReports(seeds []string, refuse bool) *Reports {
 	return &Reports{seeds: slices.Clone(seeds), refuse: refuse, last: make(map[string]Report)}
 }
 
-// Layout returns the layout that Judge has found last, nil before there is one.
+// Layout returns the last layout of Judge, or nil if there is none yet.
 func (s *Reports) Layout() *Layout { return s.layout }
 
-// Hear notes what a sentinel says, or why it does not answer. It reports whether the sentinel
-// has answered until now, and does not any more.
+// Hear records a sentinel's report, or its failure to answer. It returns true if the sentinel has just
+// stopped answering.
 func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Time) (fails bool) {
 	last := s.last[addr]
 	switch {
@@ -61,21 +61,21 @@ func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Ti
 	return fails
 }
 
-// Verdict is what Judge has found.
+// Verdict is the result of Judge.
 type Verdict struct {
 	// Changed: there is another layout.
 	Changed bool
-	// Dispute is that of sentinels that have begun to disagree.
+	// Dispute is the error of sentinels that have started to disagree.
 	Dispute *errorx.Error
-	// Strangers are the addresses of sentinels that answer now, and are none of those that the client
-	// knows.
+	// Strangers are the addresses of sentinels that have started to answer and that the client does not
+	// know.
 	Strangers []string
-	// Left is the master if it is none of the servers that the client knew of, and none of the sentinels
-	// that it knew is left.
+	// Left is the master, if the client did not know the server and none of the known sentinels is
+	// left.
 	Left []string
 }
 
-// Judge finds the layout that follows from the reports.
+// Judge computes the layout from the reports.
 func (s *Reports) Judge(now time.Time) (v Verdict) {
 	present := ""
 	if s.layout != nil {
@@ -102,10 +102,10 @@ func (s *Reports) Judge(now time.Time) (v Verdict) {
 	return v
 }
 
-// Settled reports whether most of the sentinels that there are, as far as is known, say the same.
+// Settled reports whether most of the known sentinels agree.
 func (s *Reports) Settled() bool { return s.settled }
 
-// Others returns the sentinels that those which count know.
+// Others returns the sentinels that the trusted ones know.
 func (s *Reports) Others() (addrs []string) {
 	for _, r := range s.chosen {
 		addrs = append(addrs, r.Others...)
@@ -113,8 +113,8 @@ func (s *Reports) Others() (addrs []string) {
 	return addrs
 }
 
-// Failure returns an error that says, with the answer of each sentinel, why there is no master
-// of that name; nil if there is one. final is set if it is useless to ask again.
+// Failure returns an error that says why there is no master of that name, with the answer of each
+// sentinel, or nil if there is a master. final is set if asking again is useless.
 func (s *Reports) Failure(name string) (err *errorx.Error, final bool) {
 	switch {
 	case s.dispute != nil:
@@ -151,8 +151,8 @@ func (s *Reports) Failure(name string) (err *errorx.Error, final bool) {
 	return kind.New("sentinels asked for the master %q: %s", name, strings.Join(said, "; ")), final
 }
 
-// Forget drops, and returns, the sentinels that do not answer, if they are no seeds, no
-// sentinel that answers names them, and their last report does not count.
+// Forget drops and returns the silent sentinels that are not seeds, that no answering sentinel names,
+// and whose last report is not trusted.
 func (s *Reports) Forget(now time.Time) (dropped []string) {
 	named := slices.Clone(s.seeds)
 	for addr, r := range s.last {
@@ -169,15 +169,15 @@ func (s *Reports) Forget(now time.Time) (dropped []string) {
 	return dropped
 }
 
-// supersededAfter is how long the last report of a sentinel that does not answer counts
-// against a majority that says something else. Sentinels tell each other of an epoch every 2 s.
+// supersededAfter is how long the last report of a silent sentinel counts against a majority that
+// disagrees. Sentinels tell each other of an epoch every 2 s.
 const supersededAfter = 10 * time.Second
 
-// superseded reports whether r, the last report of a sentinel that does not answer, no longer
-// counts, since a majority has reported something else for long enough. Without this rule,
-// newly installed sentinels, which begin with epoch 0, would never count, and neither would a
-// majority that does not know an epoch which only the lost sentinel knew. Where the quorum is
-// 2 or more, a single new sentinel that knows no other is no majority.
+// superseded reports whether r, the last report of a silent sentinel, no longer counts, because a
+// majority has disagreed for long enough. Without this rule, newly installed sentinels, which start
+// with epoch 0, would never count, and neither would a majority that does not know an epoch that only
+// the lost sentinel knew. If the quorum is 2 or more, a single new sentinel that knows no other is not
+// a majority.
 func (r Report) superseded(reports map[string]Report, now time.Time) bool {
 	if r.answers() || now.Sub(r.silentSince) < supersededAfter {
 		return false
@@ -190,8 +190,8 @@ func (r Report) superseded(reports map[string]Report, now time.Time) bool {
 	return false
 }
 
-// hasMajority reports whether most of the sentinels that this one knows, and as many as
-// its quorum, say the same now.
+// hasMajority reports whether most of the sentinels that this one knows, and at least its quorum, now
+// agree with it.
 func (r Report) hasMajority(reports map[string]Report) bool {
 	agree := 1
 	for _, addr := range r.Others {
