@@ -17,7 +17,7 @@ import (
 
 // Logger gets the events of a connection. Its methods run in the connection's
 // goroutines, so they should return quickly. They may call the connection, but must not wait
-// for one of its results.
+// for one of its results, such as that of Reauthenticate.
 type Logger interface {
 	// Report is called for each event. [LogOptCorrected], [LogConnecting], [LogConnected],
 	// [LogConnectFailed], [LogDisconnected] and [LogContextClosed] come in order, one at a

@@ -29,6 +29,7 @@ type Opts struct {
 	// sockets. ctx ends within DialTimeout. If the provider fails, or has not returned
 	// when ctx is done, the attempt to connect fails with [ErrCredentials]. Every
 	// connection calls it, possibly at the same time: if it is slow, cache its result.
+	// It must not call [Connection.Reauthenticate].
 	CredentialsProvider func(ctx context.Context) (Credentials, error)
 	// ClientName is sent to the server with CLIENT SETNAME, and shown in logs.
 	// Printable ASCII without spaces; default none.

@@ -35,6 +35,9 @@ import (
 // keeps its user. If ctx ends first, it returns [redis.ErrRequestCancelled], and AUTH may
 // still be sent. A retry is always safe.
 //
+// Neither a CredentialsProvider nor a [Logger] may call it: Reauthenticate would wait for its own caller. Called with
+// the provider's context it returns [ErrCredentials].
+//
 // With ScriptMode a transaction may be open, so the error is
 // [redis.ErrCommandForbidden]: send AUTH yourself.
 func (c *Connection) Reauthenticate(ctx context.Context) error {
@@ -43,6 +46,9 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	}
 	if c.opts.ScriptMode {
 		return redis.Err(c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH")))
+	}
+	if c.dialer.Asks(ctx) {
+		return redis.Err(c.withConn(ErrCredentials.New("Opts.CredentialsProvider called Reauthenticate, which waits for the provider: return the new credentials instead")))
 	}
 	// One call at a time, so that AUTH is sent in the order in which the provider was asked.
 	select {

@@ -360,3 +360,31 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 		})
 	})
 }
+
+// A provider that calls Reauthenticate, for a new socket or for a Reauthenticate, gets an error at once: it would
+// wait for itself.
+func TestReauthenticateWithinProvider(t *testing.T) {
+	t.Parallel()
+	s := twoUsers(t)
+	v := &vault{}
+	v.set("alice", canary, nil)
+	var conn atomic.Pointer[redisconn.Connection]
+	var within error
+	called := connect(t, s.Addr(), redisconn.Opts{
+		Logger: redisconn.NoopLogger{}, DialTimeout: time.Minute,
+		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
+			if conn := conn.Load(); conn != nil {
+				within = conn.Reauthenticate(ctx)
+			}
+			return v.credentials(ctx)
+		},
+	})
+	conn.Store(called)
+	require.NoError(t, called.Reauthenticate(background))
+	requireType(t, within, redisconn.ErrCredentials)
+
+	within = nil
+	require.Equal(t, int64(1), s.Do("CLIENT KILL", "USER", "alice"))
+	eventually(t, "connected again", func() bool { return called.Ping() == nil })
+	requireType(t, within, redisconn.ErrCredentials)
+}

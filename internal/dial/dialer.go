@@ -166,7 +166,7 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 		err error
 	}
 	p, err := callUntil(ctx, &d.overdue, "Opts.CredentialsProvider", func() (p provided) {
-		p.cr, p.err = d.Provider(ctx)
+		p.cr, p.err = d.Provider(context.WithValue(ctx, askedBy{d}, true))
 		return p
 	}, func(provided) {})
 	if err != nil {
@@ -178,6 +178,12 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	}
 	return p.cr, nil
 }
+
+// askedBy is a key in the context of a call of a provider: the Dialer that calls it.
+type askedBy struct{ d *Dialer }
+
+// Asks reports whether ctx is the context of a call of the Dialer's provider.
+func (d *Dialer) Asks(ctx context.Context) bool { return ctx.Value(askedBy{d}) != nil }
 
 // Renew makes a socket as new by RESET and the whole handshake. It calls credentials
 // after the handshake counts as begun. It reports whether that has worked within Timeout
