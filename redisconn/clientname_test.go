@@ -49,6 +49,9 @@ func TestClientInfo(t *testing.T) {
 	connect(t, fake.Addr(), redisconn.Opts{NoClientInfo: true, Logger: redisconn.NoopLogger{}})
 	var said [3][][]string
 	for _, r := range fake.Requests() {
+		if r.Cmd == "PING" {
+			r.Args = nil // a nonce
+		}
 		said[r.Conn] = append(said[r.Conn], append([]string{r.Cmd}, r.Args...))
 	}
 	require.Equal(t, [][]string{

@@ -41,6 +41,7 @@ type Connection struct {
 	// tracking is set if the connection tracks keys for a shared connection: see trackers.
 	tracking *tracking
 	trackers trackers
+	peer     sock.Peer     // that was reported last; the lifecycle's
 	reauth   chan struct{} // holds the running call of Reauthenticate
 	latency  atomic.Int64  // see PingLatency
 	// shortest follows the shortest recent round trip in nanoseconds: downwards at once,
@@ -138,7 +139,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking, members f
 func (c *Connection) makePipe() {
 	o := &c.opts
 	p := engine.Opts{
-		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes, Timeout: o.IOTimeout, Heartbeats: c.silence(),
+		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes, Timeout: o.IOTimeout, Silence: c.silence(), Heartbeat: o.Heartbeat,
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
 		WithConn: c.withConn, Server: c.place, Measured: c.measured,
 		Panicked: within{c}.Panicked,
@@ -208,7 +209,7 @@ func (c *Connection) Ping() error {
 	if err := redis.AsError(res); err != nil {
 		return err
 	}
-	if res != "PONG" {
+	if !sock.IsPong(res) {
 		return redis.ErrPing.New("PING was answered with %T", res).WithProperty(redis.EKResponse, res)
 	}
 	return nil

@@ -324,6 +324,7 @@ func TestDedicatedUnblockedFarAway(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			return quick(args)
 		}
+		p.greets = p.answer
 		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute})
 		ctx, cancel := context.WithCancel(background)
 		pop := leaver{newOutcome(), ctx}

@@ -1,12 +1,15 @@
 package redisconn
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pubsub"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -30,6 +33,12 @@ type LogConnecting struct{}
 type LogConnected struct {
 	LocalAddr  string
 	RemoteAddr string
+}
+
+// LogPeerLimited: the server, or a proxy in front of it, does not do all that a handshake asks for, and the
+// connection does without. It is reported after LogConnected, when that has changed. See docs/proxies.md.
+type LogPeerLimited struct {
+	Without string // empty: nothing is missing any more
 }
 
 // LogConnectFailed: dialing or the handshake failed.
@@ -144,6 +153,29 @@ func (LogConnecting) logEvent() oplog.Line {
 func (e LogConnected) logEvent() oplog.Line {
 	return oplog.Text("connected (%s to %s)", e.LocalAddr, e.RemoteAddr).
 		Slog(slog.LevelInfo, "redis connected", slog.String("local", e.LocalAddr), slog.String("peer", e.RemoteAddr))
+}
+
+func (e LogPeerLimited) logEvent() oplog.Line {
+	return oplog.Text("the other side is a proxy, or lacks something; without: %s", cmp.Or(e.Without, "nothing")).
+		Slog(slog.LevelWarn, "redis peer limited", slog.String("without", e.Without))
+}
+
+// without names what the connection does without.
+func without(p sock.Peer) string {
+	var list []string
+	for _, lacks := range []struct {
+		is   bool
+		what string
+	}{
+		{p.Lean, "CLIENT SETINFO and names, at which it closes the connection"},
+		{p.Mute, "PING's argument, so that heartbeats do not show whether each request gets its own reply"},
+		{p.RESP2, "RESP3, which it refuses"},
+	} {
+		if lacks.is {
+			list = append(list, lacks.what)
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 func (e LogConnectFailed) logEvent() oplog.Line {

@@ -249,8 +249,10 @@ func (h *hooked) Read(p []byte) (int, error) {
 type pipes struct {
 	// refuse, if set, is asked before each dialing.
 	refuse func() error
-	// answer returns the reply to a request; "" is none.
+	// answer returns the reply to a request behind the PING of the handshake; "" is none.
 	answer func(args []string) string
+	// greets, if set, answers that PING.
+	greets func(args []string) string
 
 	mu    sync.Mutex // guards the rest
 	dials []time.Time
@@ -279,13 +281,19 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 func (p *pipes) serve(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReaderSize(conn, 64<<10)
-	for {
+	greet := p.greets
+	if greet == nil {
+		greet = pong
+	}
+	for greeted := false; ; {
 		args, err := readRequest(in)
 		if err != nil {
 			return
 		}
 		reply := "+OK\r\n"
 		switch {
+		case !greeted && args[0] == "PING":
+			reply, greeted = greet(args), true
 		case p.answer != nil:
 			reply = p.answer(args)
 		case args[0] == "PING":

@@ -111,6 +111,10 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 	greeted.Dec.OnSkipped(c.heard)
 	s := c.pipe.Start(greeted.Socket)
 	c.report(LogConnected{LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
+	if c.peer != greeted.Peer {
+		c.peer = greeted.Peer
+		c.report(LogPeerLimited{without(c.peer)})
+	}
 	return s, nil
 }
 

@@ -36,10 +36,11 @@ type Opts struct {
 	ClientName string
 	// NoClientInfo leaves out CLIENT SETINFO, with which the handshake names the library
 	// and its version. Servers that do not know the command answer with an error, which
-	// is ignored; some proxies close the connection. Default false.
+	// is ignored; a proxy that closes the connection is dialed again without it. Default false.
 	NoClientInfo bool
 	// Protocol is the version of RESP: 2 (the default), or 3, which the handshake asks
-	// for with HELLO. It changes the types of some results.
+	// for with HELLO. It changes the types of some results. A proxy that refuses it with NOPROTO
+	// is spoken to in RESP2.
 	Protocol int
 	// ReadOnly sends READONLY in every handshake, so that a replica of a cluster
 	// answers reads. Default false.
@@ -56,6 +57,12 @@ type Opts struct {
 	// XREAD's BLOCK) is added; with a timeout of 0 the command may block forever. Default 1 s;
 	// negative: no time-out.
 	IOTimeout time.Duration
+	// Heartbeat is the interval of heartbeats: of a PING with a random argument, whose echo shows that
+	// the server answers, and that each request gets its own reply. A server that answers PONG
+	// instead, as a proxy may, shows only that it answers each request. Default a third of IOTimeout
+	// (of 1 s, if IOTimeout is negative); negative: no heartbeats, so that a dead
+	// socket is noticed by its next request. Sockets of subscribers keep heartbeats of their own.
+	Heartbeat time.Duration
 	// DialTimeout bounds each attempt to connect: dialing and the handshake together.
 	// It is at most IOTimeout, which is also its default; if IOTimeout is negative, the
 	// default is 5 s.
@@ -98,7 +105,8 @@ type Opts struct {
 	TraceSessions bool
 	// Integrity ends each written batch with a PING of a nonce, and releases the
 	// replies of the batch only after the nonce has come back. So if the network loses or
-	// inserts a reply, the connection notices before another request gets a wrong reply. It has no
+	// inserts a reply, the connection notices before another request gets a wrong reply. Connect
+	// fails with [ErrInit] if the nonce does not come back, as from some proxies. It has no
 	// effect in ScriptMode, and none on dedicated connections and streams. Default false:
 	// the heartbeat detects the same, but later.
 	Integrity bool

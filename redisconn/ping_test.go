@@ -129,6 +129,7 @@ func TestPingLatency(t *testing.T) {
 			time.Sleep(time.Duration(trip.Load()))
 			return pong(args)
 		}}
+		p.greets = p.answer
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
 		require.Equal(t, 10*time.Millisecond, conn.PingLatency())
 		trip.Store(int64(20 * time.Millisecond))

@@ -45,10 +45,12 @@ func newSlowServer(t *testing.T, config *tls.Config) *slowServer {
 			}
 			t.Cleanup(func() { _ = conn.Close() })
 			// An unbuffered read of what the handshake is, and no more.
-			if _, err := io.ReadFull(conn, make([]byte, len("*1\r\n$4\r\nPING\r\n"))); err != nil {
+			const head, nonce = "*2\r\n$4\r\nPING\r\n$16\r\n", 16
+			ping := make([]byte, len(head)+nonce+2)
+			if _, err := io.ReadFull(conn, ping); err != nil {
 				continue
 			}
-			_, _ = io.WriteString(conn, "+PONG\r\n")
+			_, _ = io.WriteString(conn, bulk(string(ping[len(head):len(head)+nonce])))
 			s.conns <- conn
 		}
 	}()

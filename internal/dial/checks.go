@@ -53,14 +53,26 @@ func (c *Config) checkSelect(res any) *errorx.Error {
 	return expect("SELECT", res, "OK")
 }
 
-// checkPing accepts MISCONF, by which the server reports trouble with its disk, and the refusal of
+// checkPing learns whether the argument of PING comes back. It accepts MISCONF, by which the server
+// reports trouble with its disk, and the refusal of
 // a user who may not call PING, unless the connection pings: in both cases the server has
 // understood the command.
-func checkPing(pings bool) func(res any) *errorx.Error {
+func (s *Socket) checkPing(nonce *sock.Nonce, integrity, pings bool) func(res any) *errorx.Error {
 	return func(res any) *errorx.Error {
 		err := redis.AsErrorx(res)
-		if err == nil {
-			return expect("PING", res, "PONG")
+		switch {
+		case err != nil:
+		case nonce.Is(res):
+			s.Peer.Mute, s.echoes = false, true
+			return nil
+		case !sock.IsPong(res):
+			return ErrInit.New("PING was answered with %T", res)
+		case integrity:
+			return ErrInit.New("Opts.Integrity needs a server that answers PING with its argument: " +
+				"this one, or a proxy in front of it, answers PONG")
+		default:
+			s.Peer.Mute = true
+			return nil
 		}
 		switch forbidden := strings.HasPrefix(err.Message(), "NOPERM"); {
 		case forbidden && pings:
@@ -143,7 +155,11 @@ func ParseRole(res any) (Role, error) {
 	if err := redis.AsError(res); err != nil {
 		return RoleAny, err
 	}
-	if list, ok := res.([]any); ok && len(list) > 0 {
+	list, _ := res.([]any)
+	if len(list) == 1 { // a proxy answers with one such list for each server
+		list, _ = list[0].([]any)
+	}
+	if len(list) > 0 {
 		switch name, _ := redis.ArgToString(list[0]); name {
 		case "master":
 			return RoleMaster, nil

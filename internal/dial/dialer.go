@@ -25,6 +25,7 @@ import (
 type Dialer struct {
 	Config
 	handshakes
+	peers
 	ctx     context.Context
 	overdue overdue
 }
@@ -46,35 +47,45 @@ func (d *Dialer) OpenPinging(ctx context.Context) (*Socket, *errorx.Error) {
 	return d.openGreeted(ctx, true, nil)
 }
 
-func (d *Dialer) openGreeted(ctx context.Context, pings bool, steps []Step) (*Socket, *errorx.Error) {
-	return d.open(ctx, func(ctx context.Context, s *Socket) (failure *errorx.Error) {
-		defer d.Begin()()
-		if s.Credentials, failure = d.Ask(ctx); failure == nil {
-			failure = s.greet(d.Timeout, append(d.steps(s.Credentials, pings), steps...))
-		}
-		return failure
+func (d *Dialer) openGreeted(given context.Context, pings bool, more []Step) (*Socket, *errorx.Error) {
+	return d.within(given, func(ctx context.Context) (*Socket, *errorx.Error) {
+		return d.adapted(&d.Config, func(as sock.Peer) (*Socket, bool, *errorx.Error) {
+			echoes := false
+			s, failure := d.attempt(given, ctx, as, func(s *Socket) (failure *errorx.Error) {
+				defer d.Begin()()
+				if s.Credentials, failure = d.Ask(ctx); failure == nil {
+					failure = s.greet(d.Timeout, d.steps(s, pings, more))
+				}
+				echoes = s.echoes
+				return failure
+			})
+			return s, echoes, failure
+		})
 	})
 }
 
 // OpenSilent dials and sets up TLS, as Open does, but does no handshake: for callers that
 // do it with other credentials.
 func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
-	return d.open(ctx, func(context.Context, *Socket) *errorx.Error { return nil })
+	return d.within(ctx, func(bounded context.Context) (*Socket, *errorx.Error) {
+		return d.attempt(ctx, bounded, sock.Peer{}, func(*Socket) *errorx.Error { return nil })
+	})
 }
 
-func (d *Dialer) open(given context.Context, greet func(context.Context, *Socket) *errorx.Error) (*Socket, *errorx.Error) {
-	s, failure := d.attempt(given, greet)
+// within bounds what open does by Timeout, given and the Dialer's context. Errors say why given has ended.
+func (d *Dialer) within(given context.Context, open func(context.Context) (*Socket, *errorx.Error)) (*Socket, *errorx.Error) {
+	ctx, cancel := context.WithTimeout(given, d.Timeout)
+	defer cancel()
+	defer context.AfterFunc(d.ctx, cancel)()
+	s, failure := open(ctx)
 	if why := lifetime.Reason(given); failure != nil && why != nil && !errs.CausedBy(failure, why) {
 		failure = errs.Because(failure, why)
 	}
 	return s, failure
 }
 
-// attempt is open, but errors don't say why given has ended.
-func (d *Dialer) attempt(given context.Context, greet func(context.Context, *Socket) *errorx.Error) (*Socket, *errorx.Error) {
-	ctx, cancel := context.WithTimeout(given, d.Timeout)
-	defer cancel()
-	defer context.AfterFunc(d.ctx, cancel)()
+// attempt dials, sets up TLS and greets the other side as a peer, until ctx is done, which is given with a bound.
+func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	conn, err := d.connect(ctx)
 	if isUntrusted(err) {
 		return nil, ErrTLS.Wrap(err, "dialing")
@@ -98,10 +109,11 @@ func (d *Dialer) attempt(given context.Context, greet func(context.Context, *Soc
 		}
 	}
 	s := &Socket{Socket: sock.New(conn, d.Limits)}
-	if d.Protocol != 3 {
+	s.Peer = as
+	if d.Protocol != 3 || as.RESP2 {
 		s.Dec.OnlyRESP2()
 	}
-	if failure = greet(ctx, s); failure != nil {
+	if failure = greet(s); failure != nil {
 		_ = conn.Close()
 		if failure.IsOfType(ErrConnSetup) && given.Err() == nil && ctx.Err() != nil {
 			// Otherwise it tells of a closed socket only.
@@ -195,7 +207,7 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer d.Begin()()
 	s.Credentials = credentials()
-	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s.Credentials, d.Integrity)...))
+	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s, d.Integrity, nil)...))
 	return stop() && err == nil
 }
 

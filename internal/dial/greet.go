@@ -19,6 +19,8 @@ type Socket struct {
 	*sock.Socket
 	Trip        time.Duration
 	Credentials Credentials
+
+	echoes bool // the handshake has seen PING's argument come back
 }
 
 // greet does the handshake: it writes all requests at once, then reads all answers.

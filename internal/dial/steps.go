@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -17,16 +18,18 @@ type Step struct {
 	Check   func(res any) *errorx.Error
 }
 
-// steps lists the requests of the handshake, in order. With pings the user must be allowed to
-// call PING.
-func (c *Config) steps(cr Credentials, pings bool) []Step {
+// steps lists the requests of the handshake on s, in order: then those of more. With pings the user
+// must be allowed to call PING. To a lean peer only those go that the connection can't do without.
+func (c *Config) steps(s *Socket, pings bool, more []Step) []Step {
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
+	cr := s.Credentials
 	auth, needed := Auth(cr)
+	resp3 := c.Protocol == 3 && !s.Peer.RESP2
 	switch {
-	case c.Protocol == 3 && needed:
+	case resp3 && needed:
 		add(checkHello, redis.Req("HELLO", 3, "AUTH", cmp.Or(cr.Username, "default"), cr.Password))
-	case c.Protocol == 3:
+	case resp3:
 		add(checkHello, redis.Req("HELLO", 3))
 	case needed:
 		add(JudgeAuth, auth)
@@ -43,9 +46,13 @@ func (c *Config) steps(cr Credentials, pings bool) []Step {
 	if members := c.members(); len(members) > 0 {
 		add(checkMember(members), redis.Req("CLUSTER MYID"))
 	}
-	add(checkPing(pings), redis.Req("PING"))
+	nonce := sock.NewNonce()
+	add(s.checkPing(&nonce, c.Integrity, pings), s.Peer.Ping(&nonce))
 	if c.Tracking {
 		add(saysOK("CLIENT TRACKING", ErrInit), redis.Req("CLIENT TRACKING", "ON"))
+	}
+	if s.Peer.Lean {
+		return list
 	}
 	// Names come last, so that an error which would stop all requests is found first.
 	if c.ClientName != "" {
@@ -55,7 +62,7 @@ func (c *Config) steps(cr Credentials, pings bool) []Step {
 		add(checkName, redis.Req("CLIENT SETINFO", "LIB-NAME", libName))
 		add(checkName, redis.Req("CLIENT SETINFO", "LIB-VER", libVersion()))
 	}
-	return list
+	return append(list, more...)
 }
 
 // members returns the IDs of the nodes that the server has to be one of.

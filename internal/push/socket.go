@@ -93,6 +93,7 @@ func (p *Socket) Send(reqs ...redis.Request) error {
 	others := 0
 	for _, req := range reqs {
 		var err error
+		whole := encoded
 		if encoded, err = redis.AppendRequest(encoded, req); err != nil {
 			return err
 		}
@@ -104,10 +105,19 @@ func (p *Socket) Send(reqs ...redis.Request) error {
 			return redis.ErrArgumentType.New("PING on a PushSocket takes one string")
 		}
 		nonce, _ := redis.ArgToString(req.Args[0])
+		encoded, _ = redis.AppendRequest(whole, p.ping(nonce))
 		pings = append(pings, awaited{nonce: nonce, others: others})
 		others = 0
 	}
 	return p.send(encoded, pings, others)
+}
+
+// ping returns a PING that is answered with the nonce, or with PONG by a peer that does not echo.
+func (p *Socket) ping(nonce string) redis.Request {
+	if p.sock.Peer.Mute {
+		return redis.Req("PING")
+	}
+	return redis.Req("PING", nonce)
 }
 
 // send queues what is encoded: requests to be awaited, each behind its other ones, and then others
@@ -143,7 +153,9 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 		}
 		p.came.Add(1)
 		if pushed && len(push.Words) == 1 && string(push.Words[0]) == "pong" {
-			reply, pushed = push.Body, false
+			if reply, pushed = push.Body, false; p.sock.Peer.Mute && len(push.Body) == 0 {
+				reply = "PONG"
+			}
 		}
 		if pushed {
 			return nil, true, nil
@@ -163,7 +175,7 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 func (p *Socket) answered(reply any) *awaited {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.awaited) == 0 || !p.awaited[0].answeredBy(reply) {
+	if len(p.awaited) == 0 || !p.awaited[0].answeredBy(reply, p.sock.Peer) {
 		return nil
 	}
 	to := &p.awaited[0]
@@ -176,11 +188,11 @@ func (p *Socket) answered(reply any) *awaited {
 
 // answeredBy reports whether a reply answers the request. If requests of the owner were sent before
 // a PING, each error is one of theirs but those that only a PING gets.
-func (a *awaited) answeredBy(reply any) bool {
+func (a *awaited) answeredBy(reply any, peer sock.Peer) bool {
 	echo, isText := reply.([]byte)
 	err := redis.AsErrorx(reply)
 	switch {
-	case a.auth != nil, isText && string(echo) == a.nonce:
+	case a.auth != nil, isText && string(echo) == a.nonce, reply == any(a.nonce), peer.Mute && sock.IsPong(reply):
 		return true
 	case err == nil:
 		return false
@@ -241,7 +253,7 @@ func (p *Socket) unanswered() time.Time {
 // socket only.
 func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 	n := sock.NewNonce()
-	encoded, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
+	encoded, _ := redis.AppendRequest(nil, p.ping(string(n[:])))
 	await := []awaited{{nonce: string(n[:]), beat: now}}
 	if auth != nil {
 		req, _ := dial.Auth(*auth)

@@ -44,7 +44,7 @@ func piped(answer func(server net.Conn, echo []byte), wrap func(net.Conn) net.Co
 		go func() { // ends with the pipe
 			defer server.Close()
 			dec := resp.NewDecoder(bufio.NewReader(server), resp.Limits{})
-			for {
+			for greeted := false; ; {
 				req, err := dec.Decode()
 				if err != nil {
 					return
@@ -54,8 +54,9 @@ func piped(answer func(server net.Conn, echo []byte), wrap func(net.Conn) net.Co
 				case cmd == "SUBSCRIBE": // answered with the PING behind it
 				case cmd != "PING":
 					_, _ = io.WriteString(server, "+OK\r\n")
-				case len(words) == 1:
-					_, _ = io.WriteString(server, "+PONG\r\n")
+				case !greeted:
+					greeted = true
+					echo(server, words[1].([]byte))
 				default:
 					answer(server, words[1].([]byte))
 				}

@@ -15,7 +15,52 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/values"
+	"github.com/joomcode/redispipe/redis"
 )
+
+// Peer is what the handshake has learned about the other side: a server, or a proxy in front of one.
+// The zero value is a server.
+type Peer struct {
+	// Mute: PING is answered with PONG, whatever its argument. So a PING tells that a reply came
+	// for each request, but not whether these were the right ones.
+	Mute bool
+	// Lean: it closes the connection at a whole handshake, and takes one without names and
+	// without an argument of PING.
+	Lean bool
+	// RESP2: it refuses RESP3.
+	RESP2 bool
+}
+
+// Proxy reports whether the other side is a proxy that speaks for servers: one that answers
+// PING by itself, or ends the connection of whoever sends what it does not know.
+func (p Peer) Proxy() bool { return p.Mute || p.Lean }
+
+// Ping returns the PING whose answer Pinged recognizes.
+func (p Peer) Ping(n *Nonce) redis.Request {
+	if p.Mute {
+		return redis.Req("PING")
+	}
+	return redis.Req("PING", n[:])
+}
+
+// Pinged reports whether res answers that PING.
+func (p Peer) Pinged(n *Nonce, res any) bool {
+	if p.Mute {
+		return IsPong(res)
+	}
+	return n.Is(res)
+}
+
+// IsPong reports whether res answers a PING without an argument.
+func IsPong(res any) bool {
+	switch pong := res.(type) {
+	case string:
+		return pong == "PONG"
+	case []byte:
+		return string(pong) == "PONG"
+	}
+	return false
+}
 
 // Nonce is what a server is asked to echo. It is random, so that no reply of another
 // request is taken for it.
@@ -31,8 +76,13 @@ func NewNonce() (n Nonce) {
 
 // Is reports whether res echoes the nonce.
 func (n *Nonce) Is(res any) bool {
-	echo, ok := res.([]byte)
-	return ok && string(echo) == string(n[:])
+	switch echo := res.(type) {
+	case []byte:
+		return string(echo) == string(n[:])
+	case string:
+		return echo == string(n[:])
+	}
+	return false
 }
 
 // Misconf reports whether an error is how a server says that it can't write to its disk. It

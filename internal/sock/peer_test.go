@@ -12,8 +12,16 @@ import (
 
 func TestNonce(t *testing.T) {
 	n, other := NewNonce(), NewNonce()
-	require.True(t, n.Is(append([]byte(nil), n[:]...)))
-	for _, res := range []any{nil, "PONG", string(n[:]), other[:], n[:15], redis.ErrResult.New("%s", n[:])} {
+	for _, res := range []any{append([]byte(nil), n[:]...), string(n[:])} {
+		require.True(t, n.Is(res))
+		require.True(t, Peer{}.Pinged(&n, res))
+		require.False(t, Peer{Mute: true}.Pinged(&n, res))
+	}
+	for _, res := range []any{"PONG", []byte("PONG")} {
+		require.False(t, Peer{}.Pinged(&n, res))
+		require.True(t, Peer{Mute: true}.Pinged(&n, res))
+	}
+	for _, res := range []any{nil, "PONG", other[:], n[:15], redis.ErrResult.New("%s", n[:])} {
 		require.False(t, n.Is(res), "%v", res)
 	}
 }

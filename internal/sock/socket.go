@@ -22,6 +22,8 @@ import (
 type Socket struct {
 	net.Conn
 	Dec *resp.Decoder // the reader's
+	// Peer is what the handshake has learned. It does not change after that.
+	Peer Peer
 	// Calls is stopped before each read. It is set before the socket is shared, or nil.
 	Calls *timing.Callbacks
 

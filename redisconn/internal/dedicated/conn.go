@@ -44,7 +44,7 @@ func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	switch {
 	case err != nil:
 		return err
-	case !nonce.Is(res) && !sock.PingRefused(res):
+	case !c.Peer.Pinged(&nonce, res) && !sock.PingRefused(res):
 		return sock.ErrUnsolicited
 	case !stop():
 		return ctx.Err()
@@ -102,7 +102,7 @@ func (c *Conn) nothingCame() error {
 func (c *Conn) ping() (sock.Nonce, *errorx.Error) {
 	c.prepare(0)
 	n := sock.NewNonce()
-	out, _ := redis.AppendRequest(nil, redis.Req("PING", n[:]))
+	out, _ := redis.AppendRequest(nil, c.Peer.Ping(&n))
 	_, err := c.send(out)
 	return n, err
 }
@@ -154,7 +154,7 @@ func (c *Conn) confirm() (later any, ran bool, err error) {
 		switch {
 		case err != nil:
 			return later, ran, err
-		case nonce.Is(res):
+		case c.Peer.Pinged(&nonce, res):
 			return later, ran, nil
 		case sock.PingRefused(res):
 			// Nothing ran. This may be the refusal of the command, with the answer to

@@ -72,6 +72,9 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 		p.noteFailed(err)
 		return nil, err
 	}
+	if c.Peer.Lean {
+		c.self.err = errNotUnblocked.New("a proxy was not asked for the client's ID")
+	}
 	c.raw = sock.NewRaw(c.Socket.Conn)
 	open := p.made(c)
 	if open == 0 {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
@@ -13,7 +14,7 @@ import (
 // Watch watches the session until it fails, or ends it when the context ends.
 func (s *Session) Watch() {
 	o := &s.p.opts
-	every := max(o.Heartbeats/6, time.Millisecond)
+	every, beats := o.ticks()
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	progress := sock.Progress{Since: time.Now()}
@@ -37,17 +38,29 @@ func (s *Session) Watch() {
 				s.fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
 				return
 			}
-			if tick%2 != 0 {
-				continue
-			}
-			if s.p.queue.trim() {
+			if tick%2 == 0 && s.p.queue.trim() {
 				s.NoteIdle()
 			}
-			if !o.Script {
+			if beats > 0 && tick%beats == 0 {
 				s.beats.beat()
 			}
 		}
 	}
+}
+
+// ticks returns the interval of checks, and of how many of them one sends a heartbeat, or 0 for none.
+func (o *Opts) ticks() (every time.Duration, beats int) {
+	every = o.Silence / 6
+	switch {
+	case o.Script, o.Heartbeat < 0:
+	case o.Heartbeat == 0:
+		beats = 2
+	case o.Heartbeat < every:
+		every, beats = o.Heartbeat, 1
+	default:
+		beats = int(min(o.Heartbeat/max(every, 1), math.MaxInt32))
+	}
+	return max(every, time.Millisecond), beats
 }
 
 // ran knows whether this process has run lately. If it was stopped, or had no processor, what
@@ -83,7 +96,8 @@ func (s *Session) mark(oldest oldest) sock.Mark {
 }
 
 // heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are
-// out of step with requests, and ends the session.
+// out of step with requests, and ends the session. A peer that does not echo has to answer PONG, which
+// shows only that there was a reply for each request.
 type heartbeat struct {
 	s       *Session
 	waiting atomic.Bool // one at a time
@@ -98,12 +112,12 @@ func (h *heartbeat) beat() {
 	}
 	h.nonce, h.sent = sock.NewNonce(), time.Now()
 	h.waiting.Store(true)
-	h.s.p.SendOwn(h.s, redis.Req("PING", h.nonce[:]), h.answered)
+	h.s.p.SendOwn(h.s, h.s.Peer.Ping(&h.nonce), h.answered)
 }
 
 func (h *heartbeat) answered(res any, _ uint64) {
 	defer h.waiting.Store(false)
-	if h.nonce.Is(res) {
+	if h.s.Peer.Pinged(&h.nonce, res) {
 		h.s.p.opts.Measured(time.Since(h.sent))
 		return
 	}

@@ -28,9 +28,10 @@ type Opts struct {
 	MaxRequests, MaxBytes int
 	// Timeout is how long written requests may go unanswered; negative: without a bound.
 	Timeout time.Duration
-	// Heartbeats is the time in which the session is checked six times, and three heartbeats
-	// are sent.
-	Heartbeats time.Duration
+	// Silence is the time in which the session is checked six times.
+	Silence time.Duration
+	// Heartbeat is the interval of heartbeats. Zero: three in Silence; negative: none.
+	Heartbeat time.Duration
 	// Integrity: replies are released only when the whole batch is known to be in step.
 	Integrity bool
 	// Pushes: the server may send what nobody has asked for.

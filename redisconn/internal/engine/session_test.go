@@ -25,7 +25,7 @@ func encoded(bytes string) []*send.Request { return []*send.Request{{Buf: []byte
 func testPipe() *Pipe {
 	p := New(Opts{
 		Ctx: context.Background(), MaxRequests: 100, MaxBytes: 1 << 20,
-		Timeout: time.Minute, Heartbeats: time.Minute,
+		Timeout: time.Minute, Silence: time.Minute,
 		WithConn: func(err *errorx.Error) *errorx.Error { return err },
 		Server:   func() send.Server { return send.Server{} },
 		Measured: func(time.Duration) {},

@@ -1,0 +1,230 @@
+package redisconn_test
+
+import (
+	"io"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// peer is a server that a proxy stands before, or that only looks like a Redis: it answers as told, and
+// what it is not told about as a server does. It closes the connection at an answer of "close".
+func peer(t *testing.T, answer func(r faulty.ScriptedRequest) string) *faulty.ScriptedServer {
+	t.Helper()
+	return faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		reply := answer(r)
+		switch {
+		case reply == "close":
+			return net.ErrClosed
+		case reply == "" && r.Cmd == "PING":
+			reply = pong(append([]string{r.Cmd}, r.Args...))
+		case reply == "":
+			reply = "+OK\r\n"
+		}
+		_, err := io.WriteString(c, reply)
+		return err
+	}})
+}
+
+// requireHeartbeats requires that the connection lasts for several heartbeats.
+func requireHeartbeats(t *testing.T, s *faulty.ScriptedServer, log *recorder) {
+	t.Helper()
+	pings := func() (n int) {
+		for _, r := range s.Requests() {
+			if r.Cmd == "PING" {
+				n++
+			}
+		}
+		return n
+	}
+	before := pings()
+	eventually(t, "heartbeats", func() bool { return pings() >= before+4 })
+	require.Zero(t, log.count("Disconnected"))
+}
+
+// The heartbeat is what the other side can answer.
+func TestHeartbeatFitsThePeer(t *testing.T) {
+	t.Parallel()
+	closesAt := func(lacks func(r faulty.ScriptedRequest) bool) func(faulty.ScriptedRequest) string {
+		return func(r faulty.ScriptedRequest) string {
+			if lacks(r) {
+				return "close"
+			}
+			return ""
+		}
+	}
+	for name, c := range map[string]struct {
+		answer  func(r faulty.ScriptedRequest) string
+		without string // a part of what is logged
+		opts    redisconn.Opts
+		dials   int
+	}{
+		"a simple string": {func(r faulty.ScriptedRequest) string {
+			if r.Cmd == "PING" && len(r.Args) > 0 {
+				return "+" + r.Args[0] + "\r\n"
+			}
+			return ""
+		}, "", redisconn.Opts{Integrity: true}, 1},
+		"PONG": {func(r faulty.ScriptedRequest) string {
+			if r.Cmd == "PING" {
+				return "+PONG\r\n"
+			}
+			return ""
+		}, "PING's argument", redisconn.Opts{}, 1},
+		"PONG as a bulk string": {func(r faulty.ScriptedRequest) string {
+			if r.Cmd == "PING" {
+				return bulk("PONG")
+			}
+			return ""
+		}, "PING's argument", redisconn.Opts{}, 1},
+		"closes at PING's argument": {closesAt(func(r faulty.ScriptedRequest) bool {
+			return r.Cmd == "PING" && len(r.Args) > 0
+		}), "PING's argument", redisconn.Opts{}, 3},
+		"closes at CLIENT": {closesAt(func(r faulty.ScriptedRequest) bool {
+			return r.Cmd == "CLIENT"
+		}), "CLIENT SETINFO", redisconn.Opts{Integrity: true, ClientName: "x"}, 3},
+		"closes at CLIENT and PING's argument": {closesAt(func(r faulty.ScriptedRequest) bool {
+			return r.Cmd == "CLIENT" || r.Cmd == "PING" && len(r.Args) > 0
+		}), "CLIENT SETINFO", redisconn.Opts{}, 3},
+		"closes at HELLO": {closesAt(func(r faulty.ScriptedRequest) bool {
+			return r.Cmd == "HELLO"
+		}), "RESP3", redisconn.Opts{Protocol: 3, Password: canary}, 3},
+		"NOPROTO": {func(r faulty.ScriptedRequest) string {
+			if r.Cmd == "HELLO" {
+				return "-NOPROTO unsupported protocol version\r\n"
+			}
+			return ""
+		}, "RESP3", redisconn.Opts{Protocol: 3, Password: canary}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := peer(t, c.answer)
+			log := &recorder{}
+			c.opts.Logger, c.opts.Heartbeat, c.opts.IOTimeout = log, 5*time.Millisecond, patience
+			conn := connect(t, s.Addr(), c.opts)
+			require.Equal(t, c.dials, s.Accepted())
+			requireHeartbeats(t, s, log)
+			require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "k", "v"))
+			require.NoError(t, conn.Ping())
+			if c.without == "" {
+				require.Zero(t, log.count("PeerLimited"))
+			} else {
+				require.Contains(t, event[redisconn.LogPeerLimited](log).Without, c.without)
+			}
+			if c.opts.Password != "" {
+				require.True(t, slices.ContainsFunc(s.Requests(), func(r faulty.ScriptedRequest) bool {
+					return r.Cmd == "AUTH" && r.Args[0] == canary
+				}))
+			}
+		})
+	}
+}
+
+// What a proxy is known to lack it is not sent again, and that is said once.
+func TestPeerIsKnown(t *testing.T) {
+	t.Parallel()
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		if r.Cmd == "CLIENT" || r.Cmd == "PING" && len(r.Args) > 0 || r.Cmd == "CLOSE" {
+			return "close"
+		}
+		return ""
+	})
+	log := &recorder{}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: patience})
+	require.Equal(t, 3, s.Accepted())
+	requireUnknown(t, sendTo(conn, "CLOSE").wait(t), redis.ErrIO)
+	eventually(t, "connected again", func() bool { return log.count("Connected") == 2 })
+	require.Equal(t, 4, s.Accepted())
+	require.Equal(t, 1, log.count("PeerLimited"))
+}
+
+// A server that closes the connection once has a reason of its own.
+func TestPeerThatClosesOnce(t *testing.T) {
+	t.Parallel()
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		if r.Conn == 1 {
+			return "close"
+		}
+		return ""
+	})
+	log := &recorder{}
+	connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: patience})
+	require.Zero(t, log.count("PeerLimited"))
+}
+
+// Integrity is proven in the handshake.
+func TestIntegrityIsProven(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ping string
+		says string
+	}{
+		"PONG":   {"+PONG\r\n", "Opts.Integrity needs a server that answers PING with its argument"},
+		"closes": {"close", "Opts.Integrity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := peer(t, func(r faulty.ScriptedRequest) string {
+				if r.Cmd == "PING" && len(r.Args) > 0 {
+					return c.ping
+				}
+				return ""
+			})
+			_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{Integrity: true, Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+// The error of a connection that is closed whatever is left out says what was not.
+func TestPeerThatClosesAnyway(t *testing.T) {
+	t.Parallel()
+	s := peer(t, func(faulty.ScriptedRequest) string { return "close" })
+	_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{
+		DB: 1, Password: canary, Logger: redisconn.NoopLogger{}, ReconnectPause: -1, IOTimeout: patience,
+	})
+	require.ErrorContains(t, err, "Opts.NoClientInfo")
+	require.ErrorContains(t, err, "Opts.DB, Opts.Password")
+	require.NotContains(t, err.Error(), canary)
+	require.Equal(t, 2, s.Accepted())
+}
+
+func TestRoleInOneMoreArray(t *testing.T) {
+	t.Parallel()
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		if r.Cmd == "ROLE" {
+			return "*1\r\n*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
+		}
+		return ""
+	})
+	connect(t, s.Addr(), redisconn.Opts{Role: redisconn.RoleMaster, Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
+}
+
+func TestHeartbeatInterval(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts  redisconn.Opts
+		beats int // in a minute
+	}{
+		"shorter than checks": {redisconn.Opts{Heartbeat: 50 * time.Millisecond}, 1200},
+		"longer":              {redisconn.Opts{Heartbeat: 5 * time.Second}, 12},
+		"much longer":         {redisconn.Opts{Heartbeat: time.Hour}, 0},
+		"none":                {redisconn.Opts{Heartbeat: -1}, 0},
+		"without IOTimeout":   {redisconn.Opts{Heartbeat: 10 * time.Second, IOTimeout: -1}, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, count := beats(bulk)
+				connectPipes(t, p, c.opts)
+				time.Sleep(time.Minute)
+				require.InDelta(t, c.beats, count.Load(), float64(c.beats)/20+1)
+			})
+		})
+	}
+}
