@@ -12,7 +12,6 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
-	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -120,7 +119,7 @@ func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
 		failure := redis.AsErrorx(err)
 		if a.blocked(failure) {
-			a.tries, a.failed = topology.Tries{}, time.Time{} // so this failure counts as the first
+			a.tries, a.failed = tries{}, time.Time{} // so this failure counts as the first
 		}
 		a.handleError(a, failure)
 		return
@@ -131,7 +130,7 @@ func (a *attempt) Resolve(res any, _ uint64) {
 // blocked reports whether a retried request has blocked before the server refused it. It goes by the
 // time: a server that refuses at once does not take that long.
 func (a *attempt) blocked(refusal *errorx.Error) bool {
-	return a.spec.blocks && !a.again.IsZero() && refusal.IsOfType(redis.ErrResult) && time.Since(a.again) >= topology.MaxElapsed
+	return a.spec.blocks && !a.again.IsZero() && refusal.IsOfType(redis.ErrResult) && time.Since(a.again) >= maxElapsed
 }
 
 // DecodeReply implements resp.ReplyDecoder, for requests whose future does.

@@ -23,7 +23,7 @@ import (
 // their keys. It implements redis.Sender and is safe for concurrent use.
 type Cluster struct {
 	opts   Opts
-	limits topology.Limits
+	limits limits
 	rules  route.Rules // of the nodes
 
 	ctx    context.Context
@@ -46,10 +46,10 @@ type Cluster struct {
 	onLeft sync.Map
 
 	refreshes atomic.Uint64
-	decisions [topology.Actions]atomic.Uint64 // by Action
-	draining  atomic.Bool                     // no new requests
-	closed    atomic.Bool                     // no attempts
-	waiting   atomic.Int64                    // requests that wait for their next attempt
+	decisions [actions]atomic.Uint64 // by Action
+	draining  atomic.Bool            // no new requests
+	closed    atomic.Bool            // no attempts
+	waiting   atomic.Int64           // requests that wait for their next attempt
 
 	// accepted counts the unresolved requests. Each request changes it, so fields that are
 	// only read are on other cache lines.
@@ -89,7 +89,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Cluster{opts: opts, limits: topology.Limits{MovedRetries: opts.MovedRetries, WaitToMigrate: opts.WaitToMigrate}}
+	c := &Cluster{opts: opts, limits: limits{MovedRetries: opts.MovedRetries, WaitToMigrate: opts.WaitToMigrate}}
 	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
 	for i := range c.within {
 		c.within[i] = within{c, ReplicaPolicyEnum(i).spec(c.opts.RoundRobinSeed)}

@@ -10,7 +10,6 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -140,7 +139,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each fu
 // heard asks for a refresh if a result shows that the topology has changed.
 func (s *sessionConn) heard(res any) {
 	if err, failed := res.(*errorx.Error); failed {
-		s.learn(err, topology.Redirect(err, topology.Tries{}, false, s.c.limits))
+		s.learn(err, redirect(err, tries{}, false, s.c.limits))
 	}
 }
 

@@ -425,7 +425,7 @@ func TestBlockingIsRefusedAgain(t *testing.T) {
 				switch tries.Add(1) {
 				case 1:
 				case 2:
-					if err := c.Sleep(topology.MaxElapsed * 5 / 4); err != nil {
+					if err := c.Sleep(maxElapsed * 5 / 4); err != nil {
 						return err
 					}
 				default:

@@ -92,7 +92,7 @@ package rediscluster
 // for each request. A snapshot is a layout with connections: its nodes have the same indexes
 // as in the layout.
 //
-// One function decides what to do after an error (topology.Redirect: error, tries so far,
+// One function decides what to do after an error (redirect: error, tries so far,
 // whether the request is idempotent, limits → decision). One file does it (retrier.go) for
 // everything that can be sent again: single requests (attempt), parts of SendMany,
 // transactions. All of them stay encoded. retrier.enter counts each of them, until it is

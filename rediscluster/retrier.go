@@ -15,7 +15,6 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
-	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -34,11 +33,11 @@ type retryable interface {
 }
 
 // retrier sends a retryable until it is resolved. It knows what was tried, and does what
-// topology.Redirect decides.
+// redirect decides.
 type retrier struct {
 	c     *Cluster
 	spec  routeSpec
-	tries topology.Tries
+	tries tries
 	// link is the link on which the request is or last was.
 	link *route.Link
 	// accepted is set while Cluster.accepted counts the request.
@@ -114,14 +113,14 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	k.tries.Elapsed = time.Since(k.failed)
 	k.tries.OnReplica = k.link != nil && k.link.Node.Replica
 	k.attempts.Failed(err)
-	k.act(r, err, topology.Redirect(err, k.tries, err.IsOfType(redis.ErrIO) && r.idempotent(), k.c.limits))
+	k.act(r, err, redirect(err, k.tries, err.IsOfType(redis.ErrIO) && r.idempotent(), k.c.limits))
 }
 
 // act carries out the decision after an error.
-func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
+func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
 	k.learn(err, d)
 	k.c.decisions[d.Action].Add(1)
-	if d.Action == topology.Resolve {
+	if d.Action == actResolve {
 		k.giveUp(r, err)
 		return
 	}
@@ -134,21 +133,21 @@ func (k *retrier) act(r retryable, err *errorx.Error, d topology.Decision) {
 		k.spec.Replicas = false
 	}
 	switch d.Action {
-	case topology.FollowMoved, topology.FollowAsk:
+	case actFollowMoved, actFollowAsk:
 		k.sendToTarget(r, err, d)
-	case topology.RetryElsewhere:
+	case actElsewhere:
 		k.spec.Avoid = k.link
 		k.retryAfter(r, err, pause.Around(d.Wait))
-	case topology.Repeat:
+	case actRepeat:
 		k.retryAfter(r, err, pause.Around(d.Wait))
-	case topology.AwaitMigration:
+	case actAwaitMigration:
 		k.retryAfter(r, err, d.Wait)
 	}
 }
 
 // learn records that the slot is moving or has left its master, if the error shows it, and asks for a
 // refresh if the error shows that the topology, or a connection, may be out of date.
-func (k *retrier) learn(err *errorx.Error, d topology.Decision) {
+func (k *retrier) learn(err *errorx.Error, d decision) {
 	k.learnMove(err)
 	if d.MasterOnly && !k.c.rules.Sharded {
 		k.link.Node.Refused.Store(true)
@@ -190,12 +189,12 @@ func (k *retrier) giveUp(r retryable, err *errorx.Error) { r.fail(k.attempts.Res
 // because its connections now lead to a different server than its address: the refresh replaces
 // them. If the node is not connected, r goes through the topology later, because the redirect may
 // then no longer be valid.
-func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decision) {
+func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 	if d.Host == "" {
 		d.Host = k.link.Node.Host()
 	}
 	n := k.c.topology.Load().Find(net.JoinHostPort(d.Host, strconv.Itoa(d.Port)))
-	asking := d.Action == topology.FollowAsk
+	asking := d.Action == actFollowAsk
 	elsewhere := n != nil && n == k.link.Node && !asking
 	if elsewhere {
 		n.Refused.Store(true)
@@ -206,7 +205,7 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d topology.Decisi
 	}
 	l := n.Pick(k.spec.Seed, nil)
 	if l == nil || asking && !l.Up() {
-		k.act(r, k.c.errNoLink(k.spec), topology.WhileMigrating(k.tries, k.c.limits))
+		k.act(r, k.c.errNoLink(k.spec), whileMigrating(k.tries, k.c.limits))
 		return
 	}
 	k.follow(r, l, k.enter(l), asking)

@@ -392,7 +392,7 @@ func TestRetryTouchesNothingLater(t *testing.T) {
 	for name, wait := range map[string]func(p *parting){
 		"a pause": func(p *parting) { p.retryAfter(p, redis.ErrTryAgain.New("x"), time.Second) },
 		"a refresh": func(p *parting) {
-			p.sendToTarget(p, redis.ErrMoved.New("x"), topology.Decision{Host: "nowhere", Port: 1})
+			p.sendToTarget(p, redis.ErrMoved.New("x"), decision{Host: "nowhere", Port: 1})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

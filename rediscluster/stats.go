@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
-	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -41,10 +40,10 @@ type NodeStats struct {
 //	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
 func (c *Cluster) Stats() Stats {
 	s := Stats{
-		Moved:     c.decisions[topology.FollowMoved].Load(),
-		Asked:     c.decisions[topology.FollowAsk].Load(),
-		Migrating: c.decisions[topology.AwaitMigration].Load(),
-		Retries:   c.decisions[topology.RetryElsewhere].Load() + c.decisions[topology.Repeat].Load(),
+		Moved:     c.decisions[actFollowMoved].Load(),
+		Asked:     c.decisions[actFollowAsk].Load(),
+		Migrating: c.decisions[actAwaitMigration].Load(),
+		Retries:   c.decisions[actElsewhere].Load() + c.decisions[actRepeat].Load(),
 		Refreshes: c.refreshes.Load(),
 		Waiting:   int(c.waiting.Load()),
 	}

@@ -1,4 +1,4 @@
-package topology
+package rediscluster
 
 import (
 	"strings"
@@ -11,29 +11,29 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Action is what to do with a request after an error.
-type Action uint8
+// action is what to do with a request after an error.
+type action uint8
 
 const (
-	// Resolve: the error is the result.
-	Resolve Action = iota
-	// RetryElsewhere: retry through the topology, on another connection or node if there is one.
-	RetryElsewhere
-	// Repeat: retry through the topology.
-	Repeat
-	// AwaitMigration: retry through the topology after a pause, in which a migration makes progress.
-	AwaitMigration
-	// FollowMoved: send to the node in a MOVED, if the topology confirms it.
-	FollowMoved
-	// FollowAsk: send to the node in an ASK, after ASKING, if the topology confirms it.
-	FollowAsk
-	// Actions is the number of actions.
-	Actions
+	// actResolve: the error is the result.
+	actResolve action = iota
+	// actElsewhere: retry through the topology, on another connection or node if there is one.
+	actElsewhere
+	// actRepeat: retry through the topology.
+	actRepeat
+	// actAwaitMigration: retry through the topology after a pause, in which a migration makes progress.
+	actAwaitMigration
+	// actFollowMoved: send to the node in a MOVED, if the topology confirms it.
+	actFollowMoved
+	// actFollowAsk: send to the node in an ASK, after ASKING, if the topology confirms it.
+	actFollowAsk
+	// actions is the number of actions.
+	actions
 )
 
-// Decision is the result of [Redirect].
-type Decision struct {
-	Action Action
+// decision is the result of [redirect].
+type decision struct {
+	Action action
 	// Host and Port are the address of a redirect; an empty host means the server that answered.
 	Host string
 	Port int
@@ -45,44 +45,44 @@ type Decision struct {
 	MasterOnly bool
 }
 
-// Limits are the options of [Redirect].
-type Limits struct {
+// limits are the options of [redirect].
+type limits struct {
 	// MovedRetries is the number of redirects that a request follows.
 	MovedRetries int
 	// WaitToMigrate is the pause before a request with moving keys is retried.
 	WaitToMigrate time.Duration
 }
 
-// Redirect decides what to do with a request that failed with err. idempotent means that the request
+// redirect decides what to do with a request that failed with err. idempotent means that the request
 // may run twice.
-func Redirect(err *errorx.Error, done Tries, idempotent bool, l Limits) Decision {
+func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision {
 	switch {
 	case err.IsOfType(redis.ErrMoved):
-		return redirected(err, done, l, Decision{Action: FollowMoved, Refresh: true})
+		return redirected(err, done, l, decision{Action: actFollowMoved, Refresh: true})
 	case err.IsOfType(redis.ErrAsk):
-		return redirected(err, done, l, Decision{Action: FollowAsk})
+		return redirected(err, done, l, decision{Action: actFollowAsk})
 	case err.IsOfType(redis.ErrTryAgain):
-		return WhileMigrating(done, l)
+		return whileMigrating(done, l)
 	case err.IsOfType(redis.ErrClusterDown):
 		// The node must first learn of the cluster's recovery, so even the first retry waits.
-		if done.downs >= maxDowns || done.Elapsed >= MaxElapsed {
-			return Decision{Refresh: true}
+		if done.downs >= maxDowns || done.Elapsed >= maxElapsed {
+			return decision{Refresh: true}
 		}
-		return Decision{Action: Repeat, Wait: backoff(done.downs + 1), Refresh: true, MasterOnly: done.OnReplica}
+		return decision{Action: actRepeat, Wait: backoff(done.downs + 1), Refresh: true, MasterOnly: done.OnReplica}
 	case err.IsOfType(redis.ErrLoading):
-		return retry(done, Decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
+		return retry(done, decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
 	case err.IsOfType(redis.ErrMasterDown):
-		return retry(done, Decision{Refresh: true, MasterOnly: !done.OnReplica}) // another replica may answer
+		return retry(done, decision{Refresh: true, MasterOnly: !done.OnReplica}) // another replica may answer
 	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrUnblocked), done.OnReplica && isNonLocal(err):
-		return retry(done, Decision{Refresh: true, MasterOnly: true})
+		return retry(done, decision{Refresh: true, MasterOnly: true})
 	case err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
 		err.IsOfType(redis.ErrIO) && idempotent:
 		// It was not sent, or it may run twice.
-		return retry(done, Decision{Refresh: true})
+		return retry(done, decision{Refresh: true})
 	case err.IsOfType(redis.ErrIO):
-		return Decision{Refresh: true}
+		return decision{Refresh: true}
 	}
-	return Decision{}
+	return decision{}
 }
 
 // isNonLocal reports whether a server has refused a script because it uses a key of another node. A
@@ -91,20 +91,20 @@ func isNonLocal(err *errorx.Error) bool {
 	return err.IsOfType(redis.ErrResult) && strings.HasPrefix(err.Message(), "ERR Attempted to access a non local key")
 }
 
-// WhileMigrating returns the decision to wait for a migration, or for a node to be connected.
-func WhileMigrating(done Tries, l Limits) Decision {
+// whileMigrating returns the decision to wait for a migration, or for a node to be connected.
+func whileMigrating(done tries, l limits) decision {
 	if done.waits >= maxWaits {
-		return Decision{}
+		return decision{}
 	}
-	return Decision{Action: AwaitMigration, Wait: l.WaitToMigrate}
+	return decision{Action: actAwaitMigration, Wait: l.WaitToMigrate}
 }
 
 // retry makes d a retry, if another retry is allowed.
-func retry(done Tries, d Decision) Decision {
-	if done.Retries >= maxRetries || done.Elapsed >= MaxElapsed {
-		return Decision{Refresh: d.Refresh}
+func retry(done tries, d decision) decision {
+	if done.Retries >= maxRetries || done.Elapsed >= maxElapsed {
+		return decision{Refresh: d.Refresh}
 	}
-	d.Action, d.Wait = RetryElsewhere, backoff(done.Retries)
+	d.Action, d.Wait = actElsewhere, backoff(done.Retries)
 	return d
 }
 
@@ -113,17 +113,17 @@ const unknownHost = "?"
 
 // redirected adds the target of the redirect to the decision. A malformed redirect, or one too many, is
 // the result of the request.
-func redirected(err *errorx.Error, done Tries, l Limits, d Decision) Decision {
+func redirected(err *errorx.Error, done tries, l limits, d decision) decision {
 	to, _ := err.Property(redis.EKMovedTo)
 	endpoint, _ := to.(string)
 	named, unknown := strings.CutPrefix(endpoint, unknownHost)
 	host, port, ok := redisurl.ParseEndpoint(named)
 	ok = ok && port != 0
 	switch {
-	case ok && unknown && d.Action == FollowAsk:
-		return WhileMigrating(done, l) // to where nobody can tell
+	case ok && unknown && d.Action == actFollowAsk:
+		return whileMigrating(done, l) // to where nobody can tell
 	case !ok || int(done.hops) >= l.MovedRetries:
-		return Decision{Refresh: ok && d.Refresh}
+		return decision{Refresh: ok && d.Refresh}
 	case unknown:
 		host = unknownHost // no topology has it, so the request goes by the next one
 	}
@@ -131,8 +131,8 @@ func redirected(err *errorx.Error, done Tries, l Limits, d Decision) Decision {
 	return d
 }
 
-// Tries counts the attempts for a request.
-type Tries struct {
+// tries counts the attempts for a request.
+type tries struct {
 	hops    uint8 // redirects followed since the last wait for a migration
 	Retries uint8 // retries after failures
 	waits   uint8 // repetitions after TRYAGAIN
@@ -147,10 +147,10 @@ const (
 	// maxRetries bounds the retries after failures. With backoff, a request gives up after about 200
 	// ms: long enough for a new connection, and short enough to tell a caller that a shard is down.
 	maxRetries = 8
-	// MaxElapsed is the time after which a failure is no longer retried, because with a frozen node
+	// maxElapsed is the time after which a failure is no longer retried, because with a frozen node
 	// each attempt takes a whole time-out.
-	MaxElapsed = time.Second
-	// maxDowns bounds the retries after CLUSTERDOWN. With backoff they take MaxElapsed: when masters
+	maxElapsed = time.Second
+	// maxDowns bounds the retries after CLUSTERDOWN. With backoff they take maxElapsed: when masters
 	// hand over, a node may not know a slot's new master until that pings it, which took 300 ms on busy
 	// machines.
 	maxDowns = 20
@@ -172,15 +172,15 @@ func backoff(retries uint8) time.Duration {
 }
 
 // After returns the tries after a decision.
-func (t Tries) After(d Decision) Tries {
+func (t tries) After(d decision) tries {
 	switch d.Action {
-	case FollowMoved, FollowAsk:
+	case actFollowMoved, actFollowAsk:
 		t.hops++
-	case RetryElsewhere:
+	case actElsewhere:
 		t.Retries++
-	case Repeat:
+	case actRepeat:
 		t.downs++
-	case AwaitMigration:
+	case actAwaitMigration:
 		t.waits++
 		t.hops = 0 // redirects to where TRYAGAIN came from are counted from zero
 	}
