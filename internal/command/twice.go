@@ -1,0 +1,48 @@
+package command
+
+// harmless commands change nothing, though servers do not call them read-only.
+var harmless = map[string]bool{
+	"ECHO": true, "INFO": true, "LASTSAVE": true, "PING": true, "ROLE": true, "TIME": true,
+}
+
+// rewrites are the commands that set what they change to a value which does not depend on the one before,
+// or remove it: running them twice leaves the server as running them once. The second reply may
+// differ: it counts what that run has changed. Each has the options with which that is not so, or
+// with which the caller relies on the reply. What depends on conditions, adds to what is there,
+// returns what it removes, or is not in the table, must not run twice.
+var rewrites = map[string][]string{
+	"DEL": nil, "UNLINK": nil, "MSET": nil, "SETEX": nil, "PSETEX": nil, "SETRANGE": nil,
+	"SET":      {"NX", "XX", "GET", "IFEQ", "IFNE", "IFDEQ", "IFDNE"},
+	"EXPIREAT": {"NX", "XX", "GT", "LT"}, "PEXPIREAT": {"NX", "XX", "GT", "LT"},
+	"HSET": nil, "HMSET": nil, "HDEL": nil, "LSET": nil, "SADD": nil, "SREM": nil, "ZREM": nil,
+	"ZADD": {"NX", "XX", "GT", "LT", "CH", "INCR"},
+}
+
+// RunsTwice reports whether the call may run twice, because it changes nothing, or, if writes is set,
+// because a second run changes nothing more.
+func (c *Call) RunsTwice(writes bool) bool {
+	switch {
+	case c.Info == nil:
+		return false
+	case c.Is(ReadOnly | ReplicaSafe), harmless[c.Name]:
+		return true
+	case !writes:
+		return false
+	}
+	unless, rewrites := rewrites[c.Name]
+	for _, option := range unless {
+		if c.find(option, c.optionsAt()) != 0 {
+			return false
+		}
+	}
+	return rewrites
+}
+
+// optionsAt is the first position that may have one of the options in rewrites. A value that looks
+// like one is taken for it, which does no harm.
+func (c *Call) optionsAt() int {
+	if c.Named("ZADD") {
+		return 2
+	}
+	return 3
+}
