@@ -30,6 +30,7 @@ var _ redis.Sender = (*Client)(nil)
 type shared struct {
 	servers servers
 	pubsub  redispubsub.Opts // its hooks are those of requests, too
+	retries redis.RetryOpts
 
 	subscribing sync.Mutex // guards subscriber
 	subscriber  *redispubsub.Subscriber
@@ -41,7 +42,7 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	for _, hook := range slices.Backward(s.pubsub.Hooks) {
 		sender = redis.WithHook(sender, hook)
 	}
-	return &Client{sender, s}
+	return &Client{redis.WithRetry(sender, s.retries), s}
 }
 
 // Do sends a command and returns its result, which is an *errorx.Error if the request

@@ -54,6 +54,27 @@ func ExampleOpen() {
 	// Output: OK
 }
 
+func ExampleRetry() {
+	server, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+	client, err := redispipe.Open(ctx, "redis://"+server.Addr(), redispipe.Logger(nil),
+		redispipe.Retry(redis.RetryOpts{Within: time.Minute}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	if err := server.Kill(); err != nil {
+		log.Fatal(err)
+	}
+	go server.Restart()
+	fmt.Println(client.Do(ctx, "SET", "key", "value")) // waits until the server is back
+	// Output: OK
+}
+
 func ExampleClient() {
 	client, end := opened()
 	defer end()

@@ -65,19 +65,15 @@ func TestVisitsOfCluster(t *testing.T) {
 
 func Example_errors() {
 	mock := redistest.NewMock(nil)
-	mock.Expect("INCRBY", "counter", 10).NotSent()
 	mock.Expect("INCRBY", "counter", 10).Unknown()
 	db := redis.SyncCtx{S: mock}
 	ctx := context.Background()
 
 	var n int64
 	err := db.DoInto(ctx, &n, "INCRBY", "counter", 10)
-	if redis.SafeToRetry(err) {
-		err = db.DoInto(ctx, &n, "INCRBY", "counter", 10) // it did not run, so try once more
-	}
 	switch {
 	case errors.Is(err, redis.ErrRefused): // the server answered with an error
-	case errors.Is(err, redis.ErrNotSent): // it did not run
+	case errors.Is(err, redis.ErrNotSent): // it did not run, though the client tried until the deadline
 	case errors.Is(err, redis.ErrUnknown): // it may have run
 	}
 

@@ -28,10 +28,13 @@ import (
 // See [redisconn.ParseURL] for the parameters, such as read_timeout=2s. For an invalid URL, Open
 // returns a [redis.ErrURL], which does not show the URL.
 //
+// A request that was not sent waits until it can be, up to the deadline of its context, or 3 s without
+// one, and a read that ended unknown is sent again: see [redis.WithRetry], and [Retry].
+//
 // ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
 // For one server, Open returns an error only for failures that retrying cannot fix (wrong password,
-// untrusted certificate). If the server is down, the client keeps dialing, and until it connects,
-// requests fail as not sent. For several servers, Open also returns an error if none of them
+// untrusted certificate). If the server is down, the client keeps dialing, and requests wait until it
+// connects. For several servers, Open also returns an error if none of them
 // reports which are the masters: see [rediscluster.NewCluster], [rediscluster.NewSentinel] and
 // [rediscluster.NewReplicated].
 func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
@@ -54,15 +57,16 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&shared{servers: s, pubsub: c.pubsub}).with(rediscluster.MasterOnly), nil
+	return (&shared{servers: s, pubsub: c.pubsub, retries: c.retries}).with(rediscluster.MasterOnly), nil
 }
 
 // config is the result of a URL and options.
 type config struct {
-	opts   rediscluster.Opts // of one server only HostOpts
-	logger redisconn.Logger  // of one server
-	pubsub redispubsub.Opts
-	open   func(making context.Context) (servers, error)
+	opts    rediscluster.Opts // of one server only HostOpts
+	logger  redisconn.Logger  // of one server
+	pubsub  redispubsub.Opts
+	retries redis.RetryOpts
+	open    func(making context.Context) (servers, error)
 }
 
 // configOf parses a URL.
@@ -126,6 +130,10 @@ type Option func(*config)
 func Hooks(hooks ...redis.Hook) Option {
 	return func(c *config) { c.pubsub.Hooks = append(c.pubsub.Hooks, hooks...) }
 }
+
+// Retry sets how long the client waits for a connection, and sends requests again, or with
+// [redis.NoRetry] that it does not: see [redis.WithRetry], also for the default.
+func Retry(opts redis.RetryOpts) Option { return func(c *config) { c.retries = opts } }
 
 // Logger makes the client and its subscriber log their events to l, or nothing if l is nil. See
 // [redisconn.NewSlogLogger]. Default: the standard logger.

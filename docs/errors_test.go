@@ -13,15 +13,11 @@ import (
 
 func Example_outcome() {
 	mock := redistest.NewMock(nil)
-	mock.Expect("INCR", "counter").NotSent()
 	mock.Expect("INCR", "counter").Reply(1)
 	db := redis.SyncCtx{S: mock}
 	ctx := context.Background()
 
 	res := db.Do(ctx, "INCR", "counter")
-	if redis.SafeToRetry(redis.Err(res)) {
-		res = db.Do(ctx, "INCR", "counter") // it did not run, so try once more
-	}
 	switch redis.OutcomeOf(res) {
 	case redis.OutcomeValue: // it ran
 	case redis.OutcomeRefused: // the server answered with an error

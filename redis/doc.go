@@ -36,7 +36,7 @@
 //
 //   - [OutcomeOf]: what happened to the request? The server answered it with a value
 //     or with an error, it was not sent, or it is unknown whether it ran.
-//   - [SafeToRetry]: may I send it again without running it twice?
+//   - [SafeToRetry]: may I send it again without running it twice? [WithRetry] does so.
 //   - errors.Is, for an error from [Err] or a function such as [Sync.DoInto]:
 //     context.Canceled or context.DeadlineExceeded if a context ended the request,
 //     [Nil] for null, [ErrRefused], [ErrNotSent] and [ErrUnknown] for the outcome.

@@ -45,12 +45,10 @@ func (h *hooked) Observe(_ send.Key, kind OperationKind, reqs []Request) (end fu
 	return o.endAside
 }
 
-// unhook returns the hooks of a sender, the outermost first, and what they wrap.
+// unhook returns the hooks of a sender, the outermost first, and what they wrap, without retries.
 func unhook(s Sender) (hooks []*observer, inner Sender) {
 	for {
-		if d := delegateOf(s); d != nil {
-			s = d
-		}
+		_, s = unretried(s)
 		h, ok := s.(*hooked)
 		if !ok {
 			return hooks, s

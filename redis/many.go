@@ -64,6 +64,9 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *send.Server) 
 	if d := delegateOf(s); d != nil {
 		s = d
 	}
+	if r, ok := s.(*retrying); ok {
+		return r.sendMany(ctx, reqs, seen)
+	}
 	if h, ok := s.(*hooked); ok {
 		o := begin(ctx, &h.observer, operation(OperationMany, reqs))
 		var place send.Server
@@ -150,6 +153,9 @@ func fullOf(results []any) (full []int) {
 func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *send.Server) ([]any, error) {
 	if d := delegateOf(s); d != nil {
 		s = d
+	}
+	if r, ok := s.(*retrying); ok {
+		return r.sendTransaction(ctx, reqs, seen)
 	}
 	if h, ok := s.(*hooked); ok {
 		o := begin(ctx, &h.observer, operation(OperationTransaction, reqs))

@@ -113,6 +113,19 @@ func SafeToRetry(err error) bool {
 	return failure.HasTrait(errs.ErrTraitNotSent) && errs.PermanentCause(failure) == nil
 }
 
+// AttemptsOf returns the errors of all attempts to send a request that has failed with err, in their
+// order, if [WithRetry] has sent it again, and nil otherwise. They are at most the first 16, and work
+// with errors.Is, as those of [Err].
+func AttemptsOf(err error) []error {
+	failure := errs.AsErrorx(err)
+	if failure == nil {
+		return nil
+	}
+	attempts, _ := failure.Property(errs.EKAttempts)
+	all, _ := attempts.([]error)
+	return slices.Clone(all)
+}
+
 // CausedBy reports whether target is err or among its causes, as errors.Is does for errors that
 // wrap with %w. It works for every error of this library, whereas errors.Is works only for those
 // that [Err] returns.

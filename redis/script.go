@@ -94,7 +94,7 @@ func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, 
 	}
 	res := send(to, r)
 	if missed := noScript(res); missed != nil && r.Cmd == s.byHash {
-		res = send(afterMiss{to, s, missed}, r)
+		res = send(outside(to, func(inner Sender) Sender { return afterMiss{inner, s, missed} }), r)
 	}
 	return res
 }

@@ -24,7 +24,7 @@ import (
 // use a transaction.
 func WithScripts(s Sender, scripts ...*Script) Sender {
 	own := slices.DeleteFunc(slices.Clone(scripts), func(script *Script) bool { return script == nil })
-	return &scriptSender{known(s), own}
+	return outside(known(s), func(inner Sender) Sender { return &scriptSender{inner, own} })
 }
 
 // scriptSender is the Sender that WithScripts returns.

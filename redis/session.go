@@ -68,6 +68,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	if ctx.Err() != nil {
 		return nil, errs.Withdrawn(ctx)
 	}
+	retries, s := unretried(s)
 	hooks, s := unhook(s)
 	lender := innerOf(s)
 	if memory := memoryOf(s); memory != nil {
@@ -81,8 +82,13 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
 	}
 	conn, err := lender.OpenDedicated(ctx, keys, last)
-	if err != nil {
-		return nil, err
+	for y := (*retry)(nil); err != nil; conn, err = lender.OpenDedicated(ctx, keys, last) {
+		if retries == nil {
+			return nil, err
+		}
+		if y, err = retries.after(ctx, y, err, false); y == nil {
+			return nil, err
+		}
 	}
 	session := &Session{ctx: ctx, conn: conn, hooks: hooks}
 	session.state.Store(sessionIdle)

@@ -72,6 +72,9 @@ func (s SyncIterator) Next() ([]string, error) {
 }
 
 func scanNext(ctx context.Context, s Scanner, seen *send.Server) ([]string, error) {
+	if r, ok := s.(*retryingScanner); ok {
+		return r.next(ctx, seen)
+	}
 	if h, ok := s.(*hookedScanner); ok {
 		o := h.begin(ctx)
 		var place send.Server
@@ -245,19 +248,31 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	if ctx == nil {
 		return traced(withRequest(errs.NilContext(), cmd, args))
 	}
-	if h, ok := s.(*hooked); ok {
-		return h.do(ctx, cmd, args, t, seen)
+	r, retries := s.(*retrying)
+	if retries {
+		s = r.s
+		r.count(1)
 	}
-	if ctx.Err() != nil {
+	h, observed := s.(*hooked)
+	if !observed && ctx.Err() != nil {
 		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
 	}
-	for {
-		res := sendAndWait(ctx, s, cmd, args, t, seen)
+	for y := (*retry)(nil); ; {
+		var res any
+		if observed {
+			res = h.do(ctx, cmd, args, t, seen)
+		} else {
+			res = sendAndWait(ctx, s, cmd, args, t, seen)
+		}
 		err, failed := res.(error)
-		if !failed {
+		if !failed || observed && !retries {
 			return res
 		}
 		again, err := awaitCapacity(ctx, err)
+		if !again && retries {
+			y, err = r.after(ctx, y, err, r.twice(cmd, args))
+			again = y != nil
+		}
 		if !again {
 			return traced(withRequest(err, cmd, args))
 		}

@@ -48,7 +48,7 @@ var (
 
 var (
 	// EKConnection is the *Connection that handled the request.
-	EKConnection = errs.NewProperty("connection")
+	EKConnection = errs.EKConnection
 	// EKDb is the database that could not be selected (int).
 	EKDb = dial.EKDb
 	// EKCredentialsCause is the error that Opts.CredentialsProvider returned, or the

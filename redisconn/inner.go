@@ -16,6 +16,7 @@ import (
 
 var (
 	_ backend.Conn     = within{}
+	_ send.Restorer    = within{}
 	_ backend.Reporter = within{}
 )
 
@@ -23,6 +24,14 @@ func init() {
 	backend.ConnectNode = func(ctx context.Context, addr string, opts any, members func() map[string]bool) (any, error) {
 		return connect(ctx, addr, opts.(Opts), nil, members)
 	}
+}
+
+// Restored implements send.Restorer.
+func (w within) Restored() <-chan struct{} {
+	if !w.alone {
+		return nil
+	}
+	return w.pipe.Restored()
 }
 
 // SharesCallers implements backend.Conn.

@@ -28,6 +28,13 @@ type Inner[F any] interface {
 	OpenDedicated(ctx context.Context, keys []string, last error) (Dedicated, error)
 }
 
+// Restorer is the [Inner] of a connection to one server.
+type Restorer interface {
+	// Restored returns a channel that is closed while the connection has a socket, and when it takes no
+	// more requests. It is nil if another connection may take requests instead, as in a cluster.
+	Restored() <-chan struct{}
+}
+
 // Memory is a sender that answers some requests out of its memory. Package redis asks it before
 // it waits, by the sender's method Memory(Key) Memory[redis.Future]: see [Key].
 type Memory[F any] interface {

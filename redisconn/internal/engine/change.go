@@ -22,6 +22,7 @@ func (q *queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 	if !q.state.Accepts() {
 		q.letIn()
 	}
+	q.tellRestored()
 	return start
 }
 

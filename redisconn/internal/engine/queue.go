@@ -74,6 +74,8 @@ type gate struct {
 	lingering int
 
 	waiting list.List // of waiter, oldest first
+	// restored is closed when the connection is restored, or takes no more requests: see Restored.
+	restored chan struct{}
 	// draining is set by Drain, and closed when nothing of the users' is pending.
 	draining chan struct{}
 	drained  bool

@@ -65,7 +65,29 @@ func (q *queue) Drain() <-chan struct{} {
 		q.draining = make(chan struct{})
 	}
 	q.letIn()
+	q.tellRestored()
 	return q.draining
+}
+
+// Restored returns a channel that is closed while the connection has a socket, and when it takes no more
+// requests.
+func (q *queue) Restored() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.restored == nil {
+		q.restored = make(chan struct{})
+	}
+	restored := q.restored
+	q.tellRestored()
+	return restored
+}
+
+// tellRestored closes the channel of Restored, if it is time to.
+func (q *queue) tellRestored() {
+	if q.restored != nil && (q.state == Connected || q.state == Closed || q.draining != nil) {
+		close(q.restored)
+		q.restored = nil
+	}
 }
 
 // Draining reports whether Drain was called.

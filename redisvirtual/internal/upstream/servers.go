@@ -69,11 +69,12 @@ func inside(s redis.Sender) (_ redis.Sender, hooks []replies.Hook) {
 		case interface{ Delegate(send.Key) redis.Sender }:
 			within = asked.Delegate(send.Key{Held: s})
 		case interface {
-			replies.Hook
 			Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
 		}:
 			within, _ = asked.Unhook(send.Key{Held: s})
-			hooks = append(hooks, asked)
+			if hook, ok := s.(replies.Hook); ok { // otherwise it sends requests again, as the other client does
+				hooks = append(hooks, hook)
+			}
 		}
 		if within == nil {
 			return s, hooks

@@ -1,0 +1,201 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// RetryOpts are the options of [WithRetry]. The zero value is fit for production.
+type RetryOpts struct {
+	// Within is the time after the first failure of a request in which it waits and is sent again.
+	// It is never sent after the deadline of its context. A negative value means that
+	// nothing is sent again: see [NoRetry]. Default: until the deadline, or 3 s without one.
+	Within time.Duration
+	// IdempotentWrites says that a write that ended unknown is sent again as well, if running it twice
+	// leaves the server as running it once does: SET without a condition or GET, SETEX, PSETEX, MSET,
+	// SETRANGE, DEL, UNLINK, EXPIREAT and PEXPIREAT without a condition, HSET, HMSET, HDEL, LSET, SADD,
+	// SREM, ZREM, and ZADD without options. The second run may undo what another client has
+	// written after the first, and its reply counts only what that run has changed. Default: false.
+	IdempotentWrites bool
+}
+
+// NoRetry are options of [WithRetry] with which no request is sent again.
+var NoRetry = RetryOpts{Within: -1}
+
+// retryWithin is the default of RetryOpts.Within without a deadline: as long as a supervisor takes to
+// start a server again, or sentinels to elect another master.
+const retryWithin = 3 * time.Second
+
+// WithRetry returns a Sender that sends through s, and sends requests again whose callers wait for
+// them: those of Sync, SyncCtx and the functions that take a Sender. What happens to a request depends
+// on its outcome:
+//
+//   - A request that was not sent waits until there is a connection, or another node takes it.
+//   - A request that a server refused for a reason that passes, such as LOADING, is sent again.
+//   - A read that ended unknown is sent again.
+//   - A write that ended unknown may have run. Its error is returned at once, unless
+//     RetryOpts.IdempotentWrites allows to send it again.
+//
+// So no write runs twice. A transaction is a read if all of its requests are; the requests of a batch
+// are judged one by one, and those that are sent again keep their order. Nothing is sent again if that
+// can't help, for example after a wrong password: see [SafeToRetry]; nor if the queue of the
+// connection is full, or the deadline can't be met. A request ends as soon as its context does, or s
+// is closed. If an attempt may have run, the error says so, even if a later one was not sent.
+//
+// At most a tenth of the requests is sent again (waiting for a connection does not count), so that
+// an outage is not answered with more load, and at most 65,536 callers wait at a time; the errors of
+// other requests are returned at once. [AttemptsOf] returns the errors of all attempts.
+//
+// Requests with a Future, by Send, SendMany, SendTransaction and ChanFutured, are sent once, as
+// a program that does not wait for its requests relies on their order.
+//
+// If s, or the client that it is, sends requests again already, opts replace its options. Hooks of s see
+// each attempt. Wrap a Sender of your own last, as its Send does not wait.
+func WithRetry(s Sender, opts RetryOpts) Sender {
+	s = known(s)
+	for {
+		if d := delegateOf(s); d != nil {
+			if _, retries := d.(*retrying); !retries {
+				break
+			}
+			s = d
+		}
+		r, retries := s.(*retrying)
+		if !retries {
+			break
+		}
+		s = r.s
+	}
+	if opts.Within < 0 {
+		return s
+	}
+	_, inner := unhook(s)
+	r := &retrier{opts: opts, budget: budget{left: budgetFirst * budgetShare}}
+	if lives, ok := inner.(interface{ Ctx() context.Context }); ok {
+		r.ended = lives.Ctx().Done()
+	}
+	return r.around(s)
+}
+
+// retrying is the Sender that WithRetry returns. The wrappers look for exactly this type, and send to s;
+// only after an error do they ask the retrier. They treat a decorator that embeds it like any Sender
+// of a user's.
+type retrying struct {
+	s Sender
+	*retrier
+}
+
+// retrier is what several senders with the same retries share.
+type retrier struct {
+	opts    RetryOpts
+	ended   <-chan struct{} // closed when the sender ends; nil if it does not say
+	waiting atomic.Int64    // callers that wait for their next attempt
+	budget
+}
+
+// maxRetryWaiting bounds the callers that wait for their next attempt, as a cluster does.
+const maxRetryWaiting = 1 << 16
+
+// around returns a sender of s with the retries of r.
+func (r *retrier) around(s Sender) Sender { return &retrying{s, r} }
+
+// unretried returns the sender that s sends through, and the retries if it has some.
+func unretried(s Sender) (*retrier, Sender) {
+	if d := delegateOf(s); d != nil {
+		s = d
+	}
+	if r, ok := s.(*retrying); ok {
+		return r.retrier, r.s
+	}
+	return nil, s
+}
+
+// outside returns what f makes of the sender inside s, with the retries of s around it.
+func outside(s Sender, f func(Sender) Sender) Sender {
+	if r, inner := unretried(s); r != nil {
+		return r.around(f(inner))
+	}
+	return f(s)
+}
+
+// Unhook is for packages of this module: nobody else can call it. It returns the sender inside r, and
+// a function that gives another sender the same retries.
+func (r *retrying) Unhook(send.Key) (inner Sender, again func(Sender) Sender) { return r.s, r.around }
+
+// Send implements Sender.
+func (r *retrying) Send(req Request, cb Future, n uint64) { r.s.Send(req, cb, n) }
+
+// SendMany implements Sender.
+func (r *retrying) SendMany(reqs []Request, cb Future, start uint64) { r.s.SendMany(reqs, cb, start) }
+
+// SendTransaction implements Sender.
+func (r *retrying) SendTransaction(reqs []Request, cb Future, start uint64) {
+	r.s.SendTransaction(reqs, cb, start)
+}
+
+// EachShard implements Sender.
+func (r *retrying) EachShard(f func(Sender, error) bool) {
+	r.s.EachShard(func(shard Sender, err error) bool {
+		if shard != nil {
+			shard = r.around(shard)
+		}
+		return f(shard, err)
+	})
+}
+
+// Close implements Sender.
+func (r *retrying) Close() { r.s.Close() }
+
+// Scanner implements Sender.
+func (r *retrying) Scanner(opts ScanOpts) Scanner {
+	return &retryingScanner{Scanner: r.s.Scanner(opts), by: r.retrier}
+}
+
+// retryingScanner is a Scanner whose steps are sent again, if their caller waits.
+type retryingScanner struct {
+	Scanner
+	by *retrier
+}
+
+// next is scanNext.
+func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string, error) {
+	var y *retry
+	for s.by.count(1); ; {
+		keys, err := scanNext(ctx, s.Scanner, seen)
+		if err == nil || err == ScanEOF {
+			return keys, err
+		}
+		if y, err = s.by.after(ctx, y, err, true); y == nil {
+			return nil, errs.AsError(err)
+		}
+	}
+}
+
+// sendTransaction is SendTransaction of a caller that waits.
+func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *send.Server) ([]any, error) {
+	var y *retry
+	for r.count(len(reqs)); ; {
+		results, err := sendTransaction(ctx, r.s, reqs, seen)
+		if err == nil {
+			return results, nil
+		}
+		if y, err = r.after(ctx, y, err, !slices.ContainsFunc(reqs, r.once)); y == nil {
+			return nil, errs.AsError(err)
+		}
+	}
+}
+
+// once reports whether a request must not run twice.
+func (r *retrier) once(req Request) bool { return !r.twice(req.Cmd, req.Args) }
+
+// twice reports whether a request may run twice. It keeps no reference to args.
+func (r *retrier) twice(cmd string, args []any) bool {
+	call := command.Of(cmd, args)
+	return call.RunsTwice(r.opts.IdempotentWrites)
+}

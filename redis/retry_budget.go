@@ -1,0 +1,48 @@
+package redis
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+)
+
+// budget bounds what is sent again to a tenth of the requests. It is safe for concurrent use.
+type budget struct {
+	// asked counts requests that are not in left yet. So that all of them don't write to it, each
+	// stands for budgetSample.
+	asked atomic.Int64
+
+	spending sync.Mutex // guards left
+	left     int64      // what may be sent again, in tenths
+}
+
+const (
+	// budgetFirst is what may be sent again before there were requests, and budgetMost is the most that is
+	// saved: what a thousand callers have in flight a few times, and a fraction of what a server
+	// answers in a second.
+	budgetFirst = 64
+	budgetMost  = 4096
+	// budgetShare is how many requests pay for one that is sent again.
+	budgetShare  = 10
+	budgetSample = 64
+)
+
+// count counts n requests.
+func (b *budget) count(n int) {
+	if n < budgetSample && int(rand.Uint32()%budgetSample) >= n {
+		return
+	}
+	b.asked.Add(int64(max(n, budgetSample)))
+}
+
+// take reports whether one request may be sent again, and counts it.
+func (b *budget) take() bool {
+	b.spending.Lock()
+	defer b.spending.Unlock()
+	b.left = min(b.left+b.asked.Swap(0), budgetMost*budgetShare)
+	if b.left < budgetShare {
+		return false
+	}
+	b.left -= budgetShare
+	return true
+}

@@ -1,0 +1,94 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// sendMany is SendMany of a caller that waits.
+func (r *retrying) sendMany(ctx context.Context, reqs []Request, seen *send.Server) []any {
+	r.count(len(reqs))
+	m := manyRetry{r: r.retrier, reqs: reqs, results: sendMany(ctx, r.s, reqs, seen)}
+	for failed := m.failed(nil); len(failed) > 0 && m.wait(ctx, failed); failed = m.failed(failed) {
+		part := make([]Request, len(failed))
+		for i, at := range failed {
+			part[i] = reqs[at]
+		}
+		for i, res := range sendMany(ctx, r.s, part, seen) {
+			m.results[failed[i]] = res
+		}
+	}
+	return m.results
+}
+
+// manyRetry is a batch of which some requests may have failed.
+type manyRetry struct {
+	pacing
+	r       *retrier
+	reqs    []Request
+	results []any
+	trials  map[int]*trials // of requests that are, or were, sent again, by their index
+}
+
+// failed returns the indexes, in order, of the requests that are to be sent again, among those that
+// were tried last: nil stands for all. The results of the others are final.
+func (m *manyRetry) failed(tried []int) (again []int) {
+	if tried != nil {
+		for _, i := range tried {
+			if m.repeats(i) {
+				again = append(again, i)
+			}
+		}
+		return again
+	}
+	for i := range m.results {
+		if m.repeats(i) {
+			again = append(again, i)
+		}
+	}
+	return again
+}
+
+// repeats reports whether the request of that index is to be sent again.
+func (m *manyRetry) repeats(i int) bool {
+	err := errs.AsErrorx(m.results[i])
+	if err == nil {
+		return false
+	}
+	t := m.trials[i]
+	again, sent := mayRepeat(err, m.r.twice(m.reqs[i].Cmd, m.reqs[i].Args))
+	if again = again && (!sent || m.r.take()); !again && t == nil {
+		return false
+	}
+	if t == nil {
+		if m.trials == nil {
+			m.trials = make(map[int]*trials)
+		}
+		t = new(trials)
+		m.trials[i] = t
+	}
+	if t.note(err); !again {
+		m.results[i] = t.result(err)
+	}
+	return again
+}
+
+// wait waits until the failed requests are to be sent again. If they are not, it sets their results.
+func (m *manyRetry) wait(ctx context.Context, failed []int) bool {
+	open := ctx.Err() == nil && m.pause(ctx, m.r, errs.AsErrorx(m.results[failed[0]]))
+	if open && ctx.Err() == nil {
+		return true
+	}
+	for _, i := range failed {
+		err, t, req := errs.AsErrorx(m.results[i]), m.trials[i], m.reqs[i]
+		if ctx.Err() != nil {
+			err = t.cancelled(ctx, err)
+		} else {
+			err = t.result(err)
+		}
+		m.results[i] = traced(withRequest(err, req.Cmd, req.Args))
+	}
+	return false
+}

@@ -1,0 +1,97 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// pacing says when requests are sent again.
+type pacing struct {
+	since time.Time // of the first failure
+	n     int       // pauses so far
+}
+
+// Pauses before attempts grow from retryFirst to retryMost. There is none before the first one, which
+// goes out as soon as there is a connection.
+const (
+	retryFirst = 2 * time.Millisecond
+	retryMost  = 64 * time.Millisecond
+)
+
+// pause waits after err until the next attempt is due. It returns false if there is to be none.
+func (p *pacing) pause(ctx context.Context, r *retrier, err *errorx.Error) bool {
+	if p.since.IsZero() {
+		p.since = time.Now()
+	}
+	if r.waiting.Add(1); r.waiting.Load() > maxRetryWaiting {
+		r.waiting.Add(-1)
+		return false
+	}
+	defer r.waiting.Add(-1)
+	if within, bounded := r.within(ctx); bounded {
+		left := within - time.Since(p.since)
+		if left <= 0 {
+			return false
+		}
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		return p.until(ctx, r, err, timer.C)
+	}
+	return p.until(ctx, r, err, nil)
+}
+
+// within returns the time for which a request is sent again, if that ends before its context does.
+func (r *retrier) within(ctx context.Context) (within time.Duration, bounded bool) {
+	if r.opts.Within > 0 {
+		return r.opts.Within, true
+	}
+	_, bounded = ctx.Deadline()
+	return retryWithin, !bounded
+}
+
+// until is pause, which ends with over.
+func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over <-chan time.Time) bool {
+	wait := func(due <-chan struct{}, dueAt <-chan time.Time) bool {
+		select {
+		case <-due:
+		case <-dueAt:
+		case <-r.ended: // the next attempt says so
+		case <-over:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+		return true
+	}
+	restored := restoredOf(err)
+	if restored != nil && !wait(restored, nil) {
+		return false
+	}
+	if p.n++; p.n == 1 && errs.OutcomeOf(err) != errs.Refused {
+		return true
+	}
+	timer := time.NewTimer(pause.Around(pause.Doubled(retryFirst, retryMost, p.n-1)))
+	defer timer.Stop()
+	return wait(nil, timer.C)
+}
+
+// restoredOf returns a channel that is closed as soon as the connection that a request failed on is
+// connected again, or has ended. It is nil if the sender can't tell, as in a cluster, where another
+// node may take the request.
+func restoredOf(err *errorx.Error) <-chan struct{} {
+	conn, _ := err.Property(errs.EKConnection)
+	s, ok := conn.(Sender)
+	if !ok {
+		return nil
+	}
+	if c, ok := innerOf(s).(send.Restorer); ok {
+		return c.Restored()
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/errs"
+)
+
+// mayRepeat reports whether a request that ended with err may be sent again, and whether a server may
+// have got it, so that sending it again costs the server something. twice says that it may run twice.
+func mayRepeat(err *errorx.Error, twice bool) (again, sent bool) {
+	switch {
+	case err.IsOfType(errs.ErrQueueFull), err.IsOfType(errs.ErrOverloaded):
+		return false, false // more requests do not help
+	case SafeToRetry(err):
+		return true, errs.OutcomeOf(err) != errs.NotSent
+	}
+	return twice && err.IsOfType(errs.ErrIO), true
+}
+
+// trials are the attempts to send one request.
+type trials struct {
+	attempts errs.Attempts
+	failed   []error // the first trialsKept of them
+}
+
+// trialsKept bounds the errors that AttemptsOf returns.
+const trialsKept = 16
+
+func (t *trials) note(err *errorx.Error) {
+	t.attempts.Failed(err)
+	if len(t.failed) < trialsKept {
+		t.failed = append(t.failed, errs.Err(err))
+	}
+}
+
+// result is the error of a request that is not sent again after err.
+func (t *trials) result(err *errorx.Error) *errorx.Error {
+	err = t.attempts.Result(err)
+	if len(t.failed) > 1 {
+		err = err.WithProperty(errs.EKAttempts, t.failed)
+	}
+	return err
+}
+
+// cancelled is the error of a request whose context has ended while it waited after err.
+func (t *trials) cancelled(ctx context.Context, err *errorx.Error) *errorx.Error {
+	if t.attempts.MayHaveRun() {
+		return t.result(errs.ErrRequestCancelled.Wrap(ctx.Err(), "cancelled between two attempts, of which one may have run: %s", err.Message()))
+	}
+	return t.result(errs.Because(errs.Within(errs.Withdrawn(ctx), "%s", err.Message()), err))
+}
+
+// retry is a single request, or a transaction, that has failed.
+type retry struct {
+	trials
+	pacing
+}
+
+// after decides on a request whose attempt ended with an error, and waits until it is to be sent again.
+// y is from the attempt before, and nil after the first. If y is nil in the end, the request ends with
+// the error.
+func (r *retrier) after(ctx context.Context, y *retry, failed error, twice bool) (*retry, error) {
+	err := errs.AsErrorx(failed)
+	again, sent := mayRepeat(err, twice)
+	if y == nil {
+		if !again {
+			return nil, failed
+		}
+		y = new(retry)
+	}
+	y.note(err)
+	switch {
+	case ctx.Err() != nil, !again, sent && !r.take():
+		return nil, y.result(err)
+	}
+	open := y.pause(ctx, r, err)
+	switch {
+	case ctx.Err() != nil:
+		return nil, y.cancelled(ctx, err)
+	case !open:
+		return nil, y.result(err)
+	}
+	return y, nil
+}

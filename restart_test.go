@@ -1,0 +1,200 @@
+package redispipe_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// T37: a server is away for a while. Whoever calls with a deadline that is longer notices nothing, but
+// for the writes that were in flight at the cut: nobody knows whether they ran. Each id that the
+// workers push is in its list once if it was acknowledged, at most once if it is unknown, and
+// nothing else fails. All runs in full with REDISPIPE_LONG.
+func TestT37Restarts(t *testing.T) {
+	t.Parallel()
+	outages := []time.Duration{50 * time.Millisecond, 300 * time.Millisecond}
+	if os.Getenv("REDISPIPE_LONG") != "" {
+		outages = append(outages, 2*time.Second)
+	}
+	for _, workers := range []int{20, 1000} {
+		s := testbed.NewServer(t, testbed.Options{Persist: true})
+		c := open(t, "redis://"+s.Addr())
+		for i, outage := range outages {
+			w := startWorkers(c, workers, fmt.Sprintf("%d:%d", workers, i))
+			w.await(t, int64(20*workers))
+			require.NoError(t, s.Kill())
+			time.Sleep(outage) // the fault itself
+			require.NoError(t, s.Restart())
+			w.await(t, w.calls.Load()+int64(20*workers))
+			w.end()
+			w.verify(t, s, fmt.Sprintf("%d workers, away for %v", workers, outage))
+		}
+		stats := c.Stats().Total // what is sent again was unknown before, or refused
+		assert.LessOrEqual(t, 10*(stats.Unknown+stats.Refused), stats.Values, "extra load of %d workers", workers)
+	}
+}
+
+// attempted is a hook that says when an attempt has ended.
+type attempted chan redis.Outcome
+
+func (a attempted) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
+
+func (a attempted) After(_ context.Context, _ redis.Operation, end redis.Completion) {
+	select {
+	case a <- end.Outcome:
+	default:
+	}
+}
+
+// A request that waits for a server ends with the client. Hooks see the attempts.
+func TestWaitingEndsWithTheClient(t *testing.T) {
+	for name, end := range map[string]func(*redispipe.Client) error{
+		"Close":    func(c *redispipe.Client) error { c.Close(); return nil },
+		"Shutdown": func(c *redispipe.Client) error { return c.Shutdown(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := testbed.NewServer(t)
+			attempts := make(attempted, 1)
+			c := open(t, "redis://"+s.Addr(), redispipe.Hooks(attempts))
+			require.NoError(t, s.Kill())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			result := make(chan error, 1)
+			go func() { result <- redis.Err(c.WithPolicy(rediscluster.MasterOnly).Do(ctx, "INCR", "n")) }()
+			require.NotEqual(t, redis.OutcomeValue, <-attempts)
+			require.NoError(t, end(c))
+			err := <-result
+			if redis.OutcomeOf(err) != redis.OutcomeUnknown { // else it was sent before the client knew
+				require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextClosed), "%v", err)
+			}
+		})
+	}
+}
+
+// workers call a client until they are ended, and know what each call has done.
+type workers struct {
+	c     *redispipe.Client
+	name  string
+	stop  atomic.Bool
+	all   sync.WaitGroup
+	calls atomic.Int64 // that have ended
+	count int
+
+	mu     sync.Mutex       // guards what follows
+	failed int              // calls
+	reads  []error          // of reads that have failed
+	wrong  []error          // of writes that have failed, and not as unknown
+	pushed map[string][]any // by list: ids that were acknowledged
+	maybe  map[string][]any // by list: ids of which nobody knows
+}
+
+var push = redis.NewScript(`return redis.call('RPUSH', KEYS[1], ARGV[1])`)
+
+func startWorkers(c *redispipe.Client, count int, name string) *workers {
+	w := &workers{c: c, name: name, count: count, pushed: map[string][]any{}, maybe: map[string][]any{}}
+	for i := range count {
+		w.all.Go(func() {
+			for n := 0; !w.stop.Load(); n++ {
+				w.call(fmt.Sprintf("%s:%d", name, i), i+n, fmt.Sprint(n))
+				w.calls.Add(1)
+			}
+		})
+	}
+	return w
+}
+
+// call makes one call of some kind, with a deadline that is longer than any outage.
+func (w *workers) call(list string, kind int, id string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	pushing := redis.Req("RPUSH", list, id)
+	switch kind % 7 {
+	case 0:
+		w.note(list, id, redis.Err(w.c.Do(ctx, "RPUSH", list, id)))
+	case 1:
+		w.note(list, "", redis.Err(w.c.Do(ctx, "GET", list+":v")))
+	case 2:
+		w.note(list, "-", redis.Err(w.c.Do(ctx, "SET", list+":v", id)))
+	case 3:
+		_, err := w.c.Transact(ctx, []redis.Request{pushing, redis.Req("INCR", list+":n")})
+		w.note(list, id, err)
+	case 4:
+		results := w.c.DoMany(ctx, []redis.Request{pushing, redis.Req("GET", list+":v")})
+		w.note(list, id, redis.Err(results[0]))
+		w.note(list, "", redis.Err(results[1]))
+	case 5:
+		w.note(list, id, redis.Err(push.Do(ctx, w.c, []string{list}, id)))
+	case 6:
+		for _, err := range redis.Fields[string](ctx, w.c, redis.ScanOpts{Key: list + ":h"}) {
+			w.note(list, "", err)
+		}
+	}
+}
+
+// note notes how a call that pushes an id has ended: "" stands for a read, "-" for a write of its own.
+func (w *workers) note(list, id string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.failed++
+	}
+	switch {
+	case id == "" && err != nil:
+		w.reads = append(w.reads, err)
+	case err != nil && redis.OutcomeOf(err) != redis.OutcomeUnknown:
+		w.wrong = append(w.wrong, err)
+	case id == "" || id == "-":
+	case err != nil:
+		w.maybe[list] = append(w.maybe[list], id)
+	default:
+		w.pushed[list] = append(w.pushed[list], id)
+	}
+}
+
+func (w *workers) await(t *testing.T, calls int64) {
+	t.Helper()
+	require.Eventually(t, func() bool { return w.calls.Load() >= calls }, time.Minute, time.Millisecond)
+}
+
+func (w *workers) end() {
+	w.stop.Store(true)
+	w.all.Wait()
+}
+
+// verify compares what is known of the calls with the lists.
+func (w *workers) verify(t *testing.T, s *testbed.Server, name string) {
+	t.Helper()
+	assert.Empty(t, w.reads, "%s: reads that failed", name)
+	assert.Empty(t, w.wrong, "%s: writes that failed, and not as unknown", name)
+	assert.LessOrEqual(t, w.failed, w.count, "%s: more than were in flight", name)
+	for i := range w.count {
+		list := fmt.Sprintf("%s:%d", w.name, i)
+		there, err := redis.As[[]string](s.Do("LRANGE", list, 0, -1))
+		require.NoError(t, err)
+		seen := map[any]bool{}
+		for _, id := range there {
+			assert.False(t, seen[id], "%s: %s has run twice", name, id)
+			assert.True(t, slices.Contains(w.pushed[list], any(id)) || slices.Contains(w.maybe[list], any(id)), "%s: nobody knows of %s", name, id)
+			seen[id] = true
+		}
+		for _, id := range w.pushed[list] {
+			assert.True(t, seen[id], "%s: %s was acknowledged: %s", name, id, strings.Join(there, " "))
+		}
+	}
+	t.Logf("%s: %d calls, %d failed", name, w.calls.Load(), w.failed)
+}
