@@ -3,6 +3,8 @@ package docs_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"time"
 
 	"github.com/joomcode/redispipe/redis"
 )
@@ -15,21 +17,20 @@ func Example_blocking() {
 		fmt.Println(job)
 		cancel()
 	}
-	worker := func() error {
-		for {
-			var job []string
-			err := db.DoInto(ctx, &job, "BLPOP", "jobs", 0)
-			if err != nil {
-				return err // for example, ctx has ended
-			}
-			work(job[1])
-		}
-	}
 	db.Do(ctx, "RPUSH", "jobs", "paint")
-	fmt.Println(redis.OutcomeOf(worker()))
+
+	for ctx.Err() == nil {
+		var job []string
+		err := db.DoInto(ctx, &job, "BLPOP", "jobs", 0)
+		if err != nil {
+			log.Print(err) // if its outcome is unknown, one job may be lost
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		work(job[1])
+	}
 	// Output:
 	// paint
-	// not sent
 }
 
 func Example_sessions() {

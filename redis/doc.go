@@ -81,6 +81,24 @@ package redis
 //
 // In a transaction nothing can be sent again, so each script's first request has the body.
 
+// Jobs.
+//
+// redis.JobReader uses nothing but requests, too, and runs in its user's loop. With Ack each reader moves what
+// it takes to a list that is its own (jobLoop.take), and holds a lease. It checks in (jobLoop.checkIn)
+// with one transaction, four times in MinIdle and whenever a pop or an acknowledgement had an
+// unknown outcome: the transaction renews the lease and reads the list, and jobLoop.compare finds out
+// what such a request has done. A pop may reach the server late, after its connection was lost, so
+// the list is also compared if nothing is in doubt.
+//
+// - Whoever finds that a lease has expired takes it over with SET NX. After that the reader that
+//   had it never uses that list again, so the jobs in it can be moved back one by one, by several
+//   readers at once. A reader that comes back finds the foreign lease before it delivers a job, and begins another list.
+// - The list of a dead reader is looked at again, for some minutes (jobStray): a pop may have been on its way,
+//   and a failover may undo what was moved, after it was seen to be empty. Then its name is removed.
+//   A reader whose loop ends removes its own name in the transaction that empties the list.
+// - Acknowledgements are not idempotent: LREM removes one of several equal payloads. So one
+//   with an unknown outcome is repeated only after a comparison, with no pop in doubt.
+
 // Streams.
 //
 // redis.GroupReader uses nothing but requests, and runs in its user's loop. Each step

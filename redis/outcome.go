@@ -107,7 +107,7 @@ func SafeToRetry(err error) bool {
 		return SafeToRetry(failure.Cause())
 	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()),
 		failure.IsOfType(errs.ErrTopic), failure.IsOfType(errs.ErrPubSubClosed),
-		failure.IsOfType(errs.ErrGroupOpts), failure.IsOfType(errs.ErrGroupEntryID):
+		failure.IsOfType(errs.ErrGroupOpts), failure.IsOfType(errs.ErrGroupEntryID), failure.IsOfType(errs.ErrJobOpts):
 		return false
 	}
 	return failure.HasTrait(errs.ErrTraitNotSent) && errs.PermanentCause(failure) == nil

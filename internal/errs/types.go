@@ -46,6 +46,9 @@ var (
 	ErrGroupOpts    = ErrGroup.NewType("opts", ErrTraitNotSent)
 	ErrGroupEntryID = ErrGroup.NewType("entry_id", ErrTraitNotSent)
 
+	ErrJob     = Errors.NewSubNamespace("job")
+	ErrJobOpts = ErrJob.NewType("opts", ErrTraitNotSent)
+
 	ErrPubSub        = Errors.NewSubNamespace("pubsub")
 	ErrTopic         = ErrPubSub.NewType("topic", ErrTraitNotSent)
 	ErrPubSubClosed  = ErrPubSub.NewType("closed")

@@ -1,0 +1,136 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Jobs are workers that take the jobs of one queue by a redis.JobReader each. Their loops are cancelled,
+// and they die, at random. Each payload is pushed once.
+type Jobs struct {
+	// Connect returns what a worker sends with, and how it is closed when the worker dies.
+	Connect func() (redis.Sender, func(), error)
+	Opts    redis.JobOpts
+	Seed    int64
+	Workers int
+
+	// Cancelled counts the loops whose contexts ended, Deaths the workers that died with a job in their hands.
+	Cancelled, Deaths atomic.Int64
+	// Unknown counts the errors with an unknown outcome, UnknownAcks those of them that are about an
+	// acknowledgement, Taken the jobs that others have taken over, as workers were told.
+	Unknown, UnknownAcks, Taken atomic.Int64
+
+	mu    sync.Mutex // guards times
+	times map[string]int
+}
+
+// Run has the workers work until ctx ends.
+func (j *Jobs) Run(ctx context.Context) error {
+	failed := make(chan error, j.Workers)
+	var wg sync.WaitGroup
+	for i := range j.Workers {
+		rnd := rand.New(rand.NewSource(j.Seed*6007 + int64(i)))
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if err := j.live(ctx, rnd); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(failed)
+	return <-failed
+}
+
+// live is the life of a worker.
+func (j *Jobs) live(ctx context.Context, rnd *rand.Rand) error {
+	sender, end, err := j.Connect()
+	if err != nil {
+		return err
+	}
+	defer end()
+	reader, err := redis.NewJobReader(sender, j.Opts)
+	for err == nil && ctx.Err() == nil {
+		one, cancel := context.WithTimeout(ctx, time.Duration(rnd.Int63n(int64(200*time.Millisecond))))
+		died := j.work(one, reader, rnd, end)
+		cancel()
+		if died {
+			break
+		}
+		j.Cancelled.Add(1)
+	}
+	return err
+}
+
+// work works until ctx ends, or the worker dies.
+func (j *Jobs) work(ctx context.Context, reader *redis.JobReader, rnd *rand.Rand, end func()) (died bool) {
+	for job, err := range reader.Jobs(ctx) {
+		if err != nil {
+			j.note(err)
+			continue
+		}
+		j.deliver(string(job.Payload))
+		time.Sleep(time.Duration(rnd.Intn(1000)) * time.Microsecond) // the work
+		if dies := rnd.Intn(400); dies < 2 {
+			j.Deaths.Add(1)
+			if dies == 0 {
+				end() // else the end of the loop can say what it has to say
+			}
+			return true
+		}
+		reader.Ack(job)
+	}
+	return false
+}
+
+func (j *Jobs) note(err error) {
+	failure := redis.AsErrorx(err)
+	if failure.IsOfType(redis.ErrJobTaken) {
+		j.Taken.Add(1)
+		return
+	}
+	if redis.OutcomeOf(err) != redis.OutcomeUnknown {
+		return
+	}
+	j.Unknown.Add(1)
+	if p, ok := failure.Property(redis.EKRequest); ok {
+		if req, ok := p.(redis.Request); ok && req.Cmd == "LREM" {
+			j.UnknownAcks.Add(1)
+		}
+	}
+}
+
+func (j *Jobs) deliver(job string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.times == nil {
+		j.times = map[string]int{}
+	}
+	j.times[job]++
+}
+
+// Delivered returns how many jobs were delivered, and how many deliveries were not the first of
+// their jobs.
+func (j *Jobs) Delivered() (jobs, again int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, n := range j.times {
+		again += n - 1
+	}
+	return len(j.times), again
+}
+
+// String prints what happened.
+func (j *Jobs) String() string {
+	jobs, again := j.Delivered()
+	return fmt.Sprintf("%d jobs delivered, %d times again; %d loops cancelled, %d workers died, %d errors of unknown outcome (%d of acknowledgements), %d jobs taken over",
+		jobs, again, j.Cancelled.Load(), j.Deaths.Load(), j.Unknown.Load(), j.UnknownAcks.Load(), j.Taken.Load())
+}

@@ -1,0 +1,176 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// jobRound is how many jobs are pushed before each fault.
+const jobRound = 100
+
+// jobRounds is how many faults a test of jobs makes: TORTURE_JOBS says how many jobs there are, as 100000.
+func jobRounds() int {
+	if jobs, err := strconv.Atoi(os.Getenv("TORTURE_JOBS")); err == nil {
+		return max(1, jobs/jobRound)
+	}
+	return long(100, 6)
+}
+
+// playJobs pushes jobs and makes a fault after each push, while workers work. Then it waits until the queue has no
+// job, and with Ack no worker has one that is not acknowledged. read asks the server that has the queue.
+func playJobs(t *testing.T, j *Jobs, push func(jobs []any) error, fault func(ctx context.Context, round int) error, read func(cmd string, args ...any) any) (pushed int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- j.Run(ctx) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+		t.Log(j)
+	}()
+	for round := range jobRounds() {
+		var jobs []any
+		for range jobRound {
+			jobs = append(jobs, fmt.Sprint("job-", pushed))
+			pushed++
+		}
+		before, _ := j.Delivered()
+		require.NoError(t, push(jobs))
+		require.Eventually(t, func() bool { now, _ := j.Delivered(); return now >= before+jobRound/4 }, patience, time.Millisecond, "%v", j)
+		require.NoError(t, fault(ctx, round))
+	}
+	require.Eventually(t, func() bool {
+		keys, err := redis.As[[]string](read("KEYS", "{jobs}*:working:*"))
+		return err == nil && len(keys) == 0 && read("LLEN", j.Opts.Queue) == int64(0)
+	}, patience, 50*time.Millisecond, "%v", j)
+	return pushed
+}
+
+// judgeJobs judges workers that have ended. lossy is set if servers may have lost what they had executed, but not
+// the jobs.
+func judgeJobs(t *testing.T, j *Jobs, pushed int, lossy bool) {
+	t.Helper()
+	jobs, again := j.Delivered()
+	if j.Opts.Ack {
+		require.Equal(t, pushed, jobs, "seed %d: each is delivered", seed)
+		if !lossy {
+			require.LessOrEqual(t, int64(again), j.Deaths.Load()+j.UnknownAcks.Load()+j.Taken.Load(), "seed %d", seed)
+		}
+		return
+	}
+	if !lossy {
+		require.Zero(t, again, "seed %d", seed)
+		require.LessOrEqual(t, int64(pushed-jobs), j.Unknown.Load(), "seed %d", seed)
+	}
+}
+
+// T41: workers take jobs while their connections are reset, their server is killed and frozen, their loops are cancelled
+// and they die. With Ack no job is lost, and one is delivered again only if its worker died, an acknowledgement was unknown,
+// or the worker was told; without it no more are missing than outcomes are unknown, and none comes twice.
+func TestT41Jobs(t *testing.T) {
+	beside(t)
+	faults := slices.Sorted(maps.Keys(singleFaults))
+	for _, ack := range []bool{true, false} {
+		t.Run(fmt.Sprintf("ack %v", ack), func(t *testing.T) {
+			beside(t)
+			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
+			opts := fast()
+			opts.Logger = redisconn.NoopLogger{}
+			j := &Jobs{
+				Connect: func() (redis.Sender, func(), error) {
+					conn, err := setUp(func() (*redisconn.Connection, error) {
+						return redisconn.Connect(context.Background(), r.Proxy.Addr(), opts)
+					})
+					return conn, sync.OnceFunc(func() { conn.Close() }), err
+				},
+				Opts: redis.JobOpts{Queue: "jobs", Ack: ack, MinIdle: time.Second},
+				Seed: seed, Workers: 8,
+			}
+			rnd := rand.New(rand.NewSource(seed))
+			pushed := playJobs(t, j,
+				func(jobs []any) error { return redis.AsError(r.Server.Do("RPUSH", append([]any{"jobs"}, jobs...)...)) },
+				func(ctx context.Context, _ int) error {
+					return singleFaults[faults[rnd.Intn(len(faults))]].make(ctx, r)
+				},
+				r.Server.Do)
+			judgeJobs(t, j, pushed, false)
+			require.Positive(t, j.Unknown.Load())
+		})
+	}
+}
+
+// T41: the same while the slot of the queue moves, and its master hands over to its replica or is killed.
+func TestT41JobsInCluster(t *testing.T) {
+	beside(t)
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
+	faults := map[string]func(r *ClusterRig) error{
+		"failover": func(r *ClusterRig) error {
+			return replace(r, "jobs", func(_, replica *testbed.Node) error { return nodes.Failover(replica, testbed.Graceful) })
+		},
+		"killed master": func(r *ClusterRig) error {
+			return replace(r, "jobs", func(master, replica *testbed.Node) error {
+				if err := master.Kill(); err != nil {
+					return err
+				}
+				if err := nodes.Failover(replica, testbed.Takeover); err != nil {
+					return err
+				}
+				return master.Restart()
+			})
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		t.Run(name, func(t *testing.T) {
+			r := newClusterRig(t, nodes, nodeLost)
+			j := &Jobs{
+				Connect: func() (redis.Sender, func(), error) { return r.Client, func() {}, nil },
+				Opts:    redis.JobOpts{Queue: "jobs", Ack: true, MinIdle: time.Second},
+				Seed:    seed, Workers: 8,
+			}
+			owner := func(cmd string, args ...any) any {
+				slot, err := nodes.Slot("jobs")
+				if err != nil {
+					return err
+				}
+				node, err := nodes.Owner(slot)
+				if err != nil {
+					return err
+				}
+				return node.Do(cmd, args...)
+			}
+			pushed := playJobs(t, j, func(jobs []any) error { return pushReplicated(r.Client, jobs) },
+				func(context.Context, int) error { return faults[name](r) }, owner)
+			judgeJobs(t, j, pushed, name == "killed master")
+		})
+	}
+}
+
+// pushReplicated pushes jobs, and waits until a replica has them: those are not lost with their master.
+func pushReplicated(client redis.Sender, jobs []any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return redis.WithSession(ctx, client, "jobs", func(s *redis.Session) error {
+		if err := redis.AsError(s.Do("RPUSH", append([]any{"jobs"}, jobs...)...)); err != nil {
+			return err
+		}
+		replicas, err := redis.As[int](s.Do("WAIT", 1, patience.Milliseconds()))
+		if err == nil && replicas < 1 {
+			err = fmt.Errorf("no replica has the jobs")
+		}
+		return err
+	})
+}
