@@ -36,6 +36,8 @@
 //     a node may not know the new owner of a slot for that long when masters hand over.
 //   - It retries a read that may have run ([redis.ErrIO]) in the same way. It never retries
 //     a write or a transaction that may have run.
+//   - A request that a node's queue refuses ([redis.ErrOverloaded], [redis.ErrQueueFull]) goes to
+//     another node that may answer it, twice at most.
 //   - At most 65,536 requests of a cluster wait for a retry at the same time. The next one
 //     fails with its error instead.
 //

@@ -19,6 +19,8 @@ const (
 	actResolve action = iota
 	// actElsewhere: retry through the topology, on another connection or node if there is one.
 	actElsewhere
+	// actAnotherNode: send at once, to a node that has not refused it.
+	actAnotherNode
 	// actRepeat: retry through the topology.
 	actRepeat
 	// actAwaitMigration: retry through the topology after a pause, in which a migration makes progress.
@@ -75,6 +77,12 @@ func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision
 		return retry(done, decision{Refresh: true, MasterOnly: !done.OnReplica}) // another replica may answer
 	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrUnblocked), done.OnReplica && isNonLocal(err):
 		return retry(done, decision{Refresh: true, MasterOnly: true})
+	case err.IsOfType(redis.ErrOverloaded), err.IsOfType(redis.ErrQueueFull):
+		// The node's queue is too long, but perhaps not another's.
+		if done.refusals >= maxRefusals {
+			return decision{}
+		}
+		return decision{Action: actAnotherNode}
 	case err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
 		err.IsOfType(redis.ErrIO) && idempotent:
 		// It was not sent, or it may run twice.
@@ -137,6 +145,8 @@ type tries struct {
 	Retries uint8 // retries after failures
 	waits   uint8 // repetitions after TRYAGAIN
 	downs   uint8 // repetitions after CLUSTERDOWN
+	// refusals counts how often it went elsewhere since the queue of a node refused it.
+	refusals uint8
 	// Elapsed is the time since the first failure.
 	Elapsed time.Duration
 	// OnReplica is set if the last error is a replica's.
@@ -154,6 +164,9 @@ const (
 	// hand over, a node may not know a slot's new master until that pings it, which took 300 ms on busy
 	// machines.
 	maxDowns = 20
+	// maxRefusals bounds how many queues are asked after the first one has refused a request: if
+	// three are too long, the cluster is overloaded.
+	maxRefusals = 2
 	// maxWaits bounds the retries after TRYAGAIN: 1 s at the default pause, in which a migration moves
 	// thousands of keys.
 	maxWaits = 50
@@ -178,6 +191,8 @@ func (t tries) After(d decision) tries {
 		t.hops++
 	case actElsewhere:
 		t.Retries++
+	case actAnotherNode:
+		t.refusals++
 	case actRepeat:
 		t.downs++
 	case actAwaitMigration:

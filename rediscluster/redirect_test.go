@@ -91,7 +91,10 @@ func TestRedirect(t *testing.T) {
 		{"several slots", redis.ErrNoSlotKey.New("x"), tries{}, true, decision{}},
 		{"cancelled", redis.ErrRequestCancelled.New("x"), tries{}, true, decision{}},
 		{"withdrawn", redis.ErrRequestWithdrawn.New("x"), tries{}, true, decision{}},
-		{"queue full", redis.ErrQueueFull.New("x"), tries{}, true, decision{}},
+		{"queue full", redis.ErrQueueFull.New("x"), tries{}, true, decision{Action: actAnotherNode}},
+		{"queue full, of a write", redis.ErrQueueFull.New("x"), spent, false, decision{Action: actAnotherNode}},
+		{"overloaded", redis.ErrOverloaded.New("x"), tries{refusals: 1}, true, decision{Action: actAnotherNode}},
+		{"overloaded too often", redis.ErrOverloaded.New("x"), tries{refusals: 2}, true, decision{}},
 		{"not a reply", redis.ErrResponseFormat.New("x"), tries{}, true, decision{}},
 	}
 	for _, c := range cases {
@@ -132,6 +135,7 @@ func TestTriesAfter(t *testing.T) {
 		actFollowMoved:    {hops: 1},
 		actFollowAsk:      {hops: 1},
 		actElsewhere:      {Retries: 1},
+		actAnotherNode:    {refusals: 1},
 		actRepeat:         {downs: 1},
 		actAwaitMigration: {waits: 1},
 	} {

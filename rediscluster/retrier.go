@@ -119,6 +119,12 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 // act carries out the decision after an error.
 func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
 	k.learn(err, d)
+	var another *route.Link
+	if d.Action == actAnotherNode {
+		if another = k.another(); another == nil {
+			d.Action = actResolve
+		}
+	}
 	k.c.decisions[d.Action].Add(1)
 	if d.Action == actResolve {
 		k.giveUp(r, err)
@@ -128,6 +134,10 @@ func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
 		caller.Listen() // while r waits nothing else tells it to listen, and later not every connection does
 	}
 	k.tries = k.tries.After(d)
+	if another != nil {
+		k.follow(r, another, k.enter(another), false)
+		return
+	}
 	k.spec.Avoid = nil
 	if d.MasterOnly {
 		k.spec.Replicas = false
@@ -143,6 +153,19 @@ func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
 	case actAwaitMigration:
 		k.retryAfter(r, err, d.Wait)
 	}
+}
+
+// another returns a link to a node that may answer as well as the one whose queue has just refused
+// the request; nil if all have refused it.
+func (k *retrier) another() *route.Link {
+	if k.link == nil {
+		return nil
+	}
+	if k.spec.Full == nil {
+		k.spec.Full = k.link.Node
+	}
+	k.spec.Avoid = k.link
+	return k.c.topology.Load().Another(&k.spec.Spec)
 }
 
 // learn records that the slot is moving or has left its master, if the error shows it, and asks for a

@@ -18,7 +18,8 @@ type Stats struct {
 	Nodes []NodeStats
 
 	// Moved and Asked count the redirects that the cluster followed; Migrating counts retries
-	// because keys were moving, and Retries counts retries for other reasons.
+	// because keys were moving, and Retries counts retries for other reasons, including that a
+	// node's queue refused a request.
 	Moved, Asked, Migrating, Retries uint64
 	// Refreshes counts how often the cluster has read the topology.
 	Refreshes uint64
@@ -43,7 +44,7 @@ func (c *Cluster) Stats() Stats {
 		Moved:     c.decisions[actFollowMoved].Load(),
 		Asked:     c.decisions[actFollowAsk].Load(),
 		Migrating: c.decisions[actAwaitMigration].Load(),
-		Retries:   c.decisions[actElsewhere].Load() + c.decisions[actRepeat].Load(),
+		Retries:   c.decisions[actElsewhere].Load() + c.decisions[actAnotherNode].Load() + c.decisions[actRepeat].Load(),
 		Refreshes: c.refreshes.Load(),
 		Waiting:   int(c.waiting.Load()),
 	}

@@ -20,7 +20,9 @@ type Spec struct {
 	ReplicaShare uint64
 	// Avoid is the link that the request has just failed on, if any.
 	Avoid *Link
-	Seed  Seed
+	// Full is the first node whose queue has refused the request, if any.
+	Full *Node
+	Seed Seed
 }
 
 // Route returns the link for a request, or nil if no suitable node accepts requests. It takes no lock.
@@ -43,6 +45,20 @@ func (t *Snapshot) Route(spec *Spec) *Link {
 	return s.pick(spec)
 }
 
+// Another returns a link that is up, to a node that may take the request as well as those that have
+// refused it: that of spec.Avoid, and spec.Full. It returns nil if there is none.
+func (t *Snapshot) Another(spec *Spec) *Link {
+	if l := t.Route(spec); l != nil && l.Up() && !spec.tried(l.Node) {
+		return l
+	}
+	return nil
+}
+
+// tried reports whether the request has just failed on the node, or the node's queue has refused it.
+func (spec *Spec) tried(n *Node) bool {
+	return n == spec.Full || spec.Avoid != nil && n == spec.Avoid.Node
+}
+
 // AnyMaster returns a link of any master, preferably of one that is up.
 func (t *Snapshot) AnyMaster(spec *Spec) *Link {
 	if len(t.Shards) == 0 { // while NewCluster is at work
@@ -56,7 +72,7 @@ func (t *Snapshot) AnyMaster(spec *Spec) *Link {
 		if l == nil {
 			continue
 		}
-		if l != spec.Avoid && l.Up() {
+		if !spec.tried(l.Node) && l.Up() {
 			return l
 		}
 		if waiting == nil || waiting == spec.Avoid {
@@ -132,7 +148,7 @@ func (s *Shard) pick(spec *Spec) *Link {
 		least = syncLost
 	}
 	for _, n := range s.Nodes {
-		if n.readable(least) && (spec.Avoid == nil || spec.Avoid.Node != n) {
+		if n.readable(least) && !spec.tried(n) {
 			live = append(live, n)
 		}
 	}
@@ -147,7 +163,7 @@ func (s *Shard) pick(spec *Spec) *Link {
 		if !n.readable(syncLost) {
 			continue
 		}
-		if last = n; spec.Avoid == nil || spec.Avoid.Node != n {
+		if last = n; !spec.tried(n) {
 			break
 		}
 	}

@@ -312,3 +312,39 @@ func TestAllConnectionsAreUsed(t *testing.T) {
 		}
 	}
 }
+
+// A request goes to each node once, and not to one that may not answer it.
+func TestAnother(t *testing.T) {
+	for replicas := range 3 {
+		top := oneShard(replicas)
+		spec := Spec{Replicas: true, Seed: &counter{}}
+		first := top.Route(&spec)
+		spec.Full, spec.Avoid = first.Node, first
+		second := top.Another(&spec)
+		if replicas == 0 {
+			require.Nil(t, second)
+			continue
+		}
+		require.NotEqual(t, first.Node, second.Node)
+		spec.Avoid = second
+		third := top.Another(&spec)
+		if replicas == 1 {
+			require.Nil(t, third)
+			continue
+		}
+		require.NotContains(t, []*Node{first.Node, second.Node}, third.Node)
+	}
+
+	top := oneShard(2)
+	write := Spec{Seed: &counter{}, Avoid: top.Shards[0].Master.Links[0]}
+	assert.Nil(t, top.Another(&write), "only the master may take it")
+
+	top = threeMasters()
+	keyless := Spec{Slot: send.NoSlot, Seed: &counter{}, Avoid: top.Shards[0].Master.Links[0], Full: top.Shards[1].Master}
+	for range 6 {
+		require.Equal(t, top.Shards[2].Master, top.Another(&keyless).Node)
+	}
+	keyless.Avoid = top.Shards[2].Master.Links[0]
+	top.Shards[0].Master.Links[0].state.Store(linkDown)
+	assert.Nil(t, top.Another(&keyless), "the others are not up")
+}

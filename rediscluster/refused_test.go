@@ -1,0 +1,77 @@
+package rediscluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// firstReplica is a seed that draws the replica of a shard of two nodes.
+type firstReplica struct{}
+
+func (firstReplica) Current() uint32 { return 1 }
+
+// A read that a node's queue refuses goes to another node, unless its queue refuses it, too.
+func TestRefusedReadGoesElsewhere(t *testing.T) {
+	tb := sharedCluster(t)
+	const room = 8
+	opts := calm
+	opts.ConnsPerHost, opts.HostOpts.MaxRequests, opts.RoundRobinSeed = 1, room, firstReplica{}
+	c, _ := connect(t, tb.Addrs(), opts)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+	slot, n := owner(t, tb, "key")
+	await(t, "the replica to be read", func() bool {
+		l := c.topology.Load().Route(&route.Spec{Slot: slot, Replicas: true, Seed: firstReplica{}})
+		return l != nil && l.Node.Replica && redis.AsError(redis.Sync{S: l.Conn}.Do("GET", "key")) == nil
+	})
+	shard := c.topology.Load().Shard(slot)
+	replica := nodeOf(t, tb, shard.Nodes[1].Addr)
+	ask := func(s redis.Sender, cmd string) any {
+		res := make(chan any, 1)
+		s.Send(redis.Req(cmd, "key"), redis.FuncFuture(func(r any, _ uint64) { res <- r }), 0)
+		return <-res
+	}
+	fill := func(conn *redisconn.Connection) {
+		for full := false; !full; {
+			conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(r any, _ uint64) {
+				full = full || redis.OutcomeOf(r) == redis.OutcomeNotSent // in this goroutine
+			}), 0)
+		}
+	}
+
+	require.NoError(t, replica.Pause())
+	defer func() { _ = replica.Resume() }()
+	fill(shard.Nodes[1].Links[0].Conn)
+	before := c.Stats().Retries
+	reads := c.WithPolicy(MasterAndSlaves)
+	assert.Equal(t, []byte("value"), ask(reads, "GET"))
+	assert.Equal(t, before+1, c.Stats().Retries)
+	assert.Equal(t, []any{[]byte("value"), []byte("value")}, redis.Sync{S: reads}.SendMany([]redis.Request{redis.Req("GET", "key"), redis.Req("GET", "key")}))
+
+	require.NoError(t, n.Pause())
+	defer func() { _ = n.Resume() }()
+	fill(shard.Master.Links[0].Conn)
+	before = c.Stats().Retries
+	isType(t, redis.ErrQueueFull, ask(c, "GET")) // which has nowhere to go
+	assert.Equal(t, before, c.Stats().Retries)
+	isType(t, redis.ErrQueueFull, ask(reads, "GET"))
+	assert.LessOrEqual(t, c.Stats().Retries, before+1)
+}
+
+// nodeOf returns the node of an address.
+func nodeOf(t *testing.T, tb *testbed.Cluster, addr string) *testbed.Node {
+	t.Helper()
+	for _, n := range tb.Nodes() {
+		if n.Addr() == addr {
+			return n
+		}
+	}
+	t.Fatal("no such node")
+	return nil
+}
