@@ -220,6 +220,7 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 		delete(left, l)
 	}
 	r.c.topology.Store(t)
+	r.c.rules.Watch.Over(t)
 	before.ReplacedBy(t)
 	r.closeLeft(left)
 	r.c.report(LogTopologyChanged{Masters: t.Layout.Masters()})

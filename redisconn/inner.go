@@ -117,6 +117,15 @@ func (w within) StopWrites() (stopped <-chan struct{}) {
 // Queue implements backend.Conn.
 func (w within) Queue() backend.Queue { return w.pipe.Queue() }
 
+// Flight implements backend.Conn.
+func (w within) Flight() (f backend.Flight) {
+	f.Since, f.Mark, f.Pending, f.Usual = w.pipe.Flight()
+	if f.Usual == 0 {
+		f.Usual = time.Duration(w.shortest.Load())
+	}
+	return f
+}
+
 // Scripted implements backend.Conn.
 func (w within) Scripted() bool { return w.opts.ScriptMode }
 

@@ -42,6 +42,8 @@ type Conn interface {
 	OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error)
 	// Queue returns where the requests are that the connection has taken.
 	Queue() Queue
+	// Flight says how far the requests in flight have come.
+	Flight() Flight
 	// Scripted reports whether the connection is of one user, who may change its state.
 	Scripted() bool
 	// Speaks returns the protocol of the results, 2 or 3.
@@ -65,6 +67,18 @@ type Conn interface {
 	// does not take, and what is written only in part is lost with the connection. Replies are
 	// read until Close. The channel is closed when nobody writes any more.
 	StopWrites() (stopped <-chan struct{})
+}
+
+// Flight is how far the requests in flight of a connection have come.
+type Flight struct {
+	// Since is when the oldest of them was taken to be written, by timing.Clock; 0 if there is none.
+	Since time.Duration
+	// Mark is another one whenever something has come from the server.
+	Mark uint64
+	// Pending is how many are accepted and not answered.
+	Pending int
+	// Usual is about how long a request is in flight while the server is not busy.
+	Usual time.Duration
 }
 
 // Queue is the queue of a connection, always the same one. Tickets of requests name it.

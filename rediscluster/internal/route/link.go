@@ -25,6 +25,7 @@ type Link struct {
 	// failure is the reason why the link is not connected; nil if it is connected or has not failed
 	// yet.
 	failure atomic.Pointer[Failure]
+	pulse   pulse
 }
 
 // Failure is the reason why a node is not connected.

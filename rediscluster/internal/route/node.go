@@ -30,6 +30,8 @@ type Rules struct {
 	// theirs.
 	Zone     string
 	AsksZone bool
+	// Watch notices nodes that have stopped answering.
+	Watch Watch
 	// Moves are the moving slots.
 	Moves Moves
 	// Tolerance is how long a replica may have lost the link to its master and still be read from;
@@ -65,6 +67,7 @@ type Node struct {
 	Weight atomic.Uint64
 
 	rules *Rules
+	health
 	// sync is the last known state of a replica's replication.
 	sync atomic.Int32
 	// lost is the time when the replica lost its master, in nanoseconds since 1970; 0 while it has it.

@@ -153,8 +153,13 @@ func (s *Shard) pick(spec *Spec) *Link {
 		}
 	}
 	if len(live) > 0 {
-		if !live[0].rules.Soonest.Load() {
+		rules := s.Master.rules
+		if !rules.Soonest.Load() {
 			live = preferred(live, (*Node).weighs)
+		}
+		if rules.Watch.state.Load() != watchWell {
+			rules.Watch.begin()
+			live = answering(live, number)
 		}
 		return draw(preferred(live, (*Node).isLocal), spec.ReplicaShare, number).link(number, spec.Avoid)
 	}

@@ -191,6 +191,21 @@ func (q *queue) oldest() (o oldest, waits bool) {
 	return oldest{b.items[i].seq, timing.At(b.Taken), !b.written, b.blocks}, true
 }
 
+// Flight says how far the requests in flight have come: since when the oldest has waited, 0 if there is
+// none; a number that is another one whenever something has come; how many requests are pending; and the
+// least time for which requests have been in flight lately.
+func (q *queue) Flight() (since time.Duration, mark uint64, pending int, usual time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != nil {
+		mark = uint64(q.session.Received())
+		if q.head != nil {
+			since = q.head.Taken
+		}
+	}
+	return since, mark, q.pending, q.usual
+}
+
 // countLastCallback counts the callbacks of the batch that was retired last, when its
 // last future was resolved.
 func (q *queue) countLastCallback() {

@@ -1,0 +1,148 @@
+package route
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/backend"
+)
+
+const ms = time.Millisecond
+
+// A link is silent if nothing comes for some round trips though something is in flight.
+func TestSilent(t *testing.T) {
+	const usual = 2 * ms
+	for _, c := range []struct {
+		name string
+		at   time.Duration
+		f    backend.Flight
+		want time.Duration
+	}{
+		{"nothing in flight", 0, backend.Flight{Usual: usual}, 0},
+		{"in flight since not long", 20 * ms, backend.Flight{Since: 15 * ms, Usual: usual}, 0},
+		{"just as long as some round trips", 23 * ms, backend.Flight{Since: 15 * ms, Usual: usual}, 0},
+		{"longer", 24 * ms, backend.Flight{Since: 15 * ms, Usual: usual}, 9 * ms},
+		{"something came", 25 * ms, backend.Flight{Since: 15 * ms, Mark: 7, Usual: usual}, 0},
+		{"that was recently", 33 * ms, backend.Flight{Since: 15 * ms, Mark: 7, Usual: usual}, 0},
+		{"that was long ago", 34 * ms, backend.Flight{Since: 15 * ms, Mark: 7, Usual: usual}, 9 * ms},
+		{"other requests are in flight", 35 * ms, backend.Flight{Since: 30 * ms, Mark: 7, Usual: usual}, 0},
+		{"round trips are short", 36 * ms, backend.Flight{Since: 36*ms - stallLeast, Mark: 7}, 0},
+		{"round trips are short, and it is silent", 37 * ms, backend.Flight{Since: 37*ms - stallLeast - 1, Mark: 7}, stallLeast + 1},
+		{"one alone", 40 * ms, backend.Flight{Since: 40*ms - stallAlone, Mark: 7, Pending: 1}, 0},
+		{"one alone, and it is silent", 40 * ms, backend.Flight{Since: 40*ms - stallAlone - 1, Mark: 7, Pending: 1}, stallAlone + 1},
+	} {
+		p := &pulse{}
+		if c.f.Mark != 0 {
+			p.silent(25*ms, backend.Flight{Mark: c.f.Mark})
+		}
+		silent, _ := p.silent(c.at, c.f)
+		assert.Equal(t, c.want, silent, c.name)
+	}
+}
+
+// A node loses its share at once, and gets it back in a time that goes by how long it was silent.
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		silent, whole time.Duration
+	}{{2 * ms, 20 * ms}, {100 * ms, time.Second}, {time.Minute, recoverMost}} {
+		h := &health{}
+		fell := time.Hour
+		judge(h, fell, 0)
+		require.True(t, h.takes(1))
+		judge(h, fell+c.silent/2, c.silent/2)
+		require.GreaterOrEqual(t, h.spared.Load(), uint32(allSpared))
+		for number := range uint32(100) {
+			require.False(t, h.takes(number))
+		}
+		back := fell + c.silent
+		judge(h, back-1, c.silent-1)
+		judge(h, back, 0)
+		require.Equal(t, uint32(allSpared-1), h.spared.Load(), "a part to begin with")
+		judge(h, back+c.whole/2, 0)
+		require.Equal(t, uint32(allSpared/2), h.spared.Load())
+		taken := 0
+		for number := range uint32(1600) {
+			if h.takes(number) {
+				taken++
+			}
+		}
+		require.InDelta(t, 800, taken, 80)
+		judge(h, back+c.whole, 0)
+		require.Zero(t, h.spared.Load())
+		require.True(t, h.takes(1))
+	}
+
+	h := &health{}
+	judge(h, 10*ms, 5*ms)
+	judge(h, 12*ms, 0)
+	judge(h, 20*ms, 3*ms)
+	require.GreaterOrEqual(t, h.spared.Load(), uint32(allSpared), "it falls silent again")
+	judge(h, 21*ms, 0)
+	judge(h, 21*ms+10*4*ms, 0)
+	require.Zero(t, h.spared.Load())
+
+	judge(h, time.Minute, 5*ms)
+	h.up, h.silent = false, 0
+	h.judge(2 * time.Minute)
+	require.GreaterOrEqual(t, h.spared.Load(), uint32(allSpared), "it has no connection")
+}
+
+func judge(h *health, now, silent time.Duration) {
+	h.up, h.silent = true, silent
+	h.judge(now)
+}
+
+// A process that has not run does not judge servers, but not for ever.
+func TestWatchOnTime(t *testing.T) {
+	w := &Watch{every: ms}
+	assert.True(t, w.onTime(ms))
+	for i := range lateMost {
+		assert.False(t, w.onTime(time.Duration(i+1)*10*ms))
+	}
+	assert.True(t, w.onTime(100*ms))
+}
+
+// Reads go to the nodes that answer, of those that have a weight, and to all if none does.
+func TestRouteAroundSilence(t *testing.T) {
+	top := oneShard(2)
+	rules := top.Nodes[0].rules
+	rules.Watch.state.Store(watchAiling)
+	top.Nodes[1].spared.Store(allSpared)
+	counts := draws(top, even)
+	assert.Zero(t, counts["r0:1"])
+	assert.InDelta(t, 350, counts["a:1"], 20)
+	assert.Equal(t, map[string]int{"a:1": 700}, draws(top, Spec{}), "writes have no choice")
+
+	top.Nodes[2].Local.Store(true)
+	assert.Equal(t, map[string]int{"r1:1": 700}, draws(top, even))
+	top.Nodes[1].Local.Store(true)
+	top.Nodes[2].Local.Store(false)
+	assert.Zero(t, draws(top, even)["r0:1"], "another zone is better")
+
+	top.Nodes[1].spared.Store(allSpared / 2)
+	top.Nodes[1].Local.Store(false)
+	counts = draws(top, even)
+	assert.InDelta(t, 117, counts["r0:1"], 30)
+
+	top.Nodes[1].spared.Store(allSpared)
+	top.Nodes[0].Weight.Store(0)
+	top.Nodes[2].Weight.Store(0)
+	assert.Equal(t, map[string]int{"r0:1": 700}, draws(top, even), "no other has a weight")
+
+	for _, n := range top.Nodes {
+		n.Weight.Store(1)
+		n.spared.Store(allSpared - 1)
+	}
+	top.Nodes[1].spared.Store(allSpared)
+	assert.Zero(t, draws(top, even)["r0:1"], "the others answer, though not for long")
+	top.Nodes[0].spared.Store(allSpared + 1)
+	top.Nodes[2].spared.Store(allSpared + 1)
+	assert.Equal(t, map[string]int{"r0:1": 700}, draws(top, even), "it has been silent for the least time")
+	top.Nodes[1].spared.Store(allSpared + 1)
+	for addr, n := range draws(top, even) {
+		assert.InDelta(t, 233, n, 20, addr)
+	}
+}

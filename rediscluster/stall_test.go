@@ -1,0 +1,60 @@
+package rediscluster
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Reads do not go to a replica that is frozen, without an error, and its share comes back with it.
+func TestReadsAvoidFrozenReplica(t *testing.T) {
+	tb := sharedCluster(t)
+	opts := calm
+	opts.RoundRobinSeed = &FairRoundRobinSeed{}
+	c, _ := connect(t, tb.Addrs(), opts)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+	slot, _ := owner(t, tb, "key")
+	reads := c.WithPolicy(MasterAndSlaves)
+	frozen := c.topology.Load().Shard(slot).Nodes[1]
+	answered := func() int {
+		return int(frozen.Links[0].Conn.Stats().Values)
+	}
+	const some = 100
+	share := func() bool {
+		before := answered()
+		for range some {
+			require.Equal(t, []byte("value"), redis.Sync{S: reads}.Do("GET", "key"))
+		}
+		return answered()-before > some/3
+	}
+	await(t, "the replica's share", share)
+
+	node := nodeOf(t, tb, frozen.Addr)
+	require.NoError(t, node.Pause())
+	defer func() { _ = node.Resume() }()
+	var right, wrong atomic.Int64
+	sent := int64(0)
+	send := func() bool { // some reads, of which none goes to the replica
+		before := frozen.Links[0].Conn.Stats().InFlight
+		for range some {
+			sent++
+			reads.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) {
+				if value, ok := res.([]byte); ok && string(value) == "value" {
+					right.Add(1)
+				} else {
+					wrong.Add(1)
+				}
+			}), 0)
+		}
+		return frozen.Links[0].Conn.Stats().InFlight == before
+	}
+	await(t, "reads to go elsewhere", send)
+	require.NoError(t, node.Resume())
+	await(t, "all results", func() bool { return right.Load()+wrong.Load() == sent })
+	assert.Zero(t, wrong.Load())
+	await(t, "the replica's share again", share)
+}
