@@ -89,6 +89,22 @@ func Example_scripts() {
 	// Output: 4 [2 -1] <nil>
 }
 
+func Example_scriptsInWatch() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+	db.Do(ctx, "SET", "stock", 6)
+	db.Do(ctx, "SCRIPT FLUSH")
+
+	results, err := db.Watch(ctx, []string{"stock"}, func(tx *redis.Tx) error {
+		tx.Queue(take.RequestWithBody([]string{"stock"}, 2)) // EVAL
+		return nil
+	})
+
+	fmt.Println(results, err)
+	// Output: [4] <nil>
+}
+
 func TestFunctions(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0))
 	db, end := opened()

@@ -100,7 +100,8 @@ func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, 
 }
 
 // Request returns a request that runs the script, for batches and transactions. Send it
-// through [WithScripts]; through another Sender the result may be an ErrNoScript.
+// through [WithScripts]; through another Sender the result may be an ErrNoScript. For a [Tx] or a
+// [Session], use [Script.RequestWithBody].
 func (s *Script) Request(keys []string, args ...any) Request {
 	hash := s.knownHash()
 	switch {
@@ -112,6 +113,13 @@ func (s *Script) Request(keys []string, args ...any) Request {
 		return callRequest(s.byBody, s.src, keys, args)
 	}
 	return s.refused(errs.ErrScriptHash.New("this program must not compute SHA-1 (FIPS 140): use Script.ServerHash"), keys, args)
+}
+
+// RequestWithBody returns a request that runs the script by its body (EVAL), on a server that lacks the
+// script too. It is for [Tx.Queue] and the methods of [Session], where the library can't send a request again
+// after it.
+func (s *Script) RequestWithBody(keys []string, args ...any) Request {
+	return callRequest(s.byBody, s.src, keys, args)
 }
 
 // refused returns a request that fails with why and is not sent.

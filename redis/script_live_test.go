@@ -264,3 +264,33 @@ func TestFunction(t *testing.T) {
 	assert.Equal(t, []any{int64(65)}, res)
 	assert.Error(t, redis.AsError(lib.Function("none").Do(t.Context(), conn, nil)))
 }
+
+// A request with the body runs in an optimistic transaction and in a session on a server that has
+// lost the script; one without it does not.
+func TestRequestWithBody(t *testing.T) {
+	t.Parallel()
+	conn := connectTo(t, testbed.NewServer(t).Addr())
+	script, keys := redis.NewScript(push), []string{"list"}
+	watched := func(r redis.Request) ([]any, error) {
+		return redis.Watch(t.Context(), conn, keys, func(tx *redis.Tx) error {
+			require.NoError(t, redis.AsError(tx.Do("SCRIPT FLUSH")))
+			tx.Queue(r)
+			return nil
+		})
+	}
+	_, err := watched(script.Request(keys, "a"))
+	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrNoScript), "%v", err)
+	results, err := watched(script.RequestWithBody(keys, "a"))
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(1)}, results)
+
+	require.NoError(t, redis.WithSession(t.Context(), conn, "list", func(s *redis.Session) error {
+		require.NoError(t, redis.AsError(s.Do("SCRIPT FLUSH")))
+		call := script.RequestWithBody(keys, "b")
+		require.Equal(t, int64(2), s.Do(call.Cmd, call.Args...))
+		require.NoError(t, redis.AsError(s.Do("SCRIPT FLUSH")))
+		results, err := s.Transact([]redis.Request{script.RequestWithBody(keys, "c")})
+		require.Equal(t, []any{int64(3)}, results)
+		return err
+	}))
+}
