@@ -2,14 +2,15 @@ package errs
 
 import "github.com/joomcode/errorx"
 
-// Attempts is what is known of a request that is sent more than once. Whoever sends one again keeps
-// it, so that a last attempt that was not sent does not hide that an earlier one may have run. Its
-// zero value is that of a request that no attempt was made to send. It is not safe for concurrent use.
+// Attempts records the earlier attempts of a request that is sent more than once. Each sender that
+// sends a request again keeps one. If the last attempt was not sent, Attempts still knows that an
+// earlier one may have run. The zero value stands for no attempts. It is not safe for concurrent
+// use.
 type Attempts struct {
 	unknown *errorx.Error // of the first attempt that may have run
 }
 
-// Failed notes how an attempt ended, behind which the request is sent again.
+// Failed records how an attempt ended, before the request is sent again.
 func (a *Attempts) Failed(err *errorx.Error) {
 	if a.unknown != nil || err == nil {
 		return
@@ -24,9 +25,10 @@ func (a *Attempts) Failed(err *errorx.Error) {
 // MayHaveRun reports whether one of the attempts may have run.
 func (a *Attempts) MayHaveRun() bool { return a.unknown != nil }
 
-// Result returns the error of the request, whose last attempt ended with err: if that was not sent,
-// the error of the first attempt that may have run. An answer tells of that one by EKEarlier, in case
-// the request is sent again because of it.
+// Result returns the error of a request whose last attempt ended with err. If that attempt was not
+// sent, it returns the error of the first attempt that may have run. If err is an answer, it gets
+// that first error as EKEarlier, in case a sender above sends the request again because of the
+// answer.
 func (a *Attempts) Result(err *errorx.Error) *errorx.Error {
 	if a.unknown == nil {
 		return err

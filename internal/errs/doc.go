@@ -1,4 +1,4 @@
-// Package errs has the errors of this library: their types, traits and properties, how one is
-// made of another, and what they say of a request. Package redis exports, and explains, those
-// that users see.
+// Package errs defines the errors of this library: their types, traits and properties, how one
+// error is made from another, and what an error says about its request. Package redis exports and
+// documents those that users see.
 package errs

@@ -13,7 +13,7 @@ import (
 func Err(res any) error {
 	switch err := res.(type) {
 	case *errorx.Error:
-		if err == nil { // what AsErrorx returns of no error
+		if err == nil { // AsErrorx returns nil for no error
 			return nil
 		}
 		return failure{err}
@@ -43,7 +43,7 @@ func AsErrorx(res any) *errorx.Error {
 	return ErrResponseUnexpected.WrapWithNoMessage(err)
 }
 
-// typedIn returns err or, if that is no *errorx.Error, the one that it wraps.
+// typedIn returns err if it is an *errorx.Error, or the first one that it wraps.
 func typedIn(err error) (typed *errorx.Error, found bool) {
 	if typed, found = err.(*errorx.Error); found || err == nil {
 		return typed, found
@@ -53,20 +53,20 @@ func typedIn(err error) (typed *errorx.Error, found bool) {
 	return wrapped, found
 }
 
-// byContext reports whether a context has ended a request, or the connection before it. Errors
-// of other types have traits that programs ask for, whatever their cause is.
+// byContext reports whether a context ended the request, or ended the connection before it. Errors
+// of other types are not asked: programs test their traits, whatever the cause is.
 func byContext(err *errorx.Error) bool {
 	return (err.IsOfType(ErrRequestCancelled) || err.IsOfType(ErrContextClosed)) &&
 		(CausedBy(err, context.Canceled) || CausedBy(err, context.DeadlineExceeded))
 }
 
-// Of returns res if it is an error, to be a part of a result.
+// Of returns res if it is an error, so that it can become a part of a result.
 func Of(res any) error {
 	err, _ := res.(error)
 	return Plain(err)
 }
 
-// Plain returns what Err has made an error of, and any other error as it is.
+// Plain undoes Err: it returns the *errorx.Error inside, and any other error unchanged.
 func Plain(err error) error {
 	if f, ok := err.(failure); ok {
 		return f.err
@@ -74,33 +74,33 @@ func Plain(err error) error {
 	return err
 }
 
-// failure shows an error of this library to errors.Is and errors.As. An *errorx.Error has no
-// cause for them, so that its type and traits are its own.
+// failure makes an error of this library work with errors.Is and errors.As. For these, an
+// *errorx.Error hides its causes, so that its type and traits are its own.
 type failure struct{ err *errorx.Error }
 
 // Error implements error.
 func (f failure) Error() string { return f.err.Error() }
 
-// Format implements fmt.Formatter, as the error does.
+// Format implements fmt.Formatter and prints what the error prints.
 func (f failure) Format(s fmt.State, verb rune) { f.err.Format(s, verb) }
 
 // Unwrap returns the error.
 func (f failure) Unwrap() error { return f.err }
 
-// Is is for errors.Is: it looks at the outcome and at causes of other libraries.
+// Is is for errors.Is: it matches outcomes and the causes of other libraries.
 func (f failure) Is(target error) bool {
 	switch target := target.(type) {
 	case Outcome:
 		return OutcomeOf(f.err) == target
-	case *errorx.Error: // Unwrap has what there is to compare
+	case *errorx.Error: // Unwrap returns the error to compare
 		return false
 	}
 	return CausedBy(f.err, target)
 }
 
-// As is for errors.As: it looks at causes of other libraries.
+// As is for errors.As: it finds causes of other libraries.
 func (f failure) As(target any) bool {
-	if _, own := target.(**errorx.Error); own { // Unwrap has it
+	if _, own := target.(**errorx.Error); own { // Unwrap returns it
 		return false
 	}
 	for cause := range causes(f.err) {
@@ -121,7 +121,7 @@ func CausedBy(err, target error) bool {
 	return false
 }
 
-// causes calls yield with err, and what it, or an error that it wraps, has as causes.
+// causes calls yield with err and with the causes of err and of the errors that it wraps.
 func causes(err error) func(yield func(error) bool) {
 	return func(yield func(error) bool) {
 		for err != nil {
@@ -137,8 +137,8 @@ func causes(err error) func(yield func(error) bool) {
 	}
 }
 
-// Because returns an error that is like err, in its type, its text and its properties, and has
-// another cause as well: that of err stays one.
+// Because returns a copy of err, with the same type, text and properties, and one more cause. The
+// cause of err stays a cause.
 func Because(err *errorx.Error, why error) *errorx.Error {
 	if cause := err.Cause(); cause != nil {
 		why = fmt.Errorf("%w: %w", why, cause)
@@ -146,9 +146,9 @@ func Because(err *errorx.Error, why error) *errorx.Error {
 	return Like(err, why, err.Message())
 }
 
-// Like returns an error of the type and with the properties of err, with a text and a cause of
-// its own, which may be nil. It does not wrap err: errorx adds a stack trace to what wraps an
-// error that has none.
+// Like returns an error with the type and the properties of err, and with the given text and cause.
+// The cause may be nil. The result does not wrap err, because errorx adds a stack trace when it
+// wraps an error that has none.
 func Like(err *errorx.Error, cause error, text string) *errorx.Error {
 	like := err.Type().New("%s", text)
 	if cause != nil {
@@ -162,15 +162,16 @@ func Like(err *errorx.Error, cause error, text string) *errorx.Error {
 	return like
 }
 
-// Within returns an error that says which part of a request or result it is about, and else
-// is like err: in its type, its cause and its properties.
+// Within returns a copy of err that says which part of a request or result it is about. Its type,
+// cause and properties are those of err.
 func Within(err error, format string, args ...any) *errorx.Error {
 	inner := AsErrorx(err)
 	return Like(inner, inner.Cause(), fmt.Sprintf(format, args...)+": "+inner.Message())
 }
 
-// Aborted returns what EXEC answered, and with an EXECABORT the reason: refused is the first error
-// with which a request of the transaction was not queued, if there is one, and i its index.
+// Aborted returns the answer to EXEC. To an EXECABORT it adds the reason: refused is the first
+// error with which a request of the transaction was not queued, or nil, and i is the index of that
+// request.
 func Aborted(exec any, refused *errorx.Error, i int) any {
 	abort, failed := exec.(*errorx.Error)
 	if !failed || refused == nil || !abort.IsOfType(ErrExecAbort) {
@@ -184,7 +185,7 @@ func Aborted(exec any, refused *errorx.Error, i int) any {
 	return err.WithProperty(EKText, text)
 }
 
-// Outcome is redis.Outcome. As an error it stands for all errors of one outcome: see redis.Err.
+// Outcome is redis.Outcome. As an error it matches all errors with this outcome: see redis.Err.
 type Outcome uint8
 
 // The outcomes of package redis.
@@ -223,7 +224,7 @@ func OutcomeOf(res any) Outcome {
 	return Unknown
 }
 
-// AddressOf returns the address of the server that an error is about, empty if it does not say.
+// AddressOf returns the address of the server that an error is about, or "" if the error has none.
 func AddressOf(err *errorx.Error) (addr string) {
 	if err != nil {
 		value, _ := err.Property(EKAddress)
@@ -232,20 +233,21 @@ func AddressOf(err *errorx.Error) (addr string) {
 	return addr
 }
 
-// Passes reports whether a server refused a request for a reason that passes, or that another
-// node does not have.
+// Passes reports whether the reason of a server's refusal is temporary, or does not apply to
+// another node.
 func Passes(err *errorx.Error) bool {
 	return err != nil && (err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient)) && !Stays(err)
 }
 
-// Stays reports whether the reason of an error does not pass for the sender, though its type says so.
+// Stays reports whether the reason is permanent for this sender, although the type of the error
+// says that it is temporary.
 func Stays(err *errorx.Error) bool {
 	_, stays := err.Property(EKStays)
 	return stays
 }
 
-// PermanentCause returns the first of an error and its causes that connecting again will
-// not mend, nil if there is none.
+// PermanentCause returns the first error, among err and its causes, that reconnecting cannot fix.
+// It returns nil if there is none.
 func PermanentCause(err *errorx.Error) *errorx.Error {
 	for err != nil {
 		if err.HasTrait(ErrTraitInitPermanent) {
@@ -256,7 +258,7 @@ func PermanentCause(err *errorx.Error) *errorx.Error {
 	return nil
 }
 
-// Says reports whether res is an error that a server answered with, in words that begin so.
+// Says reports whether res is a server's error whose text begins with the given words.
 func Says(res any, words string) bool {
 	err := AsErrorx(res)
 	return err != nil && err.IsOfType(ErrResult) && strings.HasPrefix(err.Message(), words)

@@ -52,7 +52,7 @@ var (
 	ErrPubSub        = Errors.NewSubNamespace("pubsub")
 	ErrTopic         = ErrPubSub.NewType("topic", ErrTraitNotSent)
 	ErrPubSubClosed  = ErrPubSub.NewType("closed")
-	ErrPubSubUnasked = ErrPubSubClosed.NewSubtype("unasked", ErrTraitNotSent) // closed before
+	ErrPubSubUnasked = ErrPubSubClosed.NewSubtype("unasked", ErrTraitNotSent) // closed before it began
 
 	ErrResponse           = Errors.NewSubNamespace("response")
 	ErrResponseFormat     = ErrResponse.NewType("format")
@@ -86,15 +86,15 @@ var (
 // NilContext is the error of a function that got a nil context.
 func NilContext() *errorx.Error { return ErrContextIsNil.New("context is nil") }
 
-// Withdrawn is the error of a request that was taken back unsent, because ctx has ended, and
-// Abandoned that of one whose caller has left for the same reason.
+// Withdrawn is the error of a request that was taken back unsent because ctx ended. Abandoned is
+// the error of a request whose caller left for the same reason.
 var (
 	Withdrawn = ofContext(ErrRequestWithdrawn, "withdrawn before it was sent")
 	Abandoned = ofContext(ErrRequestCancelled, "abandoned, it may have been sent")
 )
 
-// ofContext returns a function that returns the error of a context that has ended. The errors of
-// the usual causes are made in advance, and shared: often many callers leave at once.
+// ofContext returns a function that makes the error of a context that has ended. The errors of the
+// usual causes are made in advance and shared, because many callers often leave at once.
 func ofContext(t *errorx.Type, text string) func(context.Context) *errorx.Error {
 	cancelled, expired := t.Wrap(context.Canceled, "%s", text), t.Wrap(context.DeadlineExceeded, "%s", text)
 	return func(ctx context.Context) *errorx.Error {
@@ -109,13 +109,13 @@ func ofContext(t *errorx.Type, text string) func(context.Context) *errorx.Error 
 	}
 }
 
-// NoSender is the error of what was to be sent by a nil redis.Sender.
+// NoSender is the error of a request to a nil redis.Sender.
 func NoSender() *errorx.Error {
 	return ErrNoSender.New("the sender is nil: redis.Sync, redis.SyncCtx and the like need a client, a connection or a cluster")
 }
 
-// Properties are those that errors of this library can have: all are made here, so that an
-// error which is made of another one leaves out none. It is only read after initialization.
+// Properties are all properties that errors of this library can have. They are listed here so that
+// an error made from another one copies all of them. The list is read-only after initialization.
 var Properties []errorx.Property
 
 // Properties of errors of several packages.
@@ -133,11 +133,11 @@ var (
 	EKAddress  = NewPrintableProperty("address")
 	EKDelay    = NewPrintableProperty("delay")
 
-	// EKNotRun is the first refusal of a request of a transaction (*errorx.Error), if none of them has
-	// run and the reason passes.
+	// EKNotRun is the first refusal of a request of a transaction (*errorx.Error), if no request of
+	// it has run and the reason is temporary.
 	EKNotRun = NewProperty("not_run")
-	// EKStays is set in an error of a type with ErrTraitTransient or ErrTraitClusterMove whose sender
-	// can do nothing about the reason (bool).
+	// EKStays is true in an error with ErrTraitTransient or ErrTraitClusterMove if the sender can't
+	// do anything about the reason (bool).
 	EKStays = NewProperty("stays")
 	// EKEarlier is the error of an earlier attempt that may have run (*errorx.Error): see Attempts.
 	EKEarlier = NewProperty("earlier")

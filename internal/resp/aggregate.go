@@ -6,7 +6,8 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// A nested array starts with room for so many elements: its length alone can't claim memory.
+// A nested array starts with room for this many elements, so that a length alone can't claim
+// memory.
 const nestedFirstStep = 16
 
 // aggregate reads what follows the first line of an array, set or map.
@@ -44,8 +45,8 @@ func (d *Decoder) discard(h header, depth int) error {
 func (d *Decoder) elements(n, depth int) ([]any, error) {
 	room := min(n, nestedFirstStep)
 	if depth == 0 {
-		// An element is 3 bytes at the least and takes 16, so what is
-		// already here allows for a quarter.
+		// An element has at least 3 bytes and takes 16 in memory, so the bytes that have arrived
+		// justify room for a quarter of their number.
 		room = min(n, max(room, d.r.Buffered()/4))
 	}
 	elements := make([]any, 0, room)
@@ -55,8 +56,7 @@ func (d *Decoder) elements(n, depth int) ([]any, error) {
 			return nil, err
 		}
 		if k := len(elements); k == cap(elements) {
-			// append would grow by a quarter at a time, which takes thrice
-			// as much in all.
+			// append would grow by a quarter at a time, which copies three times as much in total.
 			elements = slices.Grow(elements, min(max(k, 1), n-k))
 		}
 		elements = append(elements, el)
@@ -64,7 +64,7 @@ func (d *Decoder) elements(n, depth int) ([]any, error) {
 	return elements, nil
 }
 
-// mapOf makes a map of keys and values in turn.
+// mapOf makes a map of a list in which keys and values alternate.
 func mapOf(pairs []any) (any, error) {
 	m := make(map[string]any, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Decoder is that of package redis, with what connections need beyond it. It is not safe for
-// concurrent use.
+// Decoder is redis.Decoder, with additional methods for connections. It is not safe for concurrent
+// use.
 type Decoder struct {
 	r      *bufio.Reader
 	limits Limits
-	forms  *forms // of the types that it accepts
+	forms  *forms // the types that it accepts
 	size   int    // bytes consumed by the reply being read
 	told   func(*Push)
-	pushed Push // what told gets
+	pushed Push // what told is called with
 	heard  func([]any)
 }
 
@@ -23,7 +23,7 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 	return &Decoder{r: r, limits: limits.withDefaults(), forms: &resp3}
 }
 
-// Made returns d. If it has no reader, it reads nothing until Reset.
+// Made returns d. A Decoder without a reader reads nothing until Reset.
 func (d *Decoder) Made() *Decoder {
 	if d.r == nil {
 		*d = *NewDecoder(bufio.NewReader(strings.NewReader("")), d.limits)
@@ -35,12 +35,13 @@ func (d *Decoder) Made() *Decoder {
 // unless HELLO has asked for them.
 func (d *Decoder) OnlyRESP2() { d.forms = &resp2 }
 
-// OnPush has f called with each push that is skipped, in the goroutine that decodes. The push is
-// f's until it returns.
+// OnPush sets f to be called with each push that is skipped, in the goroutine that decodes. f must
+// not keep the push after it returns.
 func (d *Decoder) OnPush(f func(*Push)) { d.told = f }
 
-// OnSkipped has f called with the elements of each push that is skipped, in the goroutine that
-// decodes, unless OnPush has. They may be any that a reply may have, or none.
+// OnSkipped sets f to be called with the elements of each push that is skipped, in the goroutine
+// that decodes. It has no effect if OnPush is set. There may be any number of elements, of any
+// types.
 func (d *Decoder) OnSkipped(f func([]any)) { d.heard = f }
 
 // Reset makes the decoder read from r, and drops what it has buffered.
@@ -79,7 +80,7 @@ func (d *Decoder) Next() (byte, error) {
 	}
 }
 
-// AtPush reports whether a push is what has come next.
+// AtPush reports whether the next thing that has arrived is a push.
 func (d *Decoder) AtPush() bool {
 	if d.r.Buffered() == 0 || d.forms == &resp2 {
 		return false
@@ -88,7 +89,7 @@ func (d *Decoder) AtPush() bool {
 	return head[0] == '>'
 }
 
-// SkipPush reads the push that has come next, and waits for what is left of it.
+// SkipPush reads the push that has begun to arrive, and waits for the rest of it.
 func (d *Decoder) SkipPush() error {
 	h, _, err := d.head(0)
 	if err != nil {
@@ -125,19 +126,19 @@ func (d *Decoder) rest(h header, line []byte, depth int) (any, error) {
 	return nil, nil
 }
 
-// Most replies are OK, a string or a number, and have come as a whole when their turn
-// comes. These are decoded where they lie, without going over them for a line, a length
-// and a body in turn.
+// Most replies are OK, a string or a number, and are complete in the buffer when they are decoded.
+// These are decoded in place, in one step instead of separate ones for line, length and body.
 
-// atHand is where a reply that is at hand lies in the buffer. A size of 0 stands for none.
+// atHand is the position of a reply that is complete in the buffer. A size of 0 means that there is
+// none.
 type atHand struct {
 	kind       byte
 	n          int64 // the number, or the length of the string
 	body, size int
 }
 
-// atHand finds the reply at the start of buf, if it is all there and of such a kind.
-// Whatever is malformed, or over a limit, is not at hand.
+// atHand finds the reply at the start of buf, if it is complete and of a simple kind. A reply that
+// is malformed or exceeds a limit is never at hand.
 func (d *Decoder) atHand(buf []byte) (f atHand) {
 	if len(buf) < 4 {
 		return f
@@ -180,10 +181,10 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 	return atHand{kind: '$', n: n, body: end, size: size}
 }
 
-// atHandDigits is the index behind the last digit of a number that can't overflow.
+// atHandDigits is the index after the last digit of a number that can't overflow.
 const atHandDigits = 19
 
-// consume is called for what was decoded in the buffer.
+// consume marks what was decoded in the buffer as read.
 func (d *Decoder) consume(size int) {
 	d.size += size
 	_, _ = d.r.Discard(size)
@@ -209,7 +210,7 @@ func (d *Decoder) valueAtHand() (res any, ok bool) {
 	return res, true
 }
 
-// owned copies a string that lies in the buffer, without room for more.
+// owned returns a copy of a string that lies in the buffer, without spare capacity.
 func owned(text []byte) []byte {
 	own := make([]byte, len(text))
 	copy(own, text)
@@ -223,7 +224,7 @@ func (d *Decoder) AwaitMore() error {
 	return err
 }
 
-// Full reports whether the buffer is full, so that AwaitMore can't do anything.
+// Full reports whether the buffer is full. Then AwaitMore can't read any more.
 func (d *Decoder) Full() bool { return d.r.Buffered() == d.r.Size() }
 
 // Complete reports whether the whole next reply, with the pushes before it, is in the
@@ -239,7 +240,7 @@ func (d *Decoder) Complete() bool {
 	}
 }
 
-// malformed stands for the size of what is malformed: it takes no more bytes to decode that.
+// malformed is the size of something malformed: no more bytes are needed to decode it.
 const malformed = -1
 
 // measure returns the size of the value at the start of buf that is nested depth deep, or 0 if
@@ -279,8 +280,8 @@ func (d *Decoder) measure(buf []byte, depth int) (size int) {
 	return size
 }
 
-// ReplyDecoder is a future that reads its reply by itself, before it is resolved with what
-// it returns. Users' futures are none: they can't set send.Request.Typed.
+// ReplyDecoder is a future that decodes its reply itself and is then resolved with the result.
+// Users' futures can't be one: users can't set send.Request.Typed.
 type ReplyDecoder interface {
 	// DecodeReply reads one reply. An error ends the connection.
 	DecodeReply(d *Decoder, n uint64) (any, error)

@@ -1,7 +1,6 @@
-// Package resp is the codec: requests and replies as bytes, in RESP2 and RESP3. It
-// knows no request, future or connection. What it reads is bounded by [Limits] before
-// anything is allocated.
+// Package resp is the codec: it encodes requests and decodes replies, in RESP2 and RESP3. It knows
+// nothing of futures or connections. It checks lengths against [Limits] before it allocates.
 //
-// A reply is read by a [Decoder]. The grammar stands in header.go, and two walks in decoder.go
-// follow it: one that decodes, and one that finds out whether all of a reply has come.
+// A [Decoder] reads replies. header.go holds the grammar. Two walks in decoder.go follow it: one
+// decodes, the other finds out whether a whole reply has arrived.
 package resp

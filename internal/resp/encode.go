@@ -7,11 +7,11 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// AppendCommand appends the command to buf. When an argument can't be encoded
-// it returns buf as it was and the argument's index, else -1. It keeps no
-// reference to args: that is what lets a caller's arguments live on its stack.
+// AppendCommand appends the command to buf and returns -1. If an argument can't be encoded, it
+// returns buf unchanged and the index of the argument. It keeps no reference to args, so that the
+// caller's arguments can live on its stack.
 func AppendCommand(buf []byte, cmd string, args []any) ([]byte, int) {
-	end := 0 // of the name, which is too short for a call of strings.Cut
+	end := 0 // of the command's name, which is too short for strings.Cut to be worth a call
 	for end < len(cmd) && cmd[end] != ' ' {
 		end++
 	}
@@ -36,7 +36,7 @@ func AppendCommand(buf []byte, cmd string, args []any) ([]byte, int) {
 	return out, -1
 }
 
-// appendDuration appends an argument that is a duration as the number that the command takes.
+// appendDuration appends a duration as the number that the command expects.
 func appendDuration(buf []byte, cmd string, args []any, i int) ([]byte, bool) {
 	d, ok := args[i].(time.Duration)
 	if !ok {
@@ -62,7 +62,7 @@ func AppendArg(buf []byte, arg any) ([]byte, bool) {
 	case []byte:
 		return appendText(buf, v), true
 	}
-	// Nearly all numbers have a length of one digit, and are written where they go.
+	// Nearly all numbers have a length of one digit and are written in place.
 	at := len(buf)
 	out, ok := command.AppendNumber(append(buf, "$0\r\n"...), arg)
 	n := len(out) - at - len("$0\r\n")

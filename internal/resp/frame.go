@@ -6,9 +6,9 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// AppendFrame reads the next reply and appends it to dst as it came, but for attributes, which
-// are left out. It is as strict as Decode. refused is the error that the server answered with,
-// if it did; err means that no reply could be read.
+// AppendFrame reads the next reply and appends its bytes to dst unchanged, except that it leaves
+// out attributes. It is as strict as Decode. refused is the error that the server answered with, or
+// nil; err means that no reply could be read.
 func (d *Decoder) AppendFrame(dst []byte) (frame []byte, refused *errorx.Error, err error) {
 	d.size = 0
 	return d.appendValue(dst, 0)
@@ -55,7 +55,7 @@ func (d *Decoder) appendValue(dst []byte, depth int) (_ []byte, refused *errorx.
 	return dst, nil, nil
 }
 
-// appendText appends the string that h begins, and reads the CRLF behind it. dst grows as the
+// appendText appends the string whose header is h, and reads the CRLF after it. dst grows as the
 // string arrives.
 func (d *Decoder) appendText(dst []byte, h header) ([]byte, error) {
 	for n := h.n; n > 0; {

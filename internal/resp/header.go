@@ -35,15 +35,15 @@ var (
 	}
 )
 
-// header is how a value begins.
+// header is the first line of a value.
 type header struct {
 	kind byte // '+', '$', ...
 	form form // what follows
 	n    int  // the length of the string, or how many values follow
 }
 
-// begin reads the first line of the next value of a reply, which is valid until the next
-// read. What answers no request is skipped.
+// begin reads the first line of the next value of a reply. The line is valid until the next read.
+// It skips pushes and attributes, which answer no request.
 func (d *Decoder) begin(depth int) (header, []byte, error) {
 	for {
 		h, line, err := d.head(depth)
@@ -56,7 +56,7 @@ func (d *Decoder) begin(depth int) (header, []byte, error) {
 	}
 }
 
-// head is begin for a value that may be one that answers no request.
+// head is begin without the skipping.
 func (d *Decoder) head(depth int) (h header, line []byte, err error) {
 	if line, err = d.line(); err == nil {
 		h, err = d.header(line, depth)
@@ -93,8 +93,8 @@ func (d *Decoder) line() ([]byte, error) {
 	return line[:len(line)-len(crlf)], nil
 }
 
-// header reads the grammar off the first line of a value that is nested depth deep. What it
-// accepts is within all limits.
+// header parses the first line of a value that is nested depth deep. It rejects what exceeds a
+// limit.
 func (d *Decoder) header(line []byte, depth int) (h header, err error) {
 	h = header{kind: line[0], form: d.forms[line[0]]}
 	switch h.form {
@@ -154,14 +154,13 @@ func length(line []byte, limit int) (int, error) {
 	return int(n), nil
 }
 
-// bad makes each error of a reply that is not what the protocol, or the limits, allow. kind
-// is the type of the value that is at fault: '+', '$', ...
+// bad makes the error of a reply that violates the protocol or a limit. kind is the type of the
+// offending value: '+', '$', ...
 func bad(t *errorx.Type, kind byte, format string, args ...any) *errorx.Error {
 	return t.New("%q: "+format, append([]any{kind}, args...)...)
 }
 
-// badLine is bad for the first line of a value, of which it keeps as much as it takes to
-// recognize it.
+// badLine is bad for the first line of a value. It quotes enough of the line to recognize it.
 func badLine(t *errorx.Type, line []byte) *errorx.Error {
 	const kept = 64
 	return bad(t, line[0], "bad header line of %d bytes", len(line)).
@@ -176,12 +175,12 @@ func badEnd(line []byte) *errorx.Error {
 	return bad(errs.ErrNoFinalRN, line[0], "header line does not end in CRLF")
 }
 
-// badTail is bad for a string.
+// badTail is bad for a string that does not end in CRLF.
 func badTail(h header) *errorx.Error {
 	return bad(errs.ErrNoFinalRN, h.kind, "string is not followed by CRLF")
 }
 
-// badRedirect is bad for the text of an error that begins as a redirect does.
+// badRedirect is bad for the text of an error that begins like a redirect.
 func badRedirect(t *errorx.Type, text, why string) *errorx.Error {
 	return bad(t, '-', "%s", why).WithProperty(errs.EKLine, []byte(text))
 }
@@ -195,10 +194,10 @@ func (d *Decoder) ioError(err error) *errorx.Error {
 	return errs.ErrIO.Wrap(err, "reading a reply")
 }
 
-// ended reports whether a line, which ends in LF, has something in it and ends in CRLF.
+// ended reports whether a line, which ends in LF, is not empty and ends in CRLF.
 func ended(line []byte) bool { return len(line) > len(crlf) && line[len(line)-len(crlf)] == '\r' }
 
-// oneLine decodes the types that are a line and no more.
+// oneLine decodes the types that consist of one line.
 func oneLine(line []byte) (any, error) {
 	body := line[1:]
 	switch line[0] {

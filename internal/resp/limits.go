@@ -1,6 +1,6 @@
 package resp
 
-// Limits are those of package redis, which explains them.
+// Limits is redis.Limits, which has the documentation.
 type Limits struct {
 	Line     int
 	Bulk     int
@@ -22,11 +22,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// numberMost is how long the line of a double or a big number may be, whatever the limit of header
-// lines is: it is a value, as a string is. Servers write doubles of up to 4,933 digits before the
-// point. To parse a big number takes the square of its length.
+// numberMost bounds the line of a double or a big number, whatever the limit of header lines is,
+// because such a line is a value and not a header. Servers write doubles with up to 4,933 digits
+// before the point. Parsing a big number takes time that grows with the square of its length.
 const numberMost = 64 << 10
 
-// depthMost keeps decoding, which calls itself for what is nested, from overflowing the stack:
-// that ends the program.
+// depthMost bounds the recursion of decoding: a stack overflow would end the program.
 const depthMost = 10_000

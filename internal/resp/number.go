@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// parseBig parses a whole number of any size, which costs the square of its length: it is for
-// lines, which are bounded.
+// parseBig parses an integer of any size. Its cost grows with the square of the length, so it is
+// only for lines, whose length is bounded.
 func parseBig(text []byte) (*big.Int, bool) {
 	if !IsWhole(text) {
 		return nil, false
@@ -26,8 +26,8 @@ func IsWhole(text []byte) bool {
 	return onlyOf(text, "0123456789")
 }
 
-// parseDouble parses a number as RESP3 has it. It fits unless it is beyond the range of a float64:
-// servers count with more bits.
+// parseDouble parses a double of RESP3. Since servers may count with more bits, the number may be
+// out of the range of a float64.
 func parseDouble[T string | []byte](text T) (v float64, fits, ok bool) {
 	switch string(text) {
 	case "inf":
@@ -44,14 +44,14 @@ func parseDouble[T string | []byte](text T) (v float64, fits, ok bool) {
 	return v, err == nil, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// IsBeyondFloat reports whether text is a number beyond the range of a float64.
+// IsBeyondFloat reports whether text is a number out of the range of a float64.
 func IsBeyondFloat(text []byte) bool {
 	_, fits, ok := parseDouble(text)
 	return ok && !fits
 }
 
-// ParseFloat parses what parseDouble does, and how strconv, with which arguments
-// are made, writes what is not finite.
+// ParseFloat parses what parseDouble parses, and also what strconv, which encodes arguments, writes
+// for infinities and NaN.
 func ParseFloat[T string | []byte](text T) (float64, bool) {
 	switch string(text) {
 	case "+Inf", "Inf":
@@ -84,13 +84,13 @@ func ParseWhole[T string | []byte](text T) (int64, bool) {
 	return whole.Int64(), ok && whole.IsInt64()
 }
 
-// scientificMost is how long the text of an integer of 64 bits in scientific form is at the most:
-// a sign, 20 digits with a point, and an exponent.
+// scientificMost is the greatest length of a 64-bit integer in scientific form: a sign, 20 digits
+// with a point, and an exponent.
 const scientificMost = len("-1.2345678901234567890e+19")
 
-// parseScientific parses an integer in scientific form, as servers up to Redis 7.0 write a great
-// score with RESP2. If it has no more than the 17 digits that servers write of a float64, it is the
-// integer which that float64 is: the digits may be those of one beside it.
+// parseScientific parses an integer in scientific form, as servers up to Redis 7.0 write large
+// scores in RESP2. These servers write a float64 with at most 17 digits, so such a text means the
+// exact integer value of the nearest float64.
 func parseScientific[T string | []byte](text T) (whole *big.Int, ok bool) {
 	whole = new(big.Int)
 	if len(text) > scientificMost || !onlyOf(text, "0123456789+-.eE") {
@@ -116,15 +116,15 @@ func parseScientific[T string | []byte](text T) (whole *big.Int, ok bool) {
 	return whole.SetString(before+after+strings.Repeat("0", power-len(after)), 10)
 }
 
-// pointInside reports whether the decimal point, if there is one, stands between
-// digits, as RESP3 wants it.
+// pointInside reports whether a decimal point, if there is one, stands between digits, as RESP3
+// requires.
 func pointInside(text []byte) bool {
 	digit := func(i int) bool { return 0 <= i && i < len(text) && text[i]-'0' <= 9 }
 	point := bytes.IndexByte(text, '.')
 	return point < 0 || digit(point-1) && digit(point+1)
 }
 
-// onlyOf reports whether text is not empty and made of the given characters.
+// onlyOf reports whether text is not empty and consists of the given characters.
 func onlyOf[T string | []byte](text T, chars string) bool {
 	for i := range len(text) {
 		if strings.IndexByte(chars, text[i]) < 0 {
@@ -149,7 +149,7 @@ func ParseInt[T string | []byte](text T) (int64, bool) {
 		bound++
 	}
 	var v uint64
-	long := len(text) > 18 // fewer digits are in any bound
+	long := len(text) > 18 // with fewer digits it can't overflow
 	for i := range len(text) {
 		digit := uint64(text[i] - '0')
 		if digit > 9 || long && v > (bound-digit)/10 {
@@ -163,7 +163,7 @@ func ParseInt[T string | []byte](text T) (int64, bool) {
 	return int64(v), true
 }
 
-// ParseBool knows the answers of Redis: 1 and 0, RESP3's truth values, and OK.
+// ParseBool parses the truth values of Redis: 1 and 0, the booleans of RESP3, and OK.
 func ParseBool[T string | []byte](text T) (value, ok bool) {
 	switch string(text) {
 	case "1", "t", "true", "OK":

@@ -5,14 +5,13 @@ import "github.com/joomcode/redispipe/internal/errs"
 // Push is what a server sends without a request: a message of a channel, the
 // confirmation of a subscription, the invalidation of keys.
 type Push struct {
-	// Words are the strings at its beginning: its kind, which is always there, and all
-	// other elements but the last. They are valid until the next push is decoded.
+	// Words are the strings at its beginning: first its kind, which is always there, then all
+	// elements except the last. They are valid until the next push is decoded.
 	Words [][]byte
-	// Body is the last element behind the kind, if that is a string. The caller may
-	// retain it.
+	// Body is the last element if it is a string and not the kind. The caller may retain it.
 	Body []byte
-	// Rest is the last element behind the kind, if that is not a string. If another one
-	// before it is none, Rest is a []any of that one and all behind it.
+	// Rest is the last element if it is neither a string nor the kind. If an earlier element is not
+	// a string, Rest is a []any of that element and all after it.
 	Rest any
 
 	scratch []byte // what Words point to
@@ -22,14 +21,14 @@ type Push struct {
 // message of a pattern, with four.
 const maxPushElements = 8
 
-// DecodePush reads what comes next. If that is a push, it fills p and pushed is true;
-// otherwise it returns a reply. With RESP2 every array counts as a push, since servers
-// send pushes to connections with subscriptions in this form. After an error the
-// decoder can't be used any more.
+// DecodePush reads the next value. If it is a push, DecodePush stores it in p and returns pushed
+// true; otherwise it returns a reply. With RESP2 every array counts as a push, because that is how
+// servers send pushes to connections with subscriptions. After an error the decoder can't be used
+// any more.
 func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
 	d.size = 0
 	h, line, err := d.head(0)
-	for err == nil && h.kind == '|' { // an attribute says nothing
+	for err == nil && h.kind == '|' { // attributes are ignored
 		if err = d.discard(h, 0); err == nil {
 			h, line, err = d.head(0)
 		}
@@ -52,7 +51,7 @@ func (d *Decoder) push(h header, p *Push) error {
 	case h.n < 1:
 		return bad(errs.ErrResponseFormat, h.kind, "push without a kind")
 	}
-	clear(p.Words) // which may be large, and more than the next ones
+	clear(p.Words) // they may be large, and the next ones may be fewer
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
 	for i := range h.n {
 		el, line, err := d.begin(1)
@@ -80,14 +79,15 @@ func (d *Decoder) word(p *Push, h header) error {
 	word, inBuffer, err := d.text(h, nil, false)
 	if inBuffer {
 		start := len(p.scratch)
-		p.scratch = append(p.scratch, word...) // what is moved stays valid where it was
+		p.scratch = append(p.scratch, word...) // append may move the buffer; earlier words stay valid
 		word = p.scratch[start:]
 	}
 	p.Words = append(p.Words, word)
 	return err
 }
 
-// others reads the n last elements, of which h begins the first. One alone is returned as it is.
+// others reads the last n elements; h is the header of the first. If n is 1 it returns the element
+// itself.
 func (d *Decoder) others(h header, line []byte, n int) (any, error) {
 	first, err := d.rest(h, line, 1)
 	if err != nil || n == 1 {

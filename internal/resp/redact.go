@@ -7,11 +7,10 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// withoutArguments returns the part of a server's error that holds no argument:
-// errors end up in logs. Servers quote arguments behind the codes ERR and NOGROUP,
-// as a quotation, after a colon, or as a number, behind a phrase that is fixed.
-// Other codes come with fixed texts, or are those of a user's script or module,
-// whose author has chosen what they say. So it is with what Lua says of a script.
+// withoutArguments removes arguments from a server's error, because errors end up in logs. After
+// the codes ERR and NOGROUP, servers quote arguments in quotation marks, after a colon, or as a
+// number after a fixed phrase. Other codes come with fixed texts, or with texts that the author of
+// a script or module chose; these are kept, like the texts that Lua adds.
 func withoutArguments(code, text string) string {
 	if !quotes(code) {
 		return text
@@ -25,15 +24,15 @@ func withoutArguments(code, text string) string {
 	return quotingNothing(code, text)
 }
 
-// quotes reports whether servers quote arguments behind a code.
+// quotes reports whether servers quote arguments after this code.
 func quotes(code string) bool { return code == "ERR" || code == "NOGROUP" }
 
-// isRaised reports whether an error begins as those do that a script raises.
+// isRaised reports whether a script raised the error, judging by its beginning.
 func isRaised(text string) bool {
 	return slices.ContainsFunc(raisedErrors, func(raised string) bool { return strings.HasPrefix(text, raised) })
 }
 
-// quotingNothing is withoutArguments for an error that no script has raised.
+// quotingNothing is withoutArguments for an error that no script raised.
 func quotingNothing(code, text string) string {
 	for _, bare := range bareArguments {
 		if strings.HasPrefix(text, bare) {
@@ -59,7 +58,8 @@ func quotingNothing(code, text string) string {
 	return text
 }
 
-// raisedErrors are how errors begin that a script or a function raises, or that Lua finds in it.
+// raisedErrors are the beginnings of errors that a script or a function raises, or that Lua finds
+// in it.
 var raisedErrors = []string{
 	"ERR user_script:", "ERR user_function:", "ERR @user_", "ERR Error running script",
 	"ERR Error compiling script", "ERR Error compiling function:", "ERR Error registering functions:",
@@ -83,14 +83,14 @@ func withoutCalled(text string) string {
 	}
 }
 
-// protocolErrors follow "ERR Protocol error: ", behind which servers may quote what was sent.
+// protocolErrors follow "ERR Protocol error: ". After them servers may quote what was sent.
 var protocolErrors = []string{
 	"invalid bulk length", "invalid multibulk length", "unauthenticated bulk length", "unauthenticated multibulk length",
 	"too big bulk count string", "too big mbulk count string", "too big inline request", "unbalanced quotes in request",
 	"expected '$'",
 }
 
-// ofProtocol returns what may be shown of an error of the protocol.
+// ofProtocol returns the part of a protocol error that may be shown.
 func ofProtocol(text string) (shown string, known bool) {
 	const protocol = "ERR Protocol error: "
 	what, is := strings.CutPrefix(text, protocol)
@@ -102,7 +102,7 @@ func ofProtocol(text string) (shown string, known bool) {
 	return "", false
 }
 
-// bareArguments are phrases that an argument follows as it is.
+// bareArguments are phrases after which an argument follows unquoted.
 var bareArguments = []string{
 	"ERR Unsupported option",
 	"ERR Unknown argument", // FUNCTION LIST
@@ -114,8 +114,8 @@ var bareArguments = []string{
 
 const unknownCommand = "ERR unknown command "
 
-// quotedCommand returns the length of a quotation that text begins with, if it
-// may be shown as a command's name: see [command.Call.ShownName].
+// quotedCommand returns the length of the quotation at the start of text if it may be shown as the
+// name of a command: see [command.Call.ShownName].
 func quotedCommand(text string) int {
 	if !isQuote(text[0]) {
 		return 0
@@ -130,8 +130,8 @@ func quotedCommand(text string) int {
 
 func isQuote(b byte) bool { return b == '\'' || b == '"' || b == '`' }
 
-// isNumber reports whether text begins with a number that is more than a digit:
-// fixed phrases have single ones.
+// isNumber reports whether text begins with a number of two or more digits. Single digits occur in
+// fixed phrases.
 func isNumber(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	isDigit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// errorTypes types the errors that callers, or the library itself, act on, by the
-// words that they begin with. Which of them are transient is a trait of the type.
+// errorTypes maps the first words of an error to a type, for the errors that callers or the library
+// act on. A trait of the type says whether the error is transient.
 var errorTypes = []struct {
 	words string
 	typ   *errorx.Type
@@ -27,7 +27,7 @@ var errorTypes = []struct {
 	{"NOSCRIPT", errs.ErrNoScript},
 }
 
-// ErrorReply makes an error of the text that a server answered with.
+// ErrorReply makes an error of a server's error text.
 func ErrorReply(text string) *errorx.Error {
 	code, rest, _ := strings.Cut(text, " ")
 	switch code {
@@ -53,8 +53,8 @@ func ErrorReply(text string) *errorx.Error {
 	return err
 }
 
-// scriptOnReplica reports whether a replica refused a write of a script in the
-// words of servers before Redis 7, which put READONLY inside of another error:
+// scriptOnReplica reports whether a replica refused a script's write. Servers before Redis 7 put
+// READONLY inside another error:
 //
 //	ERR Error running script (call to f_6b…b5): @user_script:1: @user_script: 1: -READONLY You can't write …
 func scriptOnReplica(text string) bool {
@@ -62,8 +62,8 @@ func scriptOnReplica(text string) bool {
 		strings.Contains(text, ": -READONLY You can't write against a read only ")
 }
 
-// redirectReply parses "SLOT ADDRESS". A script can make a server answer with
-// any text, so a malformed one is an error like others.
+// redirectReply parses "SLOT ADDRESS". A script can make the server answer with any text, so a
+// malformed redirect is an ordinary error.
 func redirectReply(t *errorx.Type, text, rest string) *errorx.Error {
 	number, addr, _ := strings.Cut(rest, " ")
 	slot, err := strconv.ParseUint(number, 10, 14)

@@ -35,10 +35,10 @@ func KindOf(dst any) Kind {
 	return NoKind
 }
 
-// Scalar is a place for a single value of its kind.
+// Scalar holds a single value of its kind.
 type Scalar struct {
 	Kind  Kind
-	Bytes []byte // Set writes into it, if it has room
+	Bytes []byte // Set reuses it if it is large enough
 	Text  string
 	Int   int64
 	Float float64
@@ -62,14 +62,14 @@ func (s *Scalar) Place() any {
 	return nil
 }
 
-// Set sets the value to what the text of a reply stands for. It reports whether that is of
-// the kind; if not, the value means nothing. The text may be reused.
+// Set parses the text of a reply into the value. It reports whether the text fits the kind; if not,
+// the value is undefined. Set keeps no reference to the text.
 //
 //go:noinline
 func (s *Scalar) Set(text []byte) (ok bool) { return set(s, text) }
 
-// SetText is Set of a text that does not change. To the compiler, a generic function that another
-// package calls, also by being inlined there, moves its arguments to the heap.
+// SetText is Set for a text that does not change. It is not generic: the arguments of a generic
+// function that another package calls escape to the heap, even if it is inlined there.
 //
 //go:noinline
 func (s *Scalar) SetText(text string) (ok bool) { return set(s, text) }
@@ -93,7 +93,7 @@ func set[T string | []byte](s *Scalar, text T) (ok bool) {
 	return ok
 }
 
-// Store sets what dst points to, which has to be of the kind.
+// Store sets what dst points to, which must be of the kind.
 func (s *Scalar) Store(dst any) {
 	switch dst := dst.(type) {
 	case *[]byte:
@@ -109,8 +109,8 @@ func (s *Scalar) Store(dst any) {
 	}
 }
 
-// DecodeScalar reads the next reply into s, if that is a single value of its kind, and else
-// returns it as Decode does.
+// DecodeScalar reads the next reply into s if it is a single value of the kind. Otherwise it
+// returns the reply as Decode does.
 func (d *Decoder) DecodeScalar(s *Scalar) (res any, filled bool, err error) {
 	d.size = 0
 	if d.scalarAtHand(s) {
@@ -135,7 +135,7 @@ func (d *Decoder) DecodeScalar(s *Scalar) (res any, filled bool, err error) {
 	return res, false, err
 }
 
-// scalarAtHand reads the next reply into s if it is at hand and of the kind.
+// scalarAtHand reads the next reply into s if it is complete in the buffer and of the kind.
 func (d *Decoder) scalarAtHand(s *Scalar) (filled bool) {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	f := d.atHand(buf)
@@ -153,7 +153,7 @@ func (d *Decoder) scalarAtHand(s *Scalar) (filled bool) {
 	return true
 }
 
-// scalarText reads the string that h begins into s.
+// scalarText reads the string whose header is h into s.
 func (d *Decoder) scalarText(s *Scalar, h header) (res any, filled bool, err error) {
 	var own []byte
 	if s.Kind == Bytes {
@@ -165,7 +165,7 @@ func (d *Decoder) scalarText(s *Scalar, h header) (res any, filled bool, err err
 		return nil, false, err
 	case !inBuffer && s.Kind == Bytes:
 		s.Bytes = text
-	case !inBuffer: // so long that nothing but a string would take it
+	case !inBuffer: // only a string can be that long
 		return text, false, nil
 	case !s.Set(text):
 		return owned(text), false, nil
@@ -173,8 +173,8 @@ func (d *Decoder) scalarText(s *Scalar, h header) (res any, filled bool, err err
 	return nil, true, nil
 }
 
-// AppendResult appends the text that a result which is a single value stands for. Of a
-// []byte it returns the text itself.
+// AppendResult appends the text of a result that is a single value. For a []byte it returns that
+// slice itself.
 func AppendResult(buf []byte, res any) ([]byte, bool) {
 	switch v := res.(type) {
 	case []byte:

@@ -6,15 +6,15 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// A string is read in steps, so that a length alone can't claim memory: the first step is
-// this long, each further one doubles what has arrived. It is short of 64 KiB, which is
-// what a length may cost with the error it ends in.
+// A string is read in steps, so that a length alone can't claim memory. The first step is this
+// long, and each further one doubles what has arrived. It is less than 64 KiB, the most that a
+// false length may cost together with its error.
 const firstStep = 56 << 10
 
-// text reads the string that h begins and the CRLF behind it. If the reader's buffer has room for
-// it, inBuffer is set: the string is there, until the next read. Otherwise it is the caller's: in
-// own, if that has room, and else in a slice that grows as the string arrives. A caller that
-// keeps the string gets it in this way, too, or a copy if it is all there already.
+// text reads the string whose header is h, and the CRLF after it. If inBuffer is true, the string
+// lies in the reader's buffer and is valid until the next read. Otherwise the caller owns it: it is
+// in own if that is large enough, and else in a new slice, which grows as the string arrives. If
+// keeps is set, inBuffer is always false.
 func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, inBuffer bool, err error) {
 	n := h.n
 	if n <= d.r.Size()-len(crlf) && (!keeps || n+len(crlf) <= d.r.Buffered()) {
@@ -50,7 +50,7 @@ func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, inBuffer 
 	}
 }
 
-// end reads what follows the string that h begins.
+// end reads the end of the string whose header is h.
 func (d *Decoder) end(h header) error {
 	end, err := d.r.Peek(len(crlf))
 	d.size += len(end)
@@ -64,7 +64,7 @@ func (d *Decoder) end(h header) error {
 	return nil
 }
 
-// bulk reads the bulk string that h begins.
+// bulk reads the bulk string whose header is h.
 func (d *Decoder) bulk(h header) (any, error) {
 	if h.n == 0 {
 		return resultEmpty, d.end(h)
@@ -90,10 +90,9 @@ func (d *Decoder) marked(h header) (any, error) {
 	return string(text[4:]), nil
 }
 
-// DecodeTo reads the next reply. If that is a bulk string, the string is written to w
-// as it arrives, and its length is the result (int64). Any other reply is returned as
-// by Decode. An error of w is an [ErrIO], after which the decoder can't be used any
-// more.
+// DecodeTo reads the next reply. If it is a bulk string, DecodeTo writes it to w as it arrives and
+// returns its length (int64). It returns any other reply as Decode does. If w fails, the error is
+// an [ErrIO] and the decoder can't be used any more.
 func (d *Decoder) DecodeTo(w io.Writer) (any, error) {
 	d.size = 0
 	h, line, err := d.begin(0)
