@@ -1,5 +1,5 @@
-// Package backend is what packages that are built on redisconn use of a connection beside what
-// its users do.
+// Package backend is what packages built on redisconn use of a connection beyond its public
+// methods.
 package backend
 
 import (
@@ -13,59 +13,58 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// OptsOfURL returns the redisconn.Opts of what a URL says. Package redisconn sets it, in its
-// initialization.
+// OptsOfURL returns the redisconn.Opts for a URL. Package redisconn sets it when it is initialized.
 var OptsOfURL func(u *redisurl.URL) any
 
-// ConnectNode is redisconn.Connect of a server that has to be a node of a cluster: members returns the
-// IDs of those, none if they are not known. opts are redisconn.Opts. Package redisconn sets it, in its
-// initialization.
+// ConnectNode is redisconn.Connect for a node of a cluster. It checks that the server is one of the
+// nodes whose IDs members returns; if members returns none, it accepts any. opts are
+// redisconn.Opts. Package redisconn sets it when it is initialized.
 var ConnectNode func(ctx context.Context, addr string, opts any, members func() map[string]bool) (conn any, err error)
 
 // Conn is the [send.Inner] of a redisconn.Connection.
 type Conn interface {
 	send.Inner[redis.Future]
-	// SendEncodedAsk is SendEncoded, with ASKING before the request if asking is set.
+	// SendEncodedAsk is SendEncoded; if asking is set, it sends ASKING before the request.
 	SendEncodedAsk(r *send.Request, cb redis.Future, n uint64, asking bool)
-	// SendEncodedBatch is SendBatchFlags of requests that are encoded. With
-	// DoTransaction the future gets nothing but what EXEC answers.
+	// SendEncodedBatch is SendBatchFlags for encoded requests. With DoTransaction the future gets
+	// only the answer to EXEC.
 	SendEncodedBatch(reqs []*send.Request, cb redis.Future, start uint64, flags int)
-	// OpenDedicatedAsk is OpenDedicated of a connection that sends ASKING before its
-	// requests, if asking is set, for as long as ASK holds.
+	// OpenDedicatedAsk is OpenDedicated; if asking is set, the connection sends ASKING before its
+	// requests for as long as an ASK is valid.
 	OpenDedicatedAsk(ctx context.Context, asking bool) (send.Dedicated, error)
-	// OpenTracking makes a connection to the same server, with the same options, that speaks
-	// RESP3 and is told of changes of the keys that are read on it: told is called with each
-	// push, in the order of the replies, in whatever goroutine decodes those, and ended when
-	// the connection is lost, or is of another user than this one. It has one socket, and
-	// ends with that, with this connection, or with ctx. A failure is reported to the logger
-	// of this connection.
+	// OpenTracking opens a RESP3 connection to the same server with the same options, which reports
+	// changes of the keys that are read on it. It calls told with each push, in the order of the
+	// replies, in the goroutine that decodes. It calls ended when the connection is lost or belongs
+	// to a different user. The connection has one socket. It ends with that socket, with this
+	// connection, or with ctx. Failures go to the logger of this connection.
 	OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error)
-	// Queue returns where the requests are that the connection has taken.
+	// Queue returns the queue of the connection.
 	Queue() Queue
 	// Flight says how far the requests in flight have come.
 	Flight() Flight
-	// Scripted reports whether the connection is of one user, who may change its state.
+	// Scripted reports whether the connection has a single user, who may change its state.
 	Scripted() bool
-	// Speaks returns the protocol of the results, 2 or 3.
+	// Speaks returns the protocol of the results: 2 or 3.
 	Speaks() int
-	// Silence returns IOTimeout, or its default if that is negative.
+	// Silence returns IOTimeout, or the default if that is negative.
 	Silence() time.Duration
-	// Dialer returns what dials the sockets of the connection, and greets the server on them.
+	// Dialer returns the dialer of the connection's sockets. It also does the handshake.
 	Dialer() *dial.Dialer
-	// DrainBeside has the sockets beside the shared one accept no more, as Shutdown does: it ends blocking
-	// commands, and those that wait for a dedicated connection.
+	// DrainBeside begins to shut down the sockets other than the shared one, as Shutdown does: it
+	// accepts no more requests, and ends blocking commands and those that wait for a dedicated
+	// connection.
 	DrainBeside()
-	// BeginBeside counts what is awaited on a socket beside the shared one, for which Shutdown waits until
-	// EndBeside is called. It returns false, and counts nothing, if no more is accepted.
+	// BeginBeside counts a call on a socket other than the shared one. Shutdown waits for it until
+	// EndBeside. It returns false, and counts nothing, if no more calls are accepted.
 	BeginBeside() bool
 	EndBeside()
-	// SharesCallers says whether the callers of the connection send to other servers, too.
+	// SharesCallers tells the connection whether its callers also send to other servers.
 	SharesCallers(several bool)
-	// StopWrites says that another server has taken this one's place. Nothing of the users'
-	// is written from here on, but for what a goroutine is just about to write, if the
-	// socket takes that at once. What is not written ends as what a connection that is closed
-	// does not take, and what is written only in part is lost with the connection. Replies are
-	// read until Close. The channel is closed when nobody writes any more.
+	// StopWrites says that another server has replaced this one. From now on no user's request is
+	// written, except one that a goroutine is just about to write, if the socket takes it at once.
+	// Requests that are not written fail as if the connection were closed; one that is written in
+	// part is lost with the connection. Replies are read until Close. The channel is closed when all
+	// writers have stopped.
 	StopWrites() (stopped <-chan struct{})
 }
 
@@ -81,17 +80,17 @@ type Flight struct {
 	Usual time.Duration
 }
 
-// Queue is the queue of a connection, always the same one. Tickets of requests name it.
+// Queue is the queue of a connection. A connection always has the same one. Tickets of its requests
+// contain it.
 type Queue interface {
 	send.Withdrawer
-	// Delay tells where the time of a request has gone, if it is known.
+	// Delay reports where the time of a request went, if that is known.
 	Delay(seq uint64) (redis.Delay, bool)
 }
 
-// Reporter is the [send.Inner] of a connection or a cluster: what has a logger.
+// Reporter is the [send.Inner] of a connection or a cluster, which has a logger.
 type Reporter interface {
-	// Panicked reports that a future of the user's has panicked, with the stack as by
-	// debug.Stack.
+	// Panicked reports that a user's future panicked, with the stack as debug.Stack returns it.
 	Panicked(v any, stack []byte)
 }
 
@@ -102,49 +101,48 @@ func Of(conn interface {
 	return conn.Inner(send.Key{Held: conn}).(Conn)
 }
 
-// Node is a server that can be subscribed on: a *redisconn.Connection. The same node is
-// always the same value.
+// Node is a server on which one can subscribe: a *redisconn.Connection. A node always has the same
+// value.
 type Node interface {
 	Addr() string
 	OpenPush(ctx context.Context) (*push.Socket, error)
 }
 
-// Nodes is the [send.Inner] of a rediscluster.Cluster: where a subscriber finds servers.
+// Nodes is the [send.Inner] of a rediscluster.Cluster. A subscriber finds its servers there.
 type Nodes interface {
 	send.Inner[redis.Future]
-	// Master returns the master of a slot, or nil if nobody serves it.
+	// Master returns the master of a slot, or nil if the slot has none.
 	Master(slot int) Node
-	// Publisher returns the node that PUBLISH to a channel of the slot is sent to, a master
-	// that is connected; nil if none is.
+	// Publisher returns the node that gets a PUBLISH to a channel of the slot: a connected master.
+	// It returns nil if there is none.
 	Publisher(slot int) Node
-	// MovedTo returns the master with the address that a redirect of the node from names, or nil if
-	// there is none. It is nil, too, if that is from itself: its connections, which lead to another
-	// server than its address by now, are replaced when the nodes are asked for again.
+	// MovedTo returns the master with the address in a redirect from the node from, or nil if there
+	// is none. It also returns nil if that master is from itself: then the connections of from lead
+	// to a different server than its address, and the next refresh replaces them.
 	MovedTo(from Node, addr string) Node
-	// All returns all masters and all replicas, and the last time at which the cluster was known
-	// to have the previous ones.
+	// All returns all masters and all replicas, and the last time at which the cluster still had its
+	// previous nodes.
 	All() (masters, replicas []Node, since time.Time)
-	// Changed returns a channel that is closed when other nodes, or other slots of theirs,
-	// are known.
+	// Changed returns a channel that is closed when the nodes or their slots change.
 	Changed() <-chan struct{}
-	// ForceReloading has the cluster asked for its nodes again soon. It does not wait.
+	// ForceReloading makes the cluster read its nodes again soon. It does not wait.
 	ForceReloading()
 }
 
-// Cluster is the [send.Inner] of a rediscluster.Cluster, also with a policy.
+// Cluster is the [send.Inner] of a rediscluster.Cluster, or of one with a policy.
 type Cluster interface {
 	Nodes
-	// Sharded reports whether each master has a part of the keys.
+	// Sharded reports whether the keys are spread over several masters.
 	Sharded() bool
-	// Masters returns what sends everything to masters, whatever the policy is.
+	// Masters returns a sender that sends everything to masters, whatever the policy is.
 	Masters() redis.Sender
-	// OnLeft has f called, until ctx is done, with each slot that its master in the topology has
-	// refused by MOVED, or a replica of that, before the request goes on. f must not wait.
+	// OnLeft registers f until ctx is done. f is called with each slot for which its master, or a
+	// replica of it, answered MOVED, before the request is redirected. f must not block.
 	OnLeft(ctx context.Context, f func(slot int))
 }
 
-// NodesOf returns the Nodes of a cluster, or of what embeds one: nothing is sent through
-// them. It returns nil if there are none.
+// NodesOf returns the Nodes of a cluster, or of a sender that embeds one, which it only asks. It
+// returns nil if there are none.
 func NodesOf(cluster interface {
 	Inner(send.Key) send.Inner[redis.Future]
 }) Nodes {

@@ -7,29 +7,28 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Command is one of a batch of commands that subscribe or unsubscribe. A PING of its own
-// follows it: when that comes back, all that the server says to the command has come.
-// By the order of what comes alone, a confirmation could not be told from the server's
-// own unsubscription, nor to whom an error belongs.
+// Command subscribes or unsubscribes topics. A PING with an argument of its own follows each one:
+// its echo shows that the server has answered the command completely. The order of replies alone
+// does not show that, because a server may unsubscribe topics without a command, and errors name no
+// topic.
 type Command struct {
 	Subscribe bool
-	Topics    []Topic // of one kind and slot
-	Err       error   // what the server answered instead of confirming
+	Topics    []Topic // all of one kind and slot
+	Err       error   // the server's answer if it did not confirm
 	fence     string
 }
 
-// commandMost bounds the topics of a command, and so how long the server serves nobody
-// else: at 1 µs each, for 1 ms.
+// commandMost bounds the topics of a command, so that the server is busy with one for at most 1 ms,
+// at 1 µs per topic.
 const commandMost = 1000
 
-// Ask is a topic that is to be subscribed or unsubscribed, by a command of its own if it
-// stands alone.
+// Ask is a topic to subscribe or unsubscribe. If it stands alone, it gets its own command.
 type Ask struct {
 	Topic            Topic
 	Subscribe, Alone bool
 }
 
-// Plan makes commands of asks, one for each kind and slot.
+// Plan turns asks into commands. Topics of the same kind and slot share a command.
 func Plan(asks []Ask) (list []*Command) {
 	type like struct {
 		kind      Kind
@@ -52,16 +51,16 @@ func Plan(asks []Ask) (list []*Command) {
 	return list
 }
 
-// Flight are the commands that are not answered yet, oldest first. Its owner guards it.
+// Flight are the unanswered commands, oldest first. The owner guards it.
 type Flight []*Command
 
-// Asks reports whether cmd is the oldest command, and subscribes, or unsubscribes.
+// Asks reports whether cmd is the oldest command and its Subscribe equals subscribe.
 func (f Flight) Asks(cmd *Command, subscribe bool) bool {
 	return len(f) > 0 && f[0] == cmd && cmd.Subscribe == subscribe
 }
 
-// Take takes a reply: the error of the oldest command, or its fence. It returns the command
-// when all answers to it have come.
+// Take handles a reply: an error of the oldest command, or the echo of its PING. It returns the
+// command once it has been answered completely.
 func (f *Flight) Take(reply any) (answered *Command, err error) {
 	if len(*f) == 0 {
 		return nil, ErrStream.New("an unsolicited reply")
@@ -81,7 +80,7 @@ func (f *Flight) Take(reply any) (answered *Command, err error) {
 	return cmd, nil
 }
 
-// Requests returns what is sent.
+// Requests returns the requests to send.
 func (f Flight) Requests() (reqs []redis.Request) {
 	for _, cmd := range f {
 		args := make([]any, len(cmd.Topics))

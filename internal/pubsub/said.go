@@ -8,24 +8,24 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Said is what a server has said of a topic.
+// Said is a message from a server about a topic, or about maintenance.
 type Said struct {
 	What What
 	Kind Kind
-	// Name is the topic's, or of Maintenance the kind, Channel that of the channel that a
-	// message came by. Both are the push's.
+	// Name is the name of the topic, or the kind of maintenance. Channel is the channel of a
+	// message. Both point into the push.
 	Name, Channel []byte
 }
 
-// What is what a push says.
+// What is the kind of a Said.
 type What uint8
 
-// What servers say.
+// The kinds of a Said.
 const (
 	Message What = iota
 	Subscribed
 	Unsubscribed
-	// Maintenance: of the server, not of a topic. Only managed servers say it.
+	// Maintenance concerns the server, not a topic. Only managed servers announce it.
 	Maintenance
 )
 
@@ -46,7 +46,7 @@ func Parse(push *redis.Push) (said Said, err error) {
 		}
 		wellFormed := push.Rest == nil
 		if said.What != Message {
-			_, wellFormed = push.Rest.(int64) // how many topics the socket has
+			_, wellFormed = push.Rest.(int64) // the number of topics of the socket
 		}
 		words := 2
 		if said.What == Message && said.Kind == Pattern {
@@ -64,14 +64,14 @@ func Parse(push *redis.Push) (said Said, err error) {
 	return said, ErrStream.New("a push of an unknown kind")
 }
 
-// Work is what a managed server says of work on it.
+// Work is an announcement of maintenance by a managed server.
 type Work struct {
 	Kind     string
 	In       time.Duration // time until it begins; zero if the server does not say
 	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
 }
 
-// String is how loggers write it.
+// String formats it for logs.
 func (w Work) String() string {
 	text := w.Kind
 	if w.In > 0 {
@@ -83,17 +83,17 @@ func (w Work) String() string {
 	return text
 }
 
-// works are the kinds of pushes that tell of work on a server.
+// works are the kinds of pushes that announce maintenance.
 var works = []string{"MOVING", "MIGRATING", "MIGRATED", "FAILING_OVER", "FAILED_OVER", "SMIGRATING", "SMIGRATED"}
 
-// inMost bounds what is believed of when work begins.
+// inMost is the longest time until the maintenance that is accepted.
 const inMost = 24 * time.Hour
 
-// endpointMost is how long an endpoint may be: the name of a host with a port.
+// endpointMost is the greatest length of an endpoint, which is a host with a port.
 const endpointMost = 253 + len(":65535")
 
-// ParseWork reads a push by its kind and what follows: a number, then the seconds until
-// the work begins, then an endpoint, shards or slots. ok is false if the kind is another one.
+// ParseWork parses a push by its kind and its elements: a number, then the seconds until the
+// maintenance, then an endpoint, shards or slots. ok is false for other kinds.
 func ParseWork(kind []byte, rest any) (w Work, ok bool) {
 	i := slices.Index(works, string(kind))
 	if i < 0 {
@@ -114,8 +114,8 @@ func ParseWork(kind []byte, rest any) (w Work, ok bool) {
 	return w, true
 }
 
-// isEndpoint reports whether a text may be an endpoint. Others could forge lines of a log, or
-// fill it.
+// isEndpoint reports whether a text may be an endpoint. Other texts could forge or flood lines of a
+// log.
 func isEndpoint(text []byte) bool {
 	return len(text) <= endpointMost && !bytes.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }

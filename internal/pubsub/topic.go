@@ -1,5 +1,5 @@
-// Package pubsub is how clients and servers speak of topics: the commands that subscribe
-// and unsubscribe them, the answers, and what servers send unasked. It knows no socket.
+// Package pubsub is the language of subscriptions: the commands that subscribe and unsubscribe, the
+// answers to them, and the pushes. It does no I/O.
 package pubsub
 
 import (
@@ -21,7 +21,7 @@ const (
 	none
 )
 
-// words has the words of the protocol for a Kind.
+// words are the words of the protocol for a Kind.
 type words struct{ subscribe, unsubscribe, subscribed, unsubscribed, message string }
 
 var kinds = [none]words{
@@ -30,7 +30,7 @@ var kinds = [none]words{
 	Sharded: {"SSUBSCRIBE", "SUNSUBSCRIBE", "ssubscribe", "sunsubscribe", "smessage"},
 }
 
-// Valid reports whether there is such a kind.
+// Valid reports whether the kind exists.
 func Valid(k Kind) bool { return k < none }
 
 // String implements fmt.Stringer.
@@ -38,7 +38,7 @@ func (k Kind) String() string {
 	return Named("Kind", uint8(k), "channel", "pattern", "sharded channel")
 }
 
-// Named returns the name of value n of a type, if there is one.
+// Named returns the name of value n of a type, if it has one.
 func Named(of string, n uint8, names ...string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return names[n]
@@ -46,8 +46,7 @@ func Named(of string, n uint8, names ...string) string {
 	return fmt.Sprintf("%s(%d)", of, n)
 }
 
-// CommandOf returns the name of the command that subscribes topics of a kind, or
-// unsubscribes them.
+// CommandOf returns the command that subscribes or unsubscribes topics of a kind.
 func CommandOf(k Kind, subscribe bool) string {
 	if subscribe {
 		return kinds[k].subscribe
@@ -64,7 +63,7 @@ type Topic struct {
 // String implements fmt.Stringer.
 func (t Topic) String() string { return fmt.Sprintf("%v %q", t.Kind, t.Name) }
 
-// AnySlot is the slot of topics that any node of a cluster has.
+// AnySlot is the slot of topics that every node of a cluster accepts.
 const AnySlot = -1
 
 // SlotOf returns the slot that a topic belongs to, or AnySlot.
@@ -75,7 +74,7 @@ func SlotOf(t Topic) int {
 	return int(slot.Of(t.Name))
 }
 
-// Errors that package redispubsub exports, and explains.
+// Errors that package redispubsub exports and documents.
 var (
 	Errors     = errs.ErrPubSub
 	ErrRefused = Errors.NewType("refused")

@@ -16,12 +16,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Socket is a socket to the server of a connection, beside the shared one, for
-// what a server sends without a request. Any goroutine may send; one goroutine
-// receives. It ends with its first error, with Close, or with the connection. It does
-// not dial again: its owner has to find out what a new socket has missed.
+// Socket is a socket beside the shared one, for pushes. Any goroutine may send; one goroutine
+// receives. The socket ends with its first error, with Close, or with the connection. It does not
+// reconnect: its owner finds out what a new socket has missed.
 //
-// It has a heartbeat: a server that does not answer ends the socket within IOTimeout.
+// It has a heartbeat: if the server does not answer within IOTimeout, the socket ends.
 type Socket struct {
 	of   *Sockets
 	sock *sock.Socket
@@ -35,24 +34,25 @@ type Socket struct {
 	mu        sync.Mutex // guards the rest
 	out       []byte
 	err       *errorx.Error
-	awaited   []awaited // not answered yet, oldest first
-	others    int       // requests sent behind the last of these
+	awaited   []awaited // unanswered, oldest first
+	others    int       // requests sent after the last of these
 	confirmed time.Time
 }
 
-// awaited is a request on a Socket whose reply is recognized: a PING, or an AUTH right behind one.
+// awaited is a request whose reply can be recognized: a PING, or the AUTH right after one.
 type awaited struct {
 	nonce string
-	// others is how many requests were sent between the PING before and this one, and have not
-	// been refused.
+	// others is the number of requests between the previous PING and this one that have not been
+	// refused.
 	others int
-	beat   time.Time         // when it was sent, if it is a heartbeat; else zero
-	auth   *dial.Credentials // those of an AUTH: its reply is what follows that to the PING
+	beat   time.Time         // when it was sent, if it is a heartbeat
+	auth   *dial.Credentials // the credentials of an AUTH, whose reply follows that of the PING
 }
 
 const (
-	// A heartbeat is sent four times in IOTimeout and has half of it to be answered in,
-	// checked every sixteenth, and twice: a server that is gone is noticed after 15/16 at most.
+	// A heartbeat is sent four times per IOTimeout, and must be answered within half of it. The
+	// socket checks sixteen times per IOTimeout, and believes only the second check, so that it
+	// notices a lost server after at most 15/16.
 	beats    = 4
 	patience = 2
 	checks   = 16
@@ -67,10 +67,9 @@ func (p *Socket) Done() <-chan struct{} { return p.done }
 // Addr returns the address of the connection.
 func (p *Socket) Addr() string { return p.of.dialer.Address.Text }
 
-// Confirmed returns a time by which the server had sent everything that was received
-// until its heartbeat came back: when the last heartbeat that was answered was sent, or
-// when the handshake began. What the server sends after that may be lost if the socket
-// breaks.
+// Confirmed returns a time up to which nothing that the server sent is missing: the time when the
+// last answered heartbeat was sent, or when the handshake began. Later pushes may be lost if the
+// socket breaks.
 func (p *Socket) Confirmed() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,13 +79,13 @@ func (p *Socket) Confirmed() time.Time {
 // Received returns how many bytes were received.
 func (p *Socket) Received() int64 { return p.sock.Received() }
 
-// Hold tells the socket that its owner does not receive for now, so that an unanswered
-// heartbeat is not taken for a silent server. Hold(false) ends that.
+// Hold(true) says that the owner does not receive for now, so that an unanswered heartbeat does not
+// count as a silent server. Hold(false) ends that.
 func (p *Socket) Hold(on bool) { p.paused.Store(on) }
 
-// Send queues requests to be written. It does not wait: Receive returns the replies,
-// and the error of a write that fails. If one of the requests can't be encoded, none is
-// sent. A PING needs a string as its argument, by which its answer is recognized.
+// Send queues requests to be written. It does not wait: Receive returns the replies, and the error
+// of a failed write. If one of the requests can't be encoded, none is sent. Each PING needs a
+// distinct string as its argument, which identifies the answer.
 func (p *Socket) Send(reqs ...redis.Request) error {
 	var encoded []byte
 	var pings []awaited
@@ -120,8 +119,7 @@ func (p *Socket) ping(nonce string) redis.Request {
 	return redis.Req("PING", nonce)
 }
 
-// send queues what is encoded: requests to be awaited, each behind its other ones, and then others
-// more.
+// send queues encoded requests: the awaited ones, each after its others, and then more others.
 func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	p.mu.Lock()
 	if p.err != nil {
@@ -140,10 +138,9 @@ func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	return nil
 }
 
-// Receive waits for what comes next: a push, which it stores in push, or a reply. The
-// echo of a PING is a reply, with RESP2, too, where it comes as a push; a PING that a sane
-// server refuses, because it is busy or can't write to its disk, counts as echoed. After
-// an error the socket has ended.
+// Receive waits for a push, which it stores in push, or for a reply. The echo of a PING is a reply
+// even with RESP2, where it arrives as a push. If the server refuses a PING because it is busy or
+// can't write to its disk, that counts as the echo. After an error the socket has ended.
 func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	for {
 		reply, pushed, err = p.sock.Dec.DecodePush((*resp.Push)(push))
@@ -171,7 +168,7 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	}
 }
 
-// answered returns the oldest awaited request if that is what the reply answers, and nil otherwise.
+// answered returns the oldest awaited request if the reply answers it, and nil otherwise.
 func (p *Socket) answered(reply any) *awaited {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,8 +183,8 @@ func (p *Socket) answered(reply any) *awaited {
 	return to
 }
 
-// answeredBy reports whether a reply answers the request. If requests of the owner were sent before
-// a PING, each error is one of theirs but those that only a PING gets.
+// answeredBy reports whether a reply answers the request. If the owner sent other requests before a
+// PING, an error is taken for the answer to one of those, unless only a PING can get it.
 func (a *awaited) answeredBy(reply any, peer sock.Peer) bool {
 	echo, isText := reply.([]byte)
 	err := redis.AsErrorx(reply)
@@ -205,8 +202,8 @@ func (a *awaited) answeredBy(reply any, peer sock.Peer) bool {
 	return sock.PingRefused(err)
 }
 
-// writeLoop is the goroutine that writes and watches. Sockets.Open starts it; it ends with the
-// socket, which ends with the connection at the latest.
+// writeLoop is the goroutine that writes and checks heartbeats. Sockets.Open starts it. It ends
+// with the socket, at the latest when the connection ends.
 func (p *Socket) writeLoop() {
 	defer context.AfterFunc(p.of.ctx, p.Close)() // also while it waits for the socket
 	timeout := p.of.config.Timeout
@@ -223,7 +220,8 @@ func (p *Socket) writeLoop() {
 			if p.paused.Load() {
 				progress.Since = now
 			}
-			// At the first check after this process has stood still, the answer may be there to be read.
+			// If this process stood still, the answer may have arrived but be unread at the first
+			// check.
 			sent, before := p.unanswered(), overdue
 			overdue = !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, sock.Mark{Answered: p.came.Load()}, p.Received(), timeout/patience)
 			switch {
@@ -237,7 +235,7 @@ func (p *Socket) writeLoop() {
 	}
 }
 
-// unanswered returns when the heartbeat was sent that waits for its answer, if one does.
+// unanswered returns the time when the unanswered heartbeat was sent, if there is one.
 func (p *Socket) unanswered() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -249,8 +247,8 @@ func (p *Socket) unanswered() time.Time {
 	return time.Time{}
 }
 
-// beat sends a heartbeat, and right behind it AUTH if auth is not nil. It fails with the
-// socket only.
+// beat sends a heartbeat, and AUTH right after it if auth is not nil. It fails only if the socket
+// has ended.
 func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 	n := sock.NewNonce()
 	encoded, _ := redis.AppendRequest(nil, p.ping(string(n[:])))

@@ -1,4 +1,4 @@
-// Package push is sockets beside a shared connection, for what a server sends without a
+// Package push has the sockets beside a shared connection, on which a server sends without a
 // request.
 package push
 
@@ -14,20 +14,20 @@ import (
 	"github.com/joomcode/redispipe/internal/dial"
 )
 
-// Config says how the sockets of a connection behave, and whom they tell.
+// Config has the options and callbacks of these sockets.
 type Config struct {
-	// Timeout is how long a server may be silent, or take less than 64 KiB of what is written: longer, and a socket ends,
-	// if TimesOut is set.
+	// Timeout is how long a server may be silent, or take less than 64 KiB of what is written. After
+	// that the socket ends, if TimesOut is set.
 	Timeout  time.Duration
 	TimesOut bool
 	// WithConn adds the connection to an error.
 	WithConn func(err *errorx.Error) *errorx.Error
-	// Authenticated is told what the server answers to an AUTH with these credentials.
+	// Authenticated is called with the server's answer to an AUTH with these credentials.
 	Authenticated func(cr dial.Credentials, reply any)
 }
 
-// Sockets are those of a connection that are open: each is among them from before the end
-// of its handshake until its own end, so that new credentials reach all of them.
+// Sockets are the open sockets of a connection. A socket joins them before its handshake ends, so
+// that new credentials reach all of them.
 type Sockets struct {
 	ctx    context.Context
 	dialer *dial.Dialer
@@ -45,7 +45,7 @@ func New(ctx context.Context, dialer *dial.Dialer, config Config) *Sockets {
 // Open dials a socket. ctx and the dialer's time-out bound only the dialing.
 func (s *Sockets) Open(ctx context.Context) (*Socket, *errorx.Error) {
 	began := time.Now()
-	defer s.dialer.Begin()() // until the socket is there to be authenticated again
+	defer s.dialer.Begin()() // until Authenticate can reach the socket
 	greeted, err := s.dialer.OpenPinging(ctx)
 	if err != nil {
 		return nil, s.config.WithConn(err)
@@ -67,8 +67,8 @@ func (s *Sockets) remove(p *Socket) {
 	delete(s.open, p)
 }
 
-// Authenticate sends AUTH on all sockets, and does not wait for the replies: their owners
-// may not receive for now. With RESP2 a server takes no AUTH from a subscriber.
+// Authenticate sends AUTH on all sockets. It does not wait for the replies, because the owners may
+// not receive for now. With RESP2 a server accepts no AUTH from a subscriber.
 func (s *Sockets) Authenticate(cr dial.Credentials) {
 	if s.dialer.Protocol != 3 {
 		return

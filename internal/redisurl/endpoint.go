@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// ParseEndpoint takes apart a host:port that a server writes. It is not ok if one of them is
-// malformed. The port follows the last colon, because an IPv6 host has no brackets there. The host
-// may be empty, and the port 0.
+// ParseEndpoint splits a host:port that a server reports. ok is false if it is malformed. The port
+// follows the last colon, because servers write IPv6 hosts without brackets. The host may be empty,
+// and the port 0.
 func ParseEndpoint(endpoint string) (host string, port int, ok bool) {
 	colon := strings.LastIndexByte(endpoint, ':')
 	if colon < 0 {
@@ -26,9 +26,8 @@ func ParseEndpoint(endpoint string) (host string, port int, ok bool) {
 	return host, int(number), true
 }
 
-// IsHost reports whether text may be a host, an IPv6 one without its brackets: it has nothing that
-// is of other parts of an address or a URL, and nothing that forges a line where it is shown. It
-// may be empty.
+// IsHost reports whether text may be a host; an IPv6 host has no brackets. A host contains no
+// delimiters of addresses or URLs, and nothing that could forge a line of a log. It may be empty.
 func IsHost(text string) bool { return !strings.ContainsFunc(text, notOfHost) }
 
 func notOfHost(r rune) bool {

@@ -15,8 +15,8 @@ func Resolve(cb Future, res any, n uint64) {
 	}
 }
 
-// Each calls f with each index from i up to n, in order. A call that panics, or ends the goroutine, as
-// a future may, keeps none of the others from being made.
+// Each calls f with each index from i up to n, in order. If a call panics or ends the goroutine, as
+// a user's future may, the others are still made.
 func Each(i, n int, f func(i int)) {
 	defer func() {
 		if i < n {
@@ -29,8 +29,8 @@ func Each(i, n int, f func(i int)) {
 	}
 }
 
-// ResolveEmpty resolves what SendTransaction got without requests: with why the
-// future is cancelled, if it is, and with an empty array otherwise.
+// ResolveEmpty resolves the future of a SendTransaction without requests: with the reason if the
+// future is cancelled, and otherwise with an empty array.
 func ResolveEmpty(cb Future, n uint64) {
 	if cb == nil {
 		return
@@ -45,15 +45,15 @@ func ResolveEmpty(cb Future, n uint64) {
 // IsCancelled reports whether nobody waits for a future any more.
 func IsCancelled(cb Future) bool { return WhyCancelled(cb) != nil }
 
-// WhyCancelled returns why nobody waits for a future any more, or nil. One that panics when it
-// is asked counts as waited for.
+// WhyCancelled returns why nobody waits for a future any more, or nil. A future that panics when it
+// is asked counts as not cancelled.
 func WhyCancelled(cb Future) (why error) {
 	defer func() { _ = recover() }()
 	return cb.Cancelled()
 }
 
-// Internal is the future of a request that the library sends for itself: Shutdown
-// neither waits for it nor counts it.
+// Internal is the future of a request that the library sends for its own use: Shutdown neither
+// waits for it nor counts it.
 type Internal func(res any, n uint64)
 
 // Resolve implements redis.Future.
@@ -62,8 +62,8 @@ func (f Internal) Resolve(res any, n uint64) { f(res, n) }
 // Cancelled implements redis.Future.
 func (f Internal) Cancelled() error { return nil }
 
-// Forward is the part of a future that passes its result on to another one, To: whatever
-// a sender asks of the first, the second answers. To may be nil.
+// Forward is embedded in futures that pass their result on to another future, To. It answers all
+// questions of a sender as To does. To may be nil.
 type Forward struct{ To Future }
 
 // Cancelled implements redis.Future.
@@ -92,11 +92,10 @@ func (p Forward) AnsweredBy(at Server) { AnsweredBy(p.To, at) }
 // Caller is for CallerOf.
 func (p Forward) Caller() Caller { return CallerOf(p.To) }
 
-// Queuer is a future that keeps the ticket of the last of its requests, to ask where the time
-// went, not to withdraw it.
+// Queuer is a future that keeps the ticket of its latest request. It asks by the ticket where the
+// time went; it never withdraws the request.
 type Queuer interface {
-	// Queued may be called in any goroutine, and more than once, if requests are sent
-	// again.
+	// Queued may be called from any goroutine, and again if the request is sent again.
 	Queued(t Ticket)
 }
 
@@ -107,21 +106,21 @@ func Queued(fut any, t Ticket) {
 	}
 }
 
-// Server is which server has answered a request.
+// Server names the server that answered a request.
 type Server struct {
 	Address string // as it was given to the connection
 	Peer    string // of the socket
-	// Cached is set if it was no server, but the memory of a sender.
+	// Cached is set if the answer came from a sender's memory instead.
 	Cached bool
 }
 
-// Process is the server process at the other end of a socket. The same socket is always the
-// same value.
+// Process is the server process at the other end of a socket. A socket always has the same Process
+// value.
 type Process interface {
-	// RunID returns the run_id, which each process draws at random, or "" if the server does
-	// not tell it; nil until it was asked.
+	// RunID returns the run_id, which each process draws at random. It returns "" if the server does
+	// not report it, and nil before AskRunID has found it out.
 	RunID() *string
-	// AskRunID asks for it on this socket, unless it was asked, and calls done in some
+	// AskRunID asks for the run_id on this socket, unless it is known, and then calls done from any
 	// goroutine, with an error if there was no answer.
 	AskRunID(done func(error))
 }
@@ -129,15 +128,14 @@ type Process interface {
 // Observer is a future that is told which server has answered its request, before
 // it is resolved with the answer.
 type Observer interface {
-	// Observes reports whether anybody wants to know: a future that passes results
-	// on answers for the one that it passes them to.
+	// Observes reports whether anybody wants to know. A future that passes its result on answers for
+	// the other future.
 	Observes() bool
-	// AnsweredBy may be called in any goroutine, and more than once, if the request
-	// is sent again.
+	// AnsweredBy may be called from any goroutine, and again if the request is sent again.
 	AnsweredBy(p Server)
 }
 
-// Observes reports whether fut is an Observer that wants to know.
+// Observes reports whether fut is an Observer whose Observes returns true.
 func Observes(fut any) bool {
 	observer, ok := fut.(Observer)
 	return ok && observer.Observes()
@@ -150,10 +148,10 @@ func AnsweredBy(fut any, p Server) {
 	}
 }
 
-// Follower is an Observer that is told, too, which process of the server has answered, where the
-// sender can find that out. That is not a part of Server, since each waiter has a Server.
+// Follower is an Observer that is also told which process of the server answered, if the sender can
+// find out. This is not a field of Server, because every waiter contains a Server.
 type Follower interface {
-	// AnsweredIn is called as AnsweredBy is.
+	// AnsweredIn is called whenever AnsweredBy is.
 	AnsweredIn(p Process)
 }
 
@@ -164,12 +162,12 @@ func AnsweredIn(fut any, p Process) {
 	}
 }
 
-// Namer is a future that adds redis.EKRequest to errors by itself. A sender does
-// not have to keep the request for it.
+// Namer is a future that adds redis.EKRequest to errors itself, so that the sender does not have to
+// keep the request for this.
 type Namer interface{ NamesRequests() }
 
-// CallerOf returns who waits for fut, nil if nobody does. A future that passes results on
-// answers for the one that it passes them to.
+// CallerOf returns the caller that waits for fut, or nil. A future that passes its result on
+// answers for the other future.
 func CallerOf(fut any) Caller {
 	if awaited, ok := fut.(interface{ Caller() Caller }); ok {
 		return awaited.Caller()
@@ -177,11 +175,11 @@ func CallerOf(fut any) Caller {
 	return nil
 }
 
-// ContextOf returns the context of the caller that waits for fut, if the request may block,
-// and else one that does not end.
+// ContextOf returns the context of the caller that waits for fut, if the request may block.
+// Otherwise it returns a context that does not end.
 func ContextOf(fut any) context.Context {
 	if caller, ok := fut.(interface{ Context() context.Context }); ok {
-		if ctx := caller.Context(); ctx != nil { // a user's future may have such a method, too
+		if ctx := caller.Context(); ctx != nil { // a user's future may return nil
 			return ctx
 		}
 	}

@@ -2,29 +2,29 @@ package send
 
 import "context"
 
-// Key is how packages of this module ask a sender for its [Inner], by the sender's method
-// Inner(Key) Inner[redis.Future], and a handle for the sender that it stands for, by
-// Delegate(Key) redis.Sender. Nobody else can make one.
+// Key is the argument of two methods of senders that only packages of this module can call, because
+// nobody else can make a Key: Inner(Key) Inner[redis.Future] returns the sender's [Inner], and
+// Delegate(Key) redis.Sender returns the sender that a handle stands for.
 type Key struct {
-	// Held is the sender that the caller holds. A decorator that embeds a sender has its
-	// methods by promotion, and a Send of its own: the result is nil if Held is not the very
-	// sender that is asked.
+	// Held is the sender that the caller holds. A decorator that embeds a sender inherits its Inner
+	// method but has a Send of its own, which must not be bypassed. So Inner returns nil unless Held
+	// is the sender that Inner is called on.
 	Held any
-	// Embedded is set if nothing is to be sent through the result: then the sender that is asked
-	// answers, whatever embeds it.
+	// Embedded is set if the caller will send nothing through the result. Then Inner answers
+	// whatever Held is.
 	Embedded bool
 }
 
-// Inner is what package redis uses of connections and clusters beside redis.Sender. F is
-// redis.Future.
+// Inner has the methods of connections and clusters that package redis uses in addition to
+// redis.Sender. F is redis.Future.
 type Inner[F any] interface {
-	// SendEncoded is Send of a request that is encoded already, so that its arguments
-	// never leave the caller's stack.
+	// SendEncoded sends a request that is already encoded, so that its arguments never leave the
+	// caller's stack.
 	SendEncoded(r *Request, cb F, n uint64)
 	// WantsSlot reports whether Request.Slot is to be set.
 	WantsSlot() bool
-	// OpenDedicated lends a connection to the node of keys, or to any if there are none.
-	// last is the error that ended the previous connection, if there was one.
+	// OpenDedicated lends a connection to the node of the keys, or to any node if there are no keys.
+	// last is the error that ended the previous connection, or nil.
 	OpenDedicated(ctx context.Context, keys []string, last error) (Dedicated, error)
 }
 
@@ -35,11 +35,11 @@ type Restorer interface {
 	Restored() <-chan struct{}
 }
 
-// Memory is a sender that answers some requests out of its memory. Package redis asks it before
-// it waits, by the sender's method Memory(Key) Memory[redis.Future]: see [Key].
+// Memory is a sender that answers some requests from its memory. Package redis asks it before it
+// sends, through the sender's method Memory(Key) Memory[redis.Future]: see [Key].
 type Memory[F any] interface {
 	Inner[F]
-	// Recall returns the reply to a request, as it is encoded, if it is in memory.
+	// Recall returns the reply to an encoded request, if it is in memory.
 	Recall(request []byte) (Remembered, bool)
 }
 
@@ -48,23 +48,22 @@ type Remembered struct {
 	// Text is the reply if IsText is set: a bulk string.
 	Text   string
 	IsText bool
-	// Result is any other reply, as it is delivered. It is the caller's own.
+	// Result is the reply if IsText is not set. The caller owns it.
 	Result any
 }
 
-// TextTaker is a future that can be resolved with the text of a bulk string, and makes its
-// result of that itself.
+// TextTaker is a future that can be resolved with the text of a bulk string and converts it itself.
 type TextTaker interface {
 	ResolveText(text string, n uint64)
 }
 
-// Dedicated is a connection that one caller has to itself, until Release.
+// Dedicated is a connection that belongs to one caller until Release.
 type Dedicated interface {
-	// Exchange sends requests at once, and calls each with every result. The error is
-	// that with which the connection was lost, for good: requests without a result end
-	// with it.
+	// Exchange sends requests as one batch, and calls each with the index and the result of every
+	// one. It returns an error if the connection is lost for good; requests without a result get
+	// that error.
 	Exchange(ctx context.Context, reqs []Request, each func(i int, res any)) error
-	// Server is where answers come from.
+	// Server returns the server that answers.
 	Server() Server
 	// Release ends the use of the connection.
 	Release()

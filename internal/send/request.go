@@ -9,43 +9,43 @@ import (
 	"github.com/joomcode/redispipe/internal/slot"
 )
 
-// Request is an encoded request. A sender must retain neither it nor Buf.
+// Request is an encoded request. A sender must keep neither it nor Buf.
 type Request struct {
 	Cmd string // as in redis.Request
 	Buf []byte // RESP
-	// Shared is whether the request may be sent on a connection that is shared. If it may, it
-	// may be sent on any.
+	// Shared is set if the request may be sent on a shared connection. Then it may be sent on any
+	// connection.
 	Shared command.Verdict
-	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if it
-	// changes nothing.
+	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if the request changes
+	// nothing.
 	ReplicaSafe, ReadOnly bool
 	// Typed is set if the future is a resp.ReplyDecoder.
 	Typed bool
-	// Deadline is when the caller goes away, if it is known.
+	// Deadline is when the caller gives up, if that is known.
 	Deadline time.Time
-	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set
-	// for senders that want it.
+	// Slot is the cluster slot of the keys, or NoSlot or ManySlots. It is set only for senders whose
+	// WantsSlot returns true.
 	Slot int
-	// Plain is set if the connection is to name the request in errors, because its
-	// sender does not.
+	// Plain is set if the connection should add the request to errors, because its sender does not.
 	Plain bool
-	// Caller is whoever waits for the request, nil if nobody does.
+	// Caller waits for the request; nil if nobody does.
 	Caller Caller
-	// Done is that of the Caller's context, if the Caller may be told to listen: see [Caller].
+	// Done is the Done channel of the Caller's context, if the Caller may be told to listen: see
+	// [Caller].
 	Done <-chan struct{}
 	// Observed is set if the future is an Observer.
 	Observed bool
-	// Inline is set if a request that blocks may be run in the goroutine that sends it,
-	// which would only wait for it. It means nothing for others.
+	// Inline is set if a blocking request may run in the goroutine that sends it, because that
+	// goroutine would only wait for it. It is ignored for other requests.
 	Inline bool
-	// Ticket is set by the sender that has queued the request.
+	// Ticket is set by the sender that queues the request.
 	Ticket Ticket
 }
 
 const (
 	// NoSlot is the Slot of a request without keys.
 	NoSlot = -1
-	// ManySlots is the Slot of a request whose keys are of several slots.
+	// ManySlots is the Slot of a request whose keys are in several slots.
 	ManySlots = -2
 )
 
@@ -61,14 +61,14 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	}
 }
 
-// Is reports whether the request is the command of that name, which is of one word. Cmd may be in any
-// case, and hold the first argument.
+// Is reports whether the request is the command of that name, which is one word. Cmd may be in any
+// case and may contain the first argument.
 func (r *Request) Is(name string) bool {
 	return len(r.Cmd) >= len(name) && (len(r.Cmd) == len(name) || r.Cmd[len(name)] == ' ') && strings.EqualFold(r.Cmd[:len(name)], name)
 }
 
-// keysSlot returns the slot that all keys share. Keys come in the order of the
-// words, but for a few commands', so that one walk over the words finds all.
+// keysSlot returns the slot that all keys share. Except in a few commands, keys come in the order
+// of the words, so that one walk over the words finds them all.
 func (r *Request) keysSlot(call *command.Call) int {
 	if i, fixed := call.FixedKey(); fixed {
 		if i == command.NoKey {
@@ -96,7 +96,7 @@ func (r *Request) keysSlot(call *command.Call) int {
 	return common
 }
 
-// keyWord turns an index of package command, of a key, into that of a word.
+// keyWord converts an index of a key, as package command returns it, into the index of a word.
 func (r *Request) keyWord(i int) int {
 	if i == command.InCmd {
 		return 1
@@ -104,8 +104,8 @@ func (r *Request) keyWord(i int) int {
 	return 1 + SubcommandWords(r.Cmd) + i
 }
 
-// All goes over the words of the request, the command's name being word 0. Buf
-// has to be what the encoder made.
+// All iterates over the words of the request; word 0 is the name of the command. Buf must come from
+// the encoder.
 func (r *Request) All(yield func(i int, word []byte) bool) {
 	var word []byte
 	for i, rest := 0, skipLine(r.Buf); len(rest) > 0; i++ {
@@ -115,10 +115,10 @@ func (r *Request) All(yield func(i int, word []byte) bool) {
 	}
 }
 
-// Arg returns the word of index i, nil if there is none.
+// Arg returns the argument with index i, or nil if there is none.
 func (r *Request) Arg(i int) []byte { return Word(r.Buf, i) }
 
-// Word returns the word of index i of an encoded request, nil if there is none.
+// Word returns the word with index i of an encoded request, or nil if there is none.
 func Word(request []byte, i int) (word []byte) {
 	for rest := skipLine(request); i >= 0; i-- {
 		if len(rest) == 0 {
@@ -141,7 +141,7 @@ func (r *Request) Args() []any {
 	return args
 }
 
-// Words returns how many words the request has, the command's name included.
+// Words returns the number of words of the request, including the name of the command.
 func (r *Request) Words() int {
 	n := 0
 	for _, c := range r.Buf[1:] {
@@ -153,8 +153,8 @@ func (r *Request) Words() int {
 	return n
 }
 
-// SubcommandWords returns how many words of a request the command's name takes
-// beyond the first.
+// SubcommandWords returns the number of words after the first that belong to the name of the
+// command.
 func SubcommandWords(cmd string) int {
 	if strings.IndexByte(cmd, ' ') >= 0 {
 		return 1
@@ -162,7 +162,7 @@ func SubcommandWords(cmd string) int {
 	return 0
 }
 
-// cutWord takes the first word off buf.
+// cutWord splits off the first word of buf.
 func cutWord(buf []byte) (word, rest []byte) {
 	n, i := 0, 1
 	for ; buf[i] != '\r'; i++ {
@@ -181,10 +181,10 @@ func skipLine(buf []byte) []byte {
 	return nil
 }
 
-// Scratch is what it takes to encode requests: room for their bytes, and for the Requests that
-// describe them. It is its user's between GetScratch and PutScratch. Senders retain nothing of
-// it, so a few are enough for all callers, and stay in the processor's caches. Request is as its
-// last user has left it: set all of it.
+// Scratch is room for encoding requests: for their bytes and for the Requests that describe them.
+// The caller owns it between GetScratch and PutScratch. Since senders keep no reference to it, a
+// few serve all callers and stay in the processor's caches. Request holds values of the previous
+// user: set all of its fields.
 type Scratch struct {
 	Buf     []byte
 	Request Request
@@ -194,8 +194,8 @@ type Scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 
-// A buffer over this size, or a batch of more requests, is left to the garbage collector: a
-// large one must not pin its size forever.
+// A larger buffer, or one of a batch of more requests, is left to the garbage collector, so that
+// one large request does not pin memory forever.
 const (
 	bufferKept = 64 << 10
 	batchKept  = 256

@@ -1,74 +1,72 @@
-// Package send is what the wrappers of package redis and the senders of
-// packages redisconn and rediscluster agree on in addition to the public interfaces:
-// requests that are encoded already, how to take one back, and how to wait
-// for room in a full queue.
+// Package send is what the wrappers of package redis and the senders of packages redisconn and
+// rediscluster agree on beyond the public interfaces: encoded requests, withdrawing a request, and
+// waiting for room in a full queue.
 package send
 
 import "context"
 
-// Caller is a caller that waits for a future, and can read replies meanwhile. What it does
-// may be done in any goroutine, also under a lock: it never blocks.
+// Caller is a caller that waits for a future and can read replies while it waits. Its methods may
+// be called from any goroutine, also under a lock: they never block.
 //
-// One that is told to listen may already be used for another request: then it listens earlier
-// than it has to, which does no harm.
+// A caller that is told to listen may already have begun another request. Then it listens earlier
+// than necessary, which does no harm.
 type Caller interface {
-	// GiveRead gives the caller the right to read. It returns false, and does
-	// nothing, if nobody waits any more or the caller reads elsewhere.
+	// GiveRead gives the caller the right to read. It does nothing and returns false if the caller
+	// has left or reads elsewhere.
 	GiveRead(r ReadRight) bool
-	// Listen tells a caller that waits for its future alone, which is cheaper, to wait for
-	// the end of its context, too. It returns false, and does nothing, if the caller does
+	// Listen tells a deaf caller, which waits for its future alone because that is cheaper, to wait
+	// for the end of its context as well. It does nothing and returns false if the caller does
 	// something else.
 	Listen() bool
-	// Touch reads the caller's memory, so that it is in the processor's caches when the caller
-	// gets its reply. What it returns means nothing.
+	// Touch reads the caller's memory, so that it is in the processor's caches when the caller gets
+	// its reply. The result has no meaning.
 	Touch() int
 }
 
 // ReadRight is the right to read the replies of a connection.
 type ReadRight struct {
 	Reader Reader
-	// Last is the last request that the caller is to read the reply of.
+	// Last is the last request whose reply the caller is to read.
 	Last uint64
 }
 
 // Reader is a connection whose replies are read by callers.
 type Reader interface {
-	// ReadUntil reads replies up to that of the request last, and passes the
-	// right on. If ctx ends first it returns false, and the right is still the
-	// caller's, which has to pass it on. If deaf is set it need not heed ctx before the
-	// caller is told to listen.
+	// ReadUntil reads replies up to the one of the request last, and passes on the right to read. If
+	// ctx ends first, it returns false and the caller still has the right and must pass it on. If
+	// deaf is set, it may ignore ctx until the caller is told to listen.
 	ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool)
-	// PassRead passes the right to read on.
+	// PassRead passes on the right to read.
 	PassRead()
 }
 
-// Ticket names a queued request.
+// Ticket identifies a queued request.
 type Ticket struct {
 	Queue Withdrawer
 	Seq   uint64
-	// Heeded is set if the sender heeds the context of the request's future: it
-	// resolves that soon after the context has ended, in any case.
+	// Heeded is set if the sender watches the context of the request's future: it always resolves
+	// the future soon after the context has ended.
 	Heeded bool
-	// Tells is set if the sender will tell a deaf caller to listen; else the caller listens
-	// at once.
+	// Tells is set if the sender will tell a deaf caller to listen. Otherwise the caller listens
+	// from the start.
 	Tells bool
 }
 
-// Withdrawer takes requests back.
+// Withdrawer can take requests back.
 type Withdrawer interface {
-	// Withdraw takes a request back if none of it was written yet. If it
-	// returns true, the request's future will not be resolved.
+	// Withdraw takes a request back if none of it has been written. If it returns true, the
+	// request's future will not be resolved.
 	Withdraw(seq uint64) bool
 }
 
-// Withdraw takes the request back, if it was ever queued and is not written yet.
+// Withdraw takes the request back, if it was queued and has not been written.
 func (t Ticket) Withdraw() bool {
 	return t.Queue != nil && t.Queue.Withdraw(t.Seq)
 }
 
 // CapacityWaiter is a queue that can be full.
 type CapacityWaiter interface {
-	// AwaitCapacity waits until the queue has room, or the context ends. If it
-	// returns nil the caller has to send: the room is kept for it.
+	// AwaitCapacity waits until the queue has room, or the context ends. If it returns nil, the room
+	// is reserved and the caller must send.
 	AwaitCapacity(ctx context.Context) error
 }

@@ -32,7 +32,7 @@ func Args(values ...any) []any {
 	return out
 }
 
-// argCount returns how many arguments Args makes of a value, at least roughly.
+// argCount returns how many arguments Args makes of a value, at least approximately.
 func argCount(v any) int {
 	if command.IsArg(v) {
 		return 1
@@ -86,7 +86,7 @@ func appendElement(out []any, v reflect.Value) ([]any, error) {
 	return append(out, arg), nil
 }
 
-// oneArg makes the one argument that a value is.
+// oneArg makes a single argument of a value.
 func oneArg(v reflect.Value) (any, error) {
 	marshal, err := marshalerOf(v.Type())
 	if err != nil {
@@ -139,7 +139,7 @@ type structArgs []fieldArg
 
 type fieldArg struct {
 	field
-	name    any // the field's, made an interface once
+	name    any // the name, converted to an interface once
 	marshal marshaler
 }
 
@@ -200,14 +200,14 @@ func isZero(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// scoredType is the interface of members with their scores, and scoredParts takes one apart.
-// They are set when the program starts: redis.Scored has no exported methods for them.
+// scoredType is the interface of redis.Scored, and scoredParts splits such a value into member and
+// score. They are set when the program starts, because redis.Scored exports no methods for this.
 var (
 	scoredType  = reflect.TypeFor[interface{ parts() }]()
 	scoredParts func(v any) (score float64, member reflect.Value)
 )
 
-// Scored says how redis.Scored, which alone implements T, is taken apart.
+// Scored registers redis.Scored: only it implements T, and parts splits it.
 func Scored[T any](parts func(T) (score float64, member reflect.Value)) {
 	scoredType = reflect.TypeFor[T]()
 	scoredParts = func(v any) (float64, reflect.Value) { return parts(v.(T)) }
@@ -227,8 +227,8 @@ func appendScored(out []any, v reflect.Value) ([]any, error) {
 	return append(out, score, arg), nil
 }
 
-// ReadTuple reads a list, for a variable of type t, into what dsts point to, one for each element.
-// Errors have the names of the elements.
+// ReadTuple reads a list into variables of type t: dsts holds a pointer for each element. Errors
+// name the element.
 func ReadTuple(t reflect.Type, res any, names []string, dsts ...any) error {
 	list, ok := res.([]any)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// CloneArgs copies arguments that can be sent, so that the originals need not
-// outlive the call.
+// CloneArgs copies arguments that can be sent, so that the copies outlive the call and the
+// originals need not.
 func CloneArgs(args []any) []any {
 	if len(args) == 0 {
 		return nil
@@ -22,7 +22,7 @@ func CloneArgs(args []any) []any {
 	return clones
 }
 
-// cloneArg makes each value anew, by its type, so that arguments can live on their caller's
+// cloneArg copies each value by its type, so that escape analysis keeps arguments on their caller's
 // stack.
 func cloneArg(arg any) any {
 	switch v := arg.(type) {
@@ -51,10 +51,10 @@ func cloneArg(arg any) any {
 	return clone.Interface()
 }
 
-// Bad stands for an argument that could not be made. A request with it is refused.
+// Bad is an argument that could not be made. A request that contains it is refused.
 type Bad struct {
-	// Why is one error. It is in a slice so that escape analysis sees that an
-	// error made of it holds no other argument: those stay on their caller's stack.
+	// Why is one error. It is in a slice so that escape analysis sees that an error made from it
+	// holds no other argument: those stay on their caller's stack.
 	Why []error
 }
 

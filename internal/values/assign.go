@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// As is redis.As, with errors as they are in results.
+// As is redis.As, except that its errors are not wrapped for errors.Is.
 func As[T any](res any) (T, error) {
 	var v T
 	if err := Assign(&v, res); err != nil {
@@ -17,8 +17,7 @@ func As[T any](res any) (T, error) {
 	return v, nil
 }
 
-// Assign sets what dst points to. After an error that may be set in part, if it is read by a
-// plan that says so.
+// Assign sets what dst points to. After an error it may be partly set, if its plan is partial.
 func Assign(dst, res any) error {
 	if err := errs.Of(res); err != nil {
 		return err
@@ -31,7 +30,7 @@ func Assign(dst, res any) error {
 	return answered(p.read(v, res), res)
 }
 
-// answered adds the result to an error of reading it, of whatever depth that is: it says that
+// answered adds the whole result to an error of reading a part of it, so that the error says that
 // the request was answered.
 func answered(err error, res any) error {
 	if err == nil || res == nil {
@@ -46,13 +45,13 @@ func answered(err error, res any) error {
 
 // Variable is a variable that a result is read into.
 type Variable struct {
-	Kind resp.Kind // NoKind if it is none of a [resp.Scalar]
+	Kind resp.Kind // NoKind if the type is not one of a [resp.Scalar]
 	dst  any       // points to it
-	plan *plan     // nil if Kind is set: most replies are read into these without one
+	plan *plan     // nil if Kind is set: most replies need no plan
 }
 
-// VariableOf returns the variable that dst points to. The error is an ErrArgumentType if no
-// result can be read into it.
+// VariableOf returns the variable that dst points to. It returns an ErrArgumentType if no result
+// can be read into that type.
 func VariableOf(dst any) (Variable, error) {
 	v := Variable{Kind: resp.KindOf(dst), dst: dst}
 	p := reflect.ValueOf(dst)
@@ -71,10 +70,10 @@ func VariableOf(dst any) (Variable, error) {
 	return v, nil
 }
 
-// Named reports whether the variable is made of names with values, as a struct or a map.
+// Named reports whether the variable holds names with values, like a struct or a map.
 func (v Variable) Named() bool { return v.plan != nil && v.plan.named }
 
-// Read sets the variable to a result, and leaves it as it was after an error.
+// Read sets the variable to a result. After an error the variable is unchanged.
 func (v Variable) Read(res any) error {
 	if err := errs.Of(res); err != nil {
 		return err

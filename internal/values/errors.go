@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// byUser is the error of a method of a user's type. Only one of this library's
-// kind is known to show no value.
+// byUser is the error that a method of a user's type returned. Its text is not shown, because it
+// may contain the value, unless the error is of this library.
 func byUser(kind *errorx.Type, err error, method string, t reflect.Type) error {
 	if err == nil {
 		return nil
@@ -26,8 +26,8 @@ func errArgType(format string, args ...any) error {
 	return errs.ErrArgumentType.New(format, args...)
 }
 
-// unfit says why a result, or a part of one, can't be read as a t. text is what it stands for,
-// if it is a single value.
+// unfit returns the error of a result, or a part of one, that can't be read as a t. text is its
+// text if it is a single value.
 func unfit(t reflect.Type, text []byte, res any) error {
 	kind := t.Kind()
 	switch {
@@ -40,7 +40,8 @@ func unfit(t reflect.Type, text []byte, res any) error {
 	return mismatch(t, res)
 }
 
-// mismatch says that a result, or a part of one, can't be read as a want. It may be an error.
+// mismatch returns the error of a result, or a part of one, that can't be read as a want. The
+// result may be an error itself.
 func mismatch(want reflect.Type, res any) error {
 	if err := errs.Of(res); err != nil {
 		return err
@@ -49,7 +50,7 @@ func mismatch(want reflect.Type, res any) error {
 		WithProperty(errs.EKResponse, res)
 }
 
-// shown names a result without its value.
+// shown describes a result without its value.
 func shown(res any) string {
 	switch res.(type) {
 	case []byte, string:

@@ -13,13 +13,13 @@ type field struct {
 	name     string
 	index    []int // for reflect.Value.FieldByIndex; passes no pointer
 	typ      reflect.Type
-	unit     *Unit // of a time.Time or time.Duration, nil without one
+	unit     *Unit // of a time.Time or time.Duration, otherwise nil
 	optional bool  // omitempty
 	label    string
 }
 
-// fieldsOf returns the fields of a struct type in their order, those of inlined
-// structs in its place. The error names the type, the field and its tag.
+// fieldsOf returns the fields of a struct type in order, with the fields of inlined structs in
+// their place. Its error names the type, the field and the tag.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	fields, err := appendFields(nil, t, nil)
 	if err != nil {
@@ -55,7 +55,7 @@ func appendFields(fields []field, t reflect.Type, index []int) ([]field, error) 
 	return fields, nil
 }
 
-// parseField returns a field without a name for one that Redis does not see.
+// parseField parses the tag of a field. A field that is not sent or read has no name.
 func parseField(t reflect.Type, sf reflect.StructField) (f field, inline bool, err error) {
 	tag, tagged := sf.Tag.Lookup("redis")
 	f = field{typ: sf.Type, label: fieldLabel(t, sf)}
@@ -102,7 +102,7 @@ func parseField(t reflect.Type, sf reflect.StructField) (f field, inline bool, e
 	return f, false, nil
 }
 
-// fieldLabel is how errors name a field.
+// fieldLabel returns how errors name a field.
 func fieldLabel(t reflect.Type, sf reflect.StructField) string {
 	label := fmt.Sprintf("field %s of %v", sf.Name, t)
 	if tag, tagged := sf.Tag.Lookup("redis"); tagged {

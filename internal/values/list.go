@@ -1,14 +1,14 @@
 package values
 
-// isEmpty reports whether a result is an empty list or map, which is what a
-// server says of a key that is not there.
+// isEmpty reports whether a result is an empty list or map, which is how a server answers for a
+// missing key.
 func isEmpty(res any) bool {
 	n, ok := countPairs(res)
 	return ok && n == 0
 }
 
-// countPairs returns how many names with values a result has: a map, a list of
-// both in turn, or of pairs.
+// countPairs returns the number of names with values in a result: a map, a list in which they
+// alternate, or a list of pairs.
 func countPairs(res any) (n int, ok bool) {
 	switch v := res.(type) {
 	case map[string]any:
@@ -27,7 +27,7 @@ func countPairs(res any) (n int, ok bool) {
 	return 0, false
 }
 
-// isFlat reports whether a list is not one of lists.
+// isFlat reports whether a list contains no lists.
 func isFlat(list []any) bool {
 	if len(list) == 0 {
 		return true
@@ -36,8 +36,7 @@ func isFlat(list []any) bool {
 	return !nested
 }
 
-// eachPair calls f with each name and value of what countPairs has counted,
-// until it fails.
+// eachPair calls f with each name and value that countPairs counted, until f fails.
 func eachPair(res any, f func(name, value any) error) error {
 	switch v := res.(type) {
 	case map[string]any:

@@ -21,7 +21,7 @@ var (
 	binaryMarshalerType = reflect.TypeFor[encoding.BinaryMarshaler]()
 )
 
-// isMarshaler reports whether values of the type make arguments of themselves.
+// isMarshaler reports whether values of the type have a method that makes their argument.
 func isMarshaler(t reflect.Type) bool {
 	return t.Implements(argMarshalerType) || t.Implements(textMarshalerType) || t.Implements(binaryMarshalerType)
 }
@@ -60,8 +60,8 @@ func unlessNil(m marshaler) marshaler {
 	}
 }
 
-// marshalInterface follows interfaces and pointers, of which there are too many if one holds
-// itself.
+// marshalInterface follows interfaces and pointers. It fails after too many, because a value may
+// point to itself.
 func marshalInterface(v reflect.Value) (any, bool, error) {
 	for range pointersMost {
 		if k := v.Kind(); k != reflect.Interface && (k != reflect.Pointer || isMarshaler(v.Type())) {
@@ -79,7 +79,7 @@ func marshalInterface(v reflect.Value) (any, bool, error) {
 	return nil, false, errArgType("there are too many pointers on the way to the value")
 }
 
-// marshalCopy calls a method that takes a pointer.
+// marshalCopy calls a method with a pointer receiver on a copy of the value.
 func marshalCopy(v reflect.Value) (any, bool, error) {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)

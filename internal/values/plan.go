@@ -17,26 +17,25 @@ var (
 	binaryUnmarshalerType = reflect.TypeFor[encoding.BinaryUnmarshaler]()
 )
 
-// plan reads results into variables of a type. It is made once for each type,
-// and does not change.
+// plan says how to read results into variables of one type. It is made once per type and does not
+// change.
 type plan struct {
 	read func(dst reflect.Value, res any) error
-	// named: the type is made of names with values, as a struct or a map.
+	// named: the type holds names with values, like a struct or a map.
 	named bool
-	// pair: a list of such elements may be flat, see Scored.
+	// pair: a list of elements of this type may be flat, see Scored.
 	pair bool
-	// partial: after an error the variable may be set in part.
+	// partial: after an error the variable may be partly set.
 	partial bool
 
-	elem, key *plan // of a pointer, a slice or a map; of a map
+	elem, key *plan // elem of a pointer, a slice or a map; key of a map
 	fields    []fieldPlan
 	byName    map[string]int // index in fields
 }
 
 var plans perType[*plan]
 
-// planOf returns the plan of a type. The error names the type, and the field
-// that prevents a plan.
+// planOf returns the plan of a type. Its error names the type, and the field that is at fault.
 func planOf(t reflect.Type) (*plan, error) { return plans.of(t, newPlan) }
 
 func newPlan(t reflect.Type) (*plan, error) {
@@ -51,8 +50,8 @@ func newPlan(t reflect.Type) (*plan, error) {
 	return p, nil
 }
 
-// planner are the plans that are being made. A type that contains itself meets
-// its own plan here, before that is complete.
+// planner holds the plans that are being made. A type that contains itself finds its own, still
+// incomplete plan here.
 type planner map[reflect.Type]*plan
 
 func (made planner) plan(t reflect.Type) (*plan, error) {
@@ -116,7 +115,7 @@ func (made planner) fillKind(p *plan, t reflect.Type) (err error) {
 	return err
 }
 
-// readPointer makes what a pointer is to point to, unless there is nothing.
+// readPointer allocates the target of a pointer and reads into it. A null leaves the pointer nil.
 func (p *plan) readPointer(dst reflect.Value, res any) error {
 	if res == nil || p.elem.named && isEmpty(res) {
 		dst.SetZero()
@@ -168,11 +167,11 @@ func (p *plan) readTexts(dst reflect.Value, res any) error {
 	return p.readMap(dst, res)
 }
 
-// errNoText ends textsOf.
+// errNoText stops textsOf.
 var errNoText = errors.New("a name or a value is not text")
 
-// textsOf returns names with texts, as of HGETALL, without reflection. It returns nil if they are
-// anything else.
+// textsOf returns names with texts, as in an answer to HGETALL, without reflection. It returns nil
+// if some are not texts.
 func textsOf(res any) map[string]string {
 	n, ok := countPairs(res)
 	if !ok {
@@ -239,7 +238,7 @@ func readKey(p *plan, dst reflect.Value, name any) error {
 		return err
 	}
 	switch dst.Kind() {
-	case reflect.Interface, reflect.Struct, reflect.Array: // what it holds may be of any type
+	case reflect.Interface, reflect.Struct, reflect.Array: // it may hold a value of any type
 		if !dst.Comparable() {
 			return mismatch(dst.Type(), name)
 		}

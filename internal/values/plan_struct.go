@@ -42,11 +42,11 @@ func unitPlan(u *Unit, t reflect.Type) *plan {
 	return p
 }
 
-// fewFields is how many fields are kept account of without allocating.
+// fewFields is the number of fields that can be tracked without allocating.
 const fewFields = 64
 
-// readStruct sets the fields that have a value. It is an error if one has none that
-// may not be missing.
+// readStruct sets the fields for which the result has a value. It returns an error if a required
+// field has none.
 func (p *plan) readStruct(dst reflect.Value, res any) error {
 	t := dst.Type()
 	switch n, ok := countPairs(res); {

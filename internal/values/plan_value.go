@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// readScalar sets a value of a basic kind, whatever its type is called.
+// readScalar sets a value whose underlying type is basic.
 func readScalar(dst reflect.Value, res any) error {
 	kind := dst.Kind()
 	if res == nil && kind == reflect.Slice {
@@ -52,8 +52,8 @@ func readScalar(dst reflect.Value, res any) error {
 	return unfit(dst.Type(), text, res)
 }
 
-// wholeDigits returns all digits of a double that is an integer: its shortest text may be that of
-// another one.
+// wholeDigits returns all digits of a double that is an integer. Its shortest text may equal that
+// of a different integer.
 func wholeDigits(text []byte, res any) []byte {
 	if v, ok := res.(float64); ok && v == math.Trunc(v) && !math.IsInf(v, 0) {
 		return strconv.AppendFloat(text[:0], v, 'f', 0, 64)
@@ -63,7 +63,7 @@ func wholeDigits(text []byte, res any) []byte {
 
 func setFloat(dst reflect.Value, v float64, text []byte) error {
 	if dst.Kind() == reflect.Float32 && !math.IsInf(v, 0) && v == v {
-		// Not v rounded: twice is not the same as once.
+		// v is not rounded first: rounding twice may differ from rounding once
 		if v, _ = strconv.ParseFloat(string(text), 32); math.IsInf(v, 0) {
 			return errRange(dst.Type())
 		}
@@ -85,8 +85,8 @@ func readAny(dst reflect.Value, res any) error {
 	return nil
 }
 
-// readDuration reads a duration without a unit: in the text that Go writes. A
-// bare number would leave open of what.
+// readDuration reads a duration that has no unit option: a text such as 1m30s. It refuses a bare
+// number, whose unit is unknown.
 func readDuration(dst reflect.Value, res any) error {
 	text, err := textFor(dst.Type(), res)
 	if err != nil {
@@ -110,7 +110,7 @@ func readUnmarshaler(dst reflect.Value, res any) error {
 	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalRedis", dst.Type())
 }
 
-// readBy reads the text of a single value by a method of the variable, which is a T.
+// readBy passes the text of a single value to a method of the variable, which implements T.
 func readBy[T any](method string, call func(T, []byte) error) func(dst reflect.Value, res any) error {
 	return func(dst reflect.Value, res any) error {
 		text, err := textFor(dst.Type(), res)

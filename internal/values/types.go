@@ -15,8 +15,7 @@ var (
 	byteType     = reflect.TypeFor[byte]()
 )
 
-// pointersMost is how many pointers a type may have in a row: one that points to itself has
-// no end of them.
+// pointersMost is how many pointers a type may have in a row, because a type may point to itself.
 const pointersMost = 32
 
 // indirect returns the type without its pointers, or a pointer if there are too many.
@@ -30,7 +29,7 @@ func indirect(t reflect.Type) reflect.Type {
 // endsInPointer reports whether a type has too many pointers.
 func endsInPointer(t reflect.Type) bool { return indirect(t).Kind() == reflect.Pointer }
 
-// isScalar reports whether readScalar knows the type.
+// isScalar reports whether readScalar can read the type.
 func isScalar(t reflect.Type) bool {
 	switch kind := t.Kind(); kind {
 	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
@@ -42,20 +41,19 @@ func isScalar(t reflect.Type) bool {
 	}
 }
 
-// isBytes reports whether the type is []byte, or defined as one: a slice of a type that is
-// defined as a number of 8 bits is a list like any other.
+// isBytes reports whether the type is []byte, or is defined as []byte. A slice of a named 8-bit
+// type is a list like any other.
 func isBytes(t reflect.Type) bool { return t.Kind() == reflect.Slice && t.Elem() == byteType }
 
-// hasText reports whether values of the type are made of text by themselves.
+// hasText reports whether values of the type convert themselves from and to text.
 func hasText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textUnmarshalerType) }
 
 var textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// perType keeps what was made for each type that was asked for, or the error for which there is
-// none.
+// perType caches what was made for each type, or the error if that is impossible.
 type perType[T any] struct{ made sync.Map }
 
-// of returns what was made for t, and makes it first if that is missing.
+// of returns what was made for t. The first call for t makes it.
 func (p *perType[T]) of(t reflect.Type, build func(reflect.Type) (T, error)) (T, error) {
 	if v, known, err := p.known(t); known {
 		return v, err

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Unit is how a time.Time or a time.Duration is written as a whole number.
+// Unit says how a time.Time or a time.Duration is written as an integer.
 type Unit struct {
 	name string
 	size time.Duration
-	date bool // counts since 1970, of a time.Time
+	date bool // it counts since 1970, for a time.Time
 }
 
 var units = []Unit{
@@ -24,7 +24,7 @@ var units = []Unit{
 	{"unixnano", time.Nanosecond, true},
 }
 
-// The units of the types of package redis that have these names.
+// The units of the types of the same names in package redis.
 var (
 	Seconds      = &units[0]
 	Milliseconds = &units[1]
@@ -46,7 +46,7 @@ func unitOf(option string, t reflect.Type) *Unit {
 func (u *Unit) countDate(t time.Time) (int64, bool) {
 	perSecond := int64(time.Second / u.size)
 	sec, rest := t.Unix(), int64(t.Nanosecond())/int64(u.size)
-	if sec < 0 && rest > 0 { // so that both have the same sign
+	if sec < 0 && rest > 0 { // so that sec and rest have the same sign
 		sec, rest = sec+1, rest-perSecond
 	}
 	if sec > math.MaxInt64/perSecond || sec < math.MinInt64/perSecond {
@@ -56,7 +56,7 @@ func (u *Unit) countDate(t time.Time) (int64, bool) {
 	return n, (n < 0) == (sec < 0 || rest < 0)
 }
 
-// lastSecond is the greatest that time.Unix takes: it counts from the year 1.
+// lastSecond is the greatest argument that time.Unix handles, because it counts from the year 1.
 const lastSecond = math.MaxInt64 - 1<<36
 
 // dateOf is the time n units after 1970, in UTC.
@@ -66,7 +66,7 @@ func (u *Unit) dateOf(n int64) (time.Time, bool) {
 	return time.Unix(sec, rest*int64(u.size)).UTC(), sec <= lastSecond
 }
 
-// marshaler is for times and durations, or pointers to them.
+// marshaler returns the marshaler of times or durations, or of pointers to them.
 func (u *Unit) marshaler() marshaler {
 	return func(v reflect.Value) (arg any, absent bool, err error) {
 		for v.Kind() == reflect.Pointer {
@@ -84,7 +84,7 @@ func (u *Unit) marshaler() marshaler {
 	}
 }
 
-// Arg makes an argument of a duration, which is never rounded.
+// Arg makes an argument of a duration. It returns an error instead of rounding.
 func (u *Unit) Arg(d time.Duration) (any, error) {
 	if d%u.size != 0 {
 		return nil, errArgType("a duration that is not a whole number of its unit, %s, can't be sent", u.name)
