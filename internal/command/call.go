@@ -10,7 +10,7 @@ func (c *Call) Words() int {
 	return 1 + c.shift + len(c.args)
 }
 
-// argIndex turns a position into an index in the arguments.
+// argIndex converts a position into an index in the arguments.
 func (c *Call) argIndex(p int) int {
 	if p <= c.shift {
 		return InCmd
@@ -18,7 +18,7 @@ func (c *Call) argIndex(p int) int {
 	return p - 1 - c.shift
 }
 
-// at returns what is at a position, nil behind the end.
+// at returns the word at a position, or nil if there is none.
 func (c *Call) at(p int) any {
 	switch {
 	case p <= c.shift:
@@ -29,7 +29,7 @@ func (c *Call) at(p int) any {
 	return c.args[p-1-c.shift]
 }
 
-// find returns the position of a keyword, from that position on, or 0.
+// find returns the position of a keyword at or after the given position, or 0.
 func (c *Call) find(word string, from int) int {
 	for p := from; p < c.Words(); p++ {
 		if c.is(p, word) {
@@ -39,7 +39,7 @@ func (c *Call) find(word string, from int) int {
 	return 0
 }
 
-// is compares what is at a position with an upper-case keyword, in any case.
+// is compares the word at a position with an upper-case keyword, ignoring case.
 func (c *Call) is(p int, word string) bool {
 	switch s := c.at(p).(type) {
 	case string:
@@ -52,7 +52,7 @@ func (c *Call) is(p int, word string) bool {
 	return false
 }
 
-// equalFold compares with an upper-case ASCII word, in any case.
+// equalFold compares with an upper-case ASCII word, ignoring case.
 func equalFold[S string | []byte](s S, upper string) bool {
 	if len(s) != len(upper) {
 		return false
@@ -69,7 +69,8 @@ func equalFold[S string | []byte](s S, upper string) bool {
 	return true
 }
 
-// count reads a number of keys, of any type that is sent as one. It is not ok unless the number is in 1 … Words.
+// count reads a number of keys, of any type that is sent as one. ok is false unless the number is
+// between 1 and Words.
 func (c *Call) count(p int) (n int, ok bool) {
 	switch x := c.at(p).(type) {
 	case string:
@@ -97,11 +98,11 @@ func parseCount[S string | []byte](s S, limit int) (n int, ok bool) {
 	return n, n <= limit
 }
 
-// TwiceWords is how many words a SET has at least that Redis may answer twice.
+// TwiceWords is the least number of words of a SET that Redis may answer twice.
 const TwiceWords = 6
 
-// answeredTwice reports whether Redis 8.6 and 8.10 may answer a SET twice: with the old value for GET,
-// and then with an error, because its digest does not have 16 characters.
+// answeredTwice reports whether Redis 8.6 and 8.10 may answer a SET twice: first with the old value
+// for GET, and then with an error because its digest does not have 16 characters.
 func (c *Call) answeredTwice() bool {
 	if c.Words() < TwiceWords || c.find("GET", 3) == 0 {
 		return false
@@ -114,9 +115,9 @@ func (c *Call) answeredTwice() bool {
 	return digest.Kind() != reflect.String && digest.Kind() != reflect.Slice || digest.Len() != 16
 }
 
-// BoundsTransaction reports whether the command begins or ends a transaction, or is for what
-// comes before one, so that it is no part of it: the server does it at once, or refuses it
-// without ending the transaction.
+// BoundsTransaction reports whether the command begins or ends a transaction, or belongs before
+// one. Such a command is no part of the transaction: the server runs it at once, or refuses it
+// without aborting the transaction.
 func BoundsTransaction(cmd string) bool {
 	call := Of(cmd, nil)
 	if call.Info == nil {
@@ -129,8 +130,8 @@ func BoundsTransaction(cmd string) bool {
 	return false
 }
 
-// blockOption returns the position of BLOCK among XREAD's and XREADGROUP's options,
-// or 0. It goes over them as the server does: the name of a group may be BLOCK.
+// blockOption returns the position of BLOCK among the options of XREAD and XREADGROUP, or 0. It
+// walks over them as the server does, because a group may be called BLOCK.
 func (c *Call) blockOption() int {
 	for p := 1; p < c.Words(); p++ {
 		switch {
@@ -147,9 +148,9 @@ func (c *Call) blockOption() int {
 	return 0
 }
 
-// ShownName is the command's name for errors and logs. Of a Cmd that is not in the table
-// it shows the first word at most, and only if that looks like a command's name: the rest
-// may be an argument.
+// ShownName is the name of the command for errors and logs. If Cmd is not in the table, it shows at
+// most the first word, and only if that looks like the name of a command, because the rest may be
+// an argument.
 func (c *Call) ShownName(cmd string) string {
 	if c.Info != nil {
 		return c.Name
@@ -168,6 +169,6 @@ func (c *Call) ShownName(cmd string) string {
 	return name
 }
 
-// maxShownName is over the length of any module's command, and short of keys
-// and tokens that landed in Cmd by mistake.
+// maxShownName is longer than the name of any module's command, and shorter than keys and tokens
+// that end up in Cmd by mistake.
 const maxShownName = 32

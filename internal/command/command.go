@@ -1,9 +1,8 @@
 // Package command knows the commands of Redis and Valkey: which of their
 // arguments are keys, and what they do to the connection that sends them.
 //
-// The table is generated out of the COMMAND replies of live servers; what
-// COMMAND does not tell stands in gen/rules.go. To add a server's commands,
-// give its binary or address to the generator:
+// The table is generated from the COMMAND replies of live servers. gen/rules.go adds what COMMAND
+// does not report. To add a server's commands, give its binary or address to the generator:
 //
 //	go run ./gen /path/to/valkey-server
 package command
@@ -12,23 +11,24 @@ import "strings"
 
 //go:generate go run ./gen redis-server
 
-// Flags tell what a command is, whatever its arguments are.
+// Flags are properties of a command that don't depend on its arguments.
 type Flags uint8
 
 const (
-	// ReadOnly is set where every server that knows the command says so.
+	// ReadOnly is set if every server that knows the command says so.
 	ReadOnly Flags = 1 << iota
-	// Blocking commands may hold back the replies of the requests behind them.
+	// Blocking commands may delay the replies of later requests.
 	Blocking
 	// Container commands do nothing without a subcommand: CLIENT, XINFO.
 	Container
 	// Subcommand is set on names of two words: CLIENT KILL.
 	Subcommand
-	// ReplicaSafe reads answer on a replica as on a master, but for the lag.
+	// ReplicaSafe reads get the same answer from a replica as from a master, apart from the
+	// replication lag.
 	ReplicaSafe
 )
 
-// Class tells what a command does to the connection that sends it.
+// Class says what a command does to the connection that sends it.
 type Class uint8
 
 const (
@@ -36,29 +36,29 @@ const (
 	Ordinary Class = iota
 	// Blocks is the class of commands that may keep the connection waiting.
 	Blocks
-	// BlocksIfAsked is the same, but only with a BLOCK option: XREAD.
+	// BlocksIfAsked commands block only with a BLOCK option: XREAD.
 	BlocksIfAsked
-	// Session commands change the state of the connection that later requests
-	// meet: SELECT, WATCH.
+	// Session commands change the state that later requests on the connection depend on: SELECT,
+	// WATCH.
 	Session
-	// Protocol commands change how many replies follow, or of which form, or
-	// end the connection: SUBSCRIBE, CLIENT REPLY, QUIT.
+	// Protocol commands change the number or the form of replies, or end the connection: SUBSCRIBE,
+	// CLIENT REPLY, QUIT.
 	Protocol
-	// Twice is the class of commands that Redis may answer twice: SET. See TwiceWords.
+	// Twice commands may be answered twice by Redis: SET. See TwiceWords.
 	Twice
 )
 
 // Info describes a command.
 type Info struct {
-	// Name is in upper case. A subcommand's is of two words: "XINFO STREAM".
+	// Name is in upper case. The name of a subcommand has two words: "XINFO STREAM".
 	Name  string
 	Flags Flags
 	Class Class
 	keys  [maxSpecs]spec
-	times []timeArg // those that are durations
+	times []timeArg // the arguments that are durations
 }
 
-// group is commands that are alike but for their names.
+// group is a list of commands that differ only in their names.
 type group struct {
 	like  Info
 	names []string
@@ -75,13 +75,13 @@ func (i *Info) Named(name string) bool { return i != nil && i.Name == name }
 // maxName bounds the names that Lookup can find.
 const maxName = 32
 
-// indexSize is a power of two, large enough that the table fills less than a
-// half of it and so two probes find nearly every name.
+// indexSize is a power of two. It is more than twice the size of the table, so that two probes find
+// nearly every name.
 const indexSize = 2048
 
-// table has the commands of all groups, and index is a hash table of their names with linear
-// probing: positions in table plus one, and zero for none. Both are only read after the package's
-// initialization.
+// table has the commands of all groups. index is a hash table of their names with linear probing:
+// it holds positions in table plus one, and zero for none. Both are read-only after the package is
+// initialized.
 var table, index = func() (t [tableSize]Info, idx [indexSize]uint16) {
 	i := 0
 	for _, g := range groups {
@@ -99,8 +99,8 @@ var table, index = func() (t [tableSize]Info, idx [indexSize]uint16) {
 	return t, idx
 }()
 
-// Lookup finds a command by its name, of one word or of two with one space
-// between, in any case. It returns nil for a name that the table lacks.
+// Lookup finds a command by its name, in any case. The name has one word, or two words with one
+// space between them. It returns nil for a name that is not in the table.
 func Lookup(name string) *Info {
 	if name == "" || len(name) > maxName {
 		return nil
@@ -113,8 +113,8 @@ func Lookup(name string) *Info {
 	return nil
 }
 
-// hash is the place in the index of a name, in any case. It looks at five letters, which
-// tell most names apart.
+// hash returns the place of a name, in any case, in the index. It looks at five letters, which
+// distinguish most names.
 func hash(name string) uint32 {
 	n := len(name)
 	h := uint32(n)
@@ -124,32 +124,31 @@ func hash(name string) uint32 {
 	return h % indexSize
 }
 
-// Call is a command together with its arguments, that is what tells an XREAD
-// with BLOCK from one without, or CLIENT REPLY from CLIENT LIST. It is made for
-// one look and does not outlive the arguments.
+// Call is a command together with its arguments, which distinguish an XREAD with BLOCK from one
+// without, or CLIENT REPLY from CLIENT LIST. A Call is used once and must not outlive the
+// arguments.
 type Call struct {
-	// Info is the subcommand's where there is one, and nil for a command that
-	// the table lacks.
+	// Info describes the subcommand if there is one. It is nil for a command that is not in the
+	// table.
 	*Info
 	args []any
 	// shift is 1 if the second word of Cmd is sent as an argument before args.
 	shift int
-	// word is that second word, but for names of two words that the table has.
+	// word is that second word, unless the table has the two-word name.
 	word string
-	// malformed: Cmd is not what a command's name may be.
+	// malformed: Cmd can't be the name of a command.
 	malformed bool
 }
 
-// Of finds the command that cmd with args is. cmd may hold the subcommand, or
-// any first argument, after one space. It allocates nothing.
+// Of makes the Call for cmd with args. cmd may contain the subcommand, or any other first argument,
+// after one space. Of does not allocate.
 func Of(cmd string, args []any) Call {
 	c := Call{args: args}
 	c.resolve(cmd)
 	return c
 }
 
-// resolve finds the command. It is all that Of does, so that Of is inlined and no Call is
-// copied.
+// resolve finds the command. Of does nothing else, so that Of is inlined and no Call is copied.
 func (c *Call) resolve(cmd string) {
 	c.Info = Lookup(cmd)
 	switch {
@@ -163,7 +162,7 @@ func (c *Call) resolve(cmd string) {
 	}
 }
 
-// split handles a Cmd that is not in the table as it is.
+// split handles a Cmd that is not in the table as a whole.
 func (c *Call) split(cmd string) {
 	c.malformed = !wellFormed(cmd)
 	first, rest, two := strings.Cut(cmd, " ")
@@ -173,7 +172,7 @@ func (c *Call) split(cmd string) {
 	c.Info, c.word, c.shift = Lookup(first), rest, 1
 }
 
-// descend replaces a container's Info by that of its subcommand, if known.
+// descend replaces the Info of a container by that of its subcommand, if that is known.
 func (c *Call) descend(sub any) {
 	var word string
 	switch sub := sub.(type) {
@@ -182,14 +181,15 @@ func (c *Call) descend(sub any) {
 	case []byte:
 		word = string(sub[:min(len(sub), maxName)])
 	}
-	if len(word) < maxName-len(c.Name) { // a longer name is unknown, and would be allocated
+	if len(word) < maxName-len(c.Name) { // a longer name is not in the table, and converting it would allocate
 		if info := Lookup(c.Name + " " + word); info != nil {
 			c.Info = info
 		}
 	}
 }
 
-// wellFormed: one or two words of printable bytes with one space between.
+// wellFormed reports whether Cmd is one or two words of printable bytes with one space between
+// them.
 func wellFormed(cmd string) bool {
 	if cmd == "" || cmd[0] == ' ' || cmd[len(cmd)-1] == ' ' {
 		return false
@@ -206,32 +206,32 @@ func wellFormed(cmd string) bool {
 	return spaces <= 1
 }
 
-// Verdict reports whether a call may be sent, and if not, why.
+// Verdict says whether a call may be sent, and if not, why.
 type Verdict uint8
 
 const (
 	// Allowed calls may be sent.
 	Allowed Verdict = iota
-	// Malformed calls have a Cmd that is empty or can't be a command's name.
+	// Malformed calls have a Cmd that is empty or can't be the name of a command.
 	Malformed
-	// WouldBlock calls keep all the others of a shared connection waiting.
+	// WouldBlock calls would keep the other users of a shared connection waiting.
 	WouldBlock
-	// ChangesSession calls change what others of a shared connection get.
+	// ChangesSession calls would change the results of other users of a shared connection.
 	ChangesSession
-	// ChangesProtocol calls are refused on any connection: nothing that pairs
-	// requests with replies survives them.
+	// ChangesProtocol calls are refused on every connection, because they break the pairing of
+	// requests and replies.
 	ChangesProtocol
 )
 
-// Describe returns what a sender has to know of the call: whether it may be sent on a connection
-// that is shared, whether a replica may answer it, and whether it changes nothing.
+// Describe reports what a sender must know of the call: whether it may be sent on a shared
+// connection, whether a replica may answer it, and whether it is read-only.
 func (c *Call) Describe() (shared Verdict, replicaSafe, readOnly bool) {
 	replicaSafe = c.Is(ReplicaSafe)
 	return c.Verdict(false), replicaSafe, replicaSafe || c.Is(ReadOnly)
 }
 
-// Verdict decides on the call. A connection of a single user (ScriptMode) may
-// block, and change its state, but not the protocol.
+// Verdict returns whether the call may be sent. On a connection with a single user (ScriptMode), a
+// call may block and change the state, but not the protocol.
 func (c *Call) Verdict(singleUser bool) Verdict {
 	if c.Info != nil && c.Class == Ordinary {
 		return Allowed
@@ -239,7 +239,7 @@ func (c *Call) Verdict(singleUser bool) Verdict {
 	return c.verdict(singleUser)
 }
 
-// verdict is Verdict where the name alone does not decide.
+// verdict is Verdict for commands whose name alone does not decide.
 func (c *Call) verdict(singleUser bool) Verdict {
 	switch {
 	case c.malformed:

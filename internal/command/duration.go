@@ -24,7 +24,7 @@ const (
 
 var units = [...]struct {
 	name string
-	size time.Duration // of one
+	size time.Duration // the length of one unit
 }{
 	Seconds:        {"seconds", time.Second},
 	Milliseconds:   {"milliseconds", time.Millisecond},
@@ -34,10 +34,10 @@ var units = [...]struct {
 // String implements fmt.Stringer.
 func (u Unit) String() string { return units[u].name }
 
-// timeArg is an argument of a command that is a duration.
+// timeArg describes an argument that is a duration.
 type timeArg struct {
-	option string // in front of it; "" if it is at a position
-	at     int8   // its position, from the end of the arguments if it is negative
+	option string // the option before it; "" if it is at a position
+	at     int8   // its position; negative positions count from the end of the arguments
 	unit   Unit
 }
 
@@ -55,7 +55,7 @@ func (c *Call) UnitOf(i int) Unit {
 	return NoUnit
 }
 
-// isOption reports whether an option is at a position: a key may have its name.
+// isOption reports whether an option is at a position. A key may have the name of an option.
 func (c *Call) isOption(p int, option string) bool {
 	return p > 0 && c.is(p, option) && c.argIndex(p) != c.FirstKey()
 }
@@ -67,7 +67,7 @@ func (c *Call) positionOf(t timeArg) int {
 	return int(t.at)
 }
 
-// fixedTime returns the argument that is a duration, and not an option's.
+// fixedTime returns the index of the duration that is at a fixed position, not after an option.
 func (c *Call) fixedTime() (p int, u Unit, ok bool) {
 	for _, t := range c.times {
 		if t.option == "" {
@@ -77,8 +77,8 @@ func (c *Call) fixedTime() (p int, u Unit, ok bool) {
 	return 0, NoUnit, false
 }
 
-// AppendDuration appends the number that a duration is as the argument at an index. It returns
-// false if that is no duration, or d is not a whole number of its unit.
+// AppendDuration appends the duration d as the number that the argument at an index expects. It
+// returns false if that argument is no duration, or if d is not a whole number of its unit.
 func (c *Call) AppendDuration(buf []byte, i int, d time.Duration) ([]byte, bool) {
 	switch u := c.UnitOf(i); {
 	case u == DecimalSeconds:
@@ -90,12 +90,12 @@ func (c *Call) AppendDuration(buf []byte, i int, d time.Duration) ([]byte, bool)
 	}
 }
 
-// leastTimeout is the shortest time-out of a blocking command, in milliseconds. Redis 6.2 takes one
-// or less for none at all, and blocks forever.
+// leastTimeout is the shortest time-out of a blocking command, in milliseconds. Redis 6.2 treats
+// one millisecond or less as no time-out and blocks forever.
 const leastTimeout = 2
 
-// TimeoutSeconds returns the time-out of a blocking command as a number of seconds. Servers count
-// in whole milliseconds, so it is rounded up to them.
+// TimeoutSeconds returns the time-out of a blocking command in seconds. Servers count in whole
+// milliseconds, so it rounds up to a millisecond.
 func TimeoutSeconds(d time.Duration) float64 {
 	if d <= 0 {
 		return d.Seconds()
@@ -107,8 +107,8 @@ func TimeoutSeconds(d time.Duration) float64 {
 	return float64(max(whole, leastTimeout)) / 1000
 }
 
-// WithDurations returns args with the durations that can be sent replaced by the numbers that
-// they are sent as. If there are none, it is args itself.
+// WithDurations returns args with every duration that can be sent replaced by its number. If there
+// are none, it returns args itself.
 func WithDurations(cmd string, args []any) []any {
 	c := Of(cmd, args)
 	for i, arg := range args {
@@ -137,12 +137,11 @@ func (c *Call) Sendable(i int) bool {
 	return IsArg(c.args[i])
 }
 
-// Forever is the BlockTime of a call that sets no bound.
+// Forever is the BlockTime of a call without a time-out.
 const Forever = time.Duration(math.MaxInt64)
 
-// BlockTime returns for how long the call asks the server to keep its connection
-// waiting: 0 if it does not block, or has a time-out that the server will refuse,
-// and Forever if it has none, as SAVE.
+// BlockTime returns for how long the call asks the server to block: 0 if it does not block or if
+// the server will refuse its time-out, and Forever if it has no time-out, like SAVE.
 func (c *Call) BlockTime() time.Duration {
 	switch {
 	case c.Info == nil || c.Class != Blocks && c.Class != BlocksIfAsked:
@@ -159,7 +158,7 @@ func (c *Call) BlockTime() time.Duration {
 	return Forever
 }
 
-// timeout reads the time-out at a position. Zero stands for none.
+// timeout reads the time-out at a position. Zero means none.
 func (c *Call) timeout(p int, unit Unit) time.Duration {
 	arg := c.at(p)
 	switch v := arg.(type) {
@@ -176,6 +175,6 @@ func (c *Call) timeout(p int, unit Unit) time.Duration {
 	case n == 0 || t >= float64(Forever):
 		return Forever
 	default:
-		return max(1, time.Duration(t)) // none is so short that it is none
+		return max(1, time.Duration(t)) // a time-out that rounds down to zero would mean none
 	}
 }

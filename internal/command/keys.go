@@ -1,6 +1,6 @@
 package command
 
-// What stands for the index of a key that is not among the arguments.
+// These stand for the index of a key that is not among the arguments.
 const (
 	// NoKey: the call has no key.
 	NoKey = -1
@@ -11,48 +11,46 @@ const (
 // maxSpecs is the most key specs that a command has (GEORADIUS).
 const maxSpecs = 3
 
-// spec tells where some of a command's keys are, as the server does it in
-// COMMAND. Positions count from 1, the command's name being at 0 and a
-// subcommand at 1.
+// spec says where some of a command's keys are, as servers describe it in COMMAND. Positions count
+// from 1: the name of the command is at 0 and a subcommand at 1.
 type spec struct {
 	kind specKind
-	// at is the position of the first key, of the number of keys, or from
-	// which on to look for the keyword.
+	// at is the position of the first key or of the number of keys, or the position where the search
+	// for the keyword begins.
 	at   uint8
 	word string
-	// last is the last key's position: from the first one on if it is ≥ 0,
-	// and from the end of the arguments if it is negative.
+	// last is the position of the last key: relative to the first key if it is ≥ 0, and relative to
+	// the end of the arguments if it is negative.
 	last int8
 	// step is the distance from one key to the next.
 	step uint8
-	// share, if over 1, says that only the first of that many equal parts of
-	// what is left are keys: XREAD's second half are ids.
+	// share, if it is greater than 1, says that only the first of that many equal parts of the
+	// remaining arguments are keys. In XREAD the second half are ids.
 	share uint8
 }
 
-// specKind says how to find a spec's first key. The zero kind ends the list.
+// specKind says how to find the first key of a spec. The zero kind ends the list.
 type specKind uint8
 
 const (
 	// byIndex: the first key is at a fixed position.
 	byIndex specKind = iota + 1
-	// byCount: at a fixed position is the number of keys; they follow it.
+	// byCount: the number of keys is at a fixed position, and the keys follow it.
 	byCount
-	// byWord: the keys follow a keyword, which may be missing.
+	// byWord: the keys follow a keyword, which may be absent.
 	byWord
-	// bySort: the key after SORT's STORE, of which the last one counts.
+	// bySort: the key after STORE in SORT. If there are several, the last one counts.
 	bySort
 	// byMigrate: MIGRATE's key, or the keys after KEYS if that key is empty.
 	byMigrate
 )
 
-// span is positions of keys.
+// span is a range of positions of keys.
 type span struct{ first, last, step int }
 
-// FirstKey returns the index in the arguments of the call's first key, NoKey
-// or InCmd. Of a command that the table lacks it is the first argument, since
-// so it is with nearly all commands of modules (JSON.GET); and if such a
-// command is of two words, the second is taken for a subcommand.
+// FirstKey returns the index in the arguments of the call's first key, NoKey or InCmd. If the
+// command is not in the table, that is the first argument, as in nearly all commands of modules
+// (JSON.GET). If such a command has two words, the second counts as a subcommand.
 func (c *Call) FirstKey() int {
 	if i, fixed := c.FixedKey(); fixed {
 		return i
@@ -64,8 +62,8 @@ func (c *Call) FirstKey() int {
 	return c.argIndex(spans[0].first)
 }
 
-// FixedKey returns the index, see FirstKey, of the only key of a command that has one at a fixed
-// position, as most have. fixed is false for other commands.
+// FixedKey returns the index, see FirstKey, of the only key of a command whose key is at a fixed
+// position. This is the case for most commands; fixed is false for the others.
 func (c *Call) FixedKey() (i int, fixed bool) {
 	switch {
 	case c.Info == nil || c.keys[0].kind != byIndex || c.keys[0].last != 0 || c.keys[1].kind != 0:
@@ -76,10 +74,10 @@ func (c *Call) FixedKey() (i int, fixed bool) {
 	return c.argIndex(int(c.keys[0].at)), true
 }
 
-// Keys calls yield with the index of each key, see FirstKey, until it returns
-// false. Arguments that make no sense, as a number of keys over the number of
-// arguments, give no key at all: the server will refuse the call. It takes Call
-// by value so that one can range over Of(…).Keys.
+// Keys calls yield with the index of each key, see FirstKey, until yield returns false. It finds no
+// keys if the arguments make no sense, for example if a number of keys exceeds the number of
+// arguments: the server will refuse the call. The receiver is a value so that one can range over
+// Of(…).Keys.
 func (c Call) Keys(yield func(int) bool) {
 	var spans [maxSpecs]span
 	n := c.spans(&spans)
@@ -92,7 +90,7 @@ func (c Call) Keys(yield func(int) bool) {
 	}
 }
 
-// CountKeys returns how many keys the call has.
+// CountKeys returns the number of keys of the call.
 func (c *Call) CountKeys() int {
 	var spans [maxSpecs]span
 	total := 0
@@ -102,7 +100,7 @@ func (c *Call) CountKeys() int {
 	return total
 }
 
-// spans fills in where the keys are, and returns in how many spans.
+// spans stores the positions of the keys, and returns the number of spans.
 func (c *Call) spans(out *[maxSpecs]span) int {
 	if c.malformed {
 		return 0
@@ -127,7 +125,7 @@ func (c *Call) spans(out *[maxSpecs]span) int {
 	return n
 }
 
-// within returns n, or n-1 if the n-th span is empty or not in the arguments.
+// within returns n, or n-1 if the n-th span is empty or exceeds the arguments.
 func (c *Call) within(out *[maxSpecs]span, n int) int {
 	if s := out[n-1]; s.first < 1 || s.last < s.first || s.last >= c.Words() {
 		return n - 1
@@ -135,7 +133,7 @@ func (c *Call) within(out *[maxSpecs]span, n int) int {
 	return n
 }
 
-// findKeys finds a spec's keys. It is not ok if the call makes no sense.
+// findKeys finds the keys of a spec. ok is false if the arguments make no sense.
 func (c *Call) findKeys(s spec) (found span, ok bool) {
 	switch s.kind {
 	case byIndex:
@@ -157,7 +155,7 @@ func (c *Call) findKeys(s spec) (found span, ok bool) {
 	return span{}, true
 }
 
-// stretch is the span that begins at first and goes as far as s says.
+// stretch returns the span that begins at first and extends as s says.
 func (c *Call) stretch(first int, s spec) span {
 	last := first + int(s.last)
 	switch {

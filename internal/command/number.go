@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// IsArg reports whether an argument has a type that can be sent: nil, []byte, or one of Go's
-// own types that are strings, numbers or bool.
+// IsArg reports whether an argument has a type that can be sent: nil, []byte, or a predeclared
+// string, number or bool type.
 func IsArg(arg any) bool {
 	switch arg.(type) {
 	case nil, string, []byte:
@@ -17,8 +17,8 @@ func IsArg(arg any) bool {
 	return reflect.Bool <= t.Kind() && t.Kind() <= reflect.Float64 && t.PkgPath() == ""
 }
 
-// AppendNumber appends the text that is sent for an argument that is a number or a bool. It
-// returns false for any other.
+// AppendNumber appends the text of an argument that is a number or a bool. It returns false for
+// other types.
 func AppendNumber(buf []byte, arg any) ([]byte, bool) {
 	switch v := arg.(type) {
 	case int:
@@ -45,8 +45,8 @@ func AppendNumber(buf []byte, arg any) ([]byte, bool) {
 	return buf, false
 }
 
-// appendFloat appends the shortest decimal of a number. Of a whole one below exact, these
-// are its digits.
+// appendFloat appends the shortest decimal text of a number. For an integer below exact, that is
+// its digits.
 func appendFloat(buf []byte, v float64, bits int, exact float64) []byte {
 	if v == math.Trunc(v) && math.Abs(v) < exact && (v != 0 || !math.Signbit(v)) {
 		return strconv.AppendInt(buf, int64(v), 10)

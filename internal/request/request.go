@@ -1,4 +1,4 @@
-// Package request encodes requests for those who send them.
+// Package request encodes requests for senders.
 package request
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Encode appends the request to buf and returns what connections and clusters send, with
-// buf.
+// Encode appends the request to buf, and returns buf and the request in the form that connections
+// and clusters send.
 func Encode(buf []byte, req redis.Request, wantsSlot bool) (r send.Request, _ []byte, err error) {
 	buf, err = EncodeTo(&r, buf, req, wantsSlot)
 	return r, buf, err
 }
 
-// EncodeTo is Encode into r, which is zero.
+// EncodeTo is Encode into r, which must be zero.
 func EncodeTo(r *send.Request, buf []byte, req redis.Request, wantsSlot bool) ([]byte, error) {
 	out, err := redis.AppendRequest(buf, req)
 	if err != nil {
@@ -28,11 +28,11 @@ func EncodeTo(r *send.Request, buf []byte, req redis.Request, wantsSlot bool) ([
 	return out, nil
 }
 
-// streamChunk is the most of a Stream, in bytes, that is held in memory.
+// streamChunk is the most bytes of a Stream that are held in memory.
 const streamChunk = 64 << 10
 
-// Stream writes the request to w, reading arguments of type [redis.Stream] as it goes.
-// If an argument can't be sent, or the command can't, it writes nothing.
+// Stream writes the request to w and reads arguments of type [redis.Stream] as it goes. If the
+// command or an argument can't be sent, it writes nothing.
 func Stream(w io.Writer, req redis.Request) error {
 	others := slices.Clone(req.Args)
 	for i, arg := range others {
@@ -44,7 +44,8 @@ func Stream(w io.Writer, req redis.Request) error {
 		return err
 	}
 	req.Args = command.WithDurations(req.Cmd, req.Args)
-	// Of a request with as many empty arguments, all but those is kept.
+	// The request is encoded with empty arguments, which are then cut off: what is left is its
+	// header and name.
 	const empty = "$0\r\n\r\n"
 	buf, _ := resp.AppendCommand(nil, req.Cmd, make([]any, len(req.Args)))
 	buf = buf[:len(buf)-len(req.Args)*len(empty)]
@@ -62,7 +63,7 @@ func Stream(w io.Writer, req redis.Request) error {
 	return err
 }
 
-// writeStream writes what comes before the stream, and the stream as a bulk string.
+// writeStream writes what comes before a stream, and then the stream as a bulk string.
 func writeStream(w io.Writer, s redis.Stream, before []byte) error {
 	before = resp.AppendLength(append(before, '$'), s.Size)
 	if _, err := w.Write(before); err != nil {
@@ -79,5 +80,5 @@ func writeStream(w io.Writer, s redis.Stream, before []byte) error {
 	return err
 }
 
-// onlyWriter hides a ReadFrom, so that io.CopyBuffer uses its buffer.
+// onlyWriter hides a ReadFrom method, so that io.CopyBuffer uses its buffer.
 type onlyWriter struct{ io.Writer }

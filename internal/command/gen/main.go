@@ -3,12 +3,11 @@
 //
 //	go run ./gen redis-server /path/to/valkey-server 127.0.0.1:6379
 //
-// What a server's COMMAND and COMMAND DOCS reply is recorded in gen/servers under the server's
-// name and version, and the table is made of all the records there, so that it
-// keeps what a server of another version, not at hand now, has told before.
-// To forget a version, delete its record. The record of modules' commands,
-// modules.txt, is written by hand, and has those whose keys or whose reads
-// differ from what holds of a command that the table lacks.
+// A server's replies to COMMAND and COMMAND DOCS are recorded in gen/servers, in a file named after
+// the server and its version. The table is made from all records there, so that it keeps the
+// commands of servers that are not available now. To forget a version, delete its record. The
+// record of modules' commands, modules.txt, is written by hand. It lists only those whose keys or
+// reads differ from the assumptions for a command that is not in the table.
 package main
 
 import (
@@ -35,7 +34,7 @@ func main() {
 	}
 }
 
-// record is what is recorded of a server: its commands, and which arguments are times.
+// record writes a server's record: its commands, and which of their arguments are durations.
 func record(server *live.Server) ([]byte, error) {
 	reply, err := server.Do("COMMAND")
 	if err != nil {
@@ -53,7 +52,7 @@ func record(server *live.Server) ([]byte, error) {
 	return formatRecord(commands), nil
 }
 
-// generate makes the table out of all records.
+// generate makes the table from all records.
 func generate() error {
 	m, err := readRecords()
 	if err != nil {

@@ -2,50 +2,51 @@ package main
 
 import "strings"
 
-// This file holds what COMMAND does not tell.
+// This file adds what COMMAND does not report.
 
-// keySpecs replaces the key specs of commands that servers mark as unknown or
-// incomplete. The servers find those keys by code of their own.
+// keySpecs replaces the key specs that servers mark as unknown or incomplete. The servers find
+// those keys by special code.
 var keySpecs = map[string]string{
 	"SORT":    "{kind: byIndex, at: 1, step: 1}, {kind: bySort, at: 2}",
 	"SORT_RO": "{kind: byIndex, at: 1, step: 1}",
 	"MIGRATE": "{kind: byMigrate, at: 3}",
 }
 
-// classes are those of commands that change what the connection does.
+// classes are the commands that change the behaviour of the connection.
 var classes = map[string][]string{
-	// SAVE is not flagged as blocking, but the server answers nobody meanwhile.
-	// WAIT was not flagged before 7.2.
+	// SAVE is not flagged as blocking, but the server answers nobody while it saves. WAIT was not
+	// flagged before 7.2.
 	"Blocks":        {"SAVE", "WAIT"},
 	"BlocksIfAsked": {"XREAD", "XREADGROUP"},
-	// CLIENT SETNAME and SETINFO are not here: all they change is what CLIENT
-	// LIST shows. Neither are CLIENT KILL and PAUSE, DEBUG or SHUTDOWN, which
-	// do to the server what their caller wants.
+	// CLIENT SETNAME and SETINFO are not here, because they only change the output of CLIENT LIST.
+	// CLIENT KILL, CLIENT PAUSE, DEBUG and SHUTDOWN are not here, because their effect on the server
+	// is intended.
 	"Session": {
 		"ASKING", "AUTH", "DISCARD", "EXEC", "MULTI", "READONLY", "READWRITE", "SELECT", "UNWATCH", "WATCH",
-		// What this connection's reads do to the age of keys, what may be
-		// evicted, and what redirects look like.
+		// These decide whether reads of this connection refresh the age of keys, whether its keys may
+		// be evicted, and the form of redirects.
 		"CLIENT CACHING", "CLIENT CAPA", "CLIENT IMPORT-SOURCE", "CLIENT NO-EVICT", "CLIENT NO-TOUCH",
-		// What HIMPORT SET of this connection finds.
+		// This prepares what HIMPORT SET finds on this connection.
 		"HIMPORT DISCARD", "HIMPORT DISCARDALL", "HIMPORT PREPARE",
 	},
 	"Protocol": {
-		// One request, any number of replies.
+		// One request gets any number of replies.
 		"MONITOR", "PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUBSCRIBE", "SUNSUBSCRIBE", "UNSUBSCRIBE",
-		// The connection becomes a replica's, or a debugger's.
+		// The connection becomes that of a replica or a debugger.
 		"CLUSTER SYNCSLOTS", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "SYNC",
-		// No replies, replies of another form, pushes, an end, an unknown state.
+		// These suppress replies, change their form, cause pushes, close the connection, or leave it
+		// in an unknown state.
 		"CLIENT REPLY", "CLIENT TRACKING", "HELLO", "QUIT", "RESET",
 	},
 	"Twice": {"SET"},
 }
 
-// notReplicaSafe are commands with keys that are read-only and yet no matter
-// for replicas: cursors of one server mean nothing to another, since each has a
-// hash seed of its own; and TOUCH is there for what it does to the master.
+// notReplicaSafe are read-only commands with keys that must not go to a replica. The cursors of one
+// server mean nothing to another, because each has its own hash seed. TOUCH is sent for its effect
+// on the master.
 var notReplicaSafe = []string{"CLUSTERSCAN", "HSCAN", "SSCAN", "TOUCH", "ZSCAN"}
 
-// tableName is a command's name as requests have it.
+// tableName is the name of a command in the form that requests use.
 func tableName(name string) string {
 	return strings.ToUpper(strings.ReplaceAll(name, "|", " "))
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/joomcode/redispipe/internal/command/live"
 )
 
-// timePrefix begins what a record has of an argument that is a duration. After it comes the
-// option in front of the argument, or @ and the argument's position: the command's name is at 0,
-// a subcommand at 1, the last argument at -1. The last part is one of the units.
+// timePrefix begins the record of an argument that is a duration. Then comes the option before the
+// argument, or @ and its position: the name of the command is at 0, a subcommand at 1, the last
+// argument at -1. The last part is a unit.
 const timePrefix = "time:"
 
 // units are those of durations, with their names in package command.
 var units = map[string]string{"seconds": "Seconds", "milliseconds": "Milliseconds", "decimal": "DecimalSeconds"}
 
-// unitOf returns the unit of an argument of COMMAND DOCS, or "". The documentation has no units:
-// they follow from the names, and of a timeout from its type.
+// unitOf returns the unit of an argument in COMMAND DOCS, or "". The documentation does not give
+// units: they follow from the names, and for a timeout from its type.
 func unitOf(name, kind string) string {
 	switch {
 	case name == "timeout" && kind == "double":
@@ -33,7 +33,7 @@ func unitOf(name, kind string) string {
 	return ""
 }
 
-// addTimes adds what COMMAND DOCS replies to the entries.
+// addTimes adds the durations that COMMAND DOCS describes to the entries.
 func addTimes(entries []entry, docs any) {
 	times := make(map[string][]string)
 	readDocs(docs, times)
@@ -42,8 +42,7 @@ func addTimes(entries []entry, docs any) {
 	}
 }
 
-// readDocs reads the documentation of commands, which is a list of their names and descriptions
-// in turn.
+// readDocs reads the documentation of commands: a list in which names and descriptions alternate.
 func readDocs(docs any, times map[string][]string) {
 	for name, doc := range live.Pairs(docs) {
 		fields := live.Pairs(doc)
@@ -55,8 +54,8 @@ func readDocs(docs any, times map[string][]string) {
 	}
 }
 
-// timesOf finds the durations among arguments of which the first is at a position, or 0 if that
-// is not known.
+// timesOf finds the durations among arguments. The first argument is at the given position; 0 means
+// that it is not known.
 func timesOf(args []any, position int) (times []string) {
 	for i, arg := range args {
 		fields := live.Pairs(arg)
@@ -77,7 +76,7 @@ func timesOf(args []any, position int) (times []string) {
 		times = append(times, timesOf(inner, 0)...)
 		flags, _ := fields["flags"].([]any)
 		switch {
-		case option, kind == "block", len(flags) > 0: // of more than one word, or of none
+		case option, kind == "block", len(flags) > 0: // an option of several words, or of none
 			position = 0
 		case position > 0:
 			position++

@@ -1,6 +1,6 @@
-// Package live starts real servers for the generator and the tests of package
-// command, and asks them. It stands below all other packages of this module,
-// since those need the generated table.
+// Package live starts real servers for the generator and the tests of package command, and sends
+// them commands. It imports no other package of this module, because those need the generated
+// table.
 package live
 
 import (
@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// patience bounds the start of a server and each answer of it. A start takes
-// tens of milliseconds, so this is for a machine under heavy load.
+// patience bounds the start of a server and each of its answers. A start takes tens of
+// milliseconds, so this allows for a machine under heavy load.
 const patience = 20 * time.Second
 
-// Server is a connection to a server, which it may own.
+// Server is a connection to a server. It may own the server process.
 type Server struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -34,8 +34,8 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// Open connects to a server at host:port, or else takes target for the path of
-// a server's binary and starts it in a temporary directory.
+// Open connects to a server at host:port. Any other target is the path of a server's binary, which
+// Open starts in a temporary directory.
 func Open(target string) (*Server, error) {
 	if _, _, err := net.SplitHostPort(target); err == nil {
 		s := &Server{}
@@ -76,7 +76,7 @@ func (s *Server) dial(network, addr string) error {
 	return nil
 }
 
-// Close ends the connection, and the server if Open started it.
+// Close closes the connection, and stops the server if Open started it.
 func (s *Server) Close() {
 	if s.conn != nil {
 		_ = s.conn.Close()

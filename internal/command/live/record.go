@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Record asks each target, see [Open], and writes what format makes of the server's replies into
-// dir, in a file that is named by the server and its version.
+// Record connects to each target, see [Open], and writes a file to dir with the result of format.
+// The server and its version name the file.
 func Record(dir string, targets []string, format func(*Server) ([]byte, error)) error {
 	for _, target := range targets {
 		if err := record(dir, target, format); err != nil {
@@ -34,7 +34,7 @@ func record(dir, target string, format func(*Server) ([]byte, error)) error {
 	return os.WriteFile(filepath.Join(dir, version+".txt"), text, 0o644)
 }
 
-// Pairs makes a map of a list of names and values in turn.
+// Pairs makes a map of a list in which names and values alternate.
 func Pairs(list any) map[string]any {
 	m := make(map[string]any)
 	items, _ := list.([]any)

@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// adjusted replaces what is optional within an optional block: each way to write it is an
-// alternative.
+// adjusted replaces an optional part of an optional block by alternatives: one for each way to
+// write the block.
 func adjusted(args []*arg) []*arg {
 	out := slices.Clone(args)
 	for i, a := range out {

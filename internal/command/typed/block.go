@@ -52,7 +52,7 @@ func (b *builder) fixCount(name, docName string) {
 	}
 }
 
-// columns adds a block of which all first arguments are sent before all second ones.
+// columns adds a block whose first arguments are all sent before all of its second ones.
 func (b *builder) columns(a *arg, free bool) error {
 	f := b.fn
 	s := b.pkg.structOf(b.doc, a)
@@ -73,7 +73,7 @@ func (b *builder) columns(a *arg, free bool) error {
 	return nil
 }
 
-// structOf finds, or makes, the struct of the arguments of a block.
+// structOf finds or makes the struct for the arguments of a block.
 func (p *pkg) structOf(d *doc, a *arg) *element {
 	var fields []param
 	identity := ""

@@ -65,7 +65,8 @@ func (b *builder) all() error {
 	return nil
 }
 
-// firstOptional is where the optional arguments begin that the last ones are, or the end.
+// firstOptional returns the index where the trailing optional arguments begin, or the number of
+// arguments.
 func firstOptional(args []*arg) int {
 	i := len(args)
 	for i > 0 && args[i-1].optional() {
@@ -74,7 +75,7 @@ func firstOptional(args []*arg) int {
 	return i
 }
 
-// forceInner drops from a block, or makes required, what a variant says so of.
+// forceInner removes arguments from a block, or makes them required, as a variant says.
 func (b *builder) forceInner(a *arg) *arg {
 	if a.kind != "block" {
 		return a
@@ -103,7 +104,7 @@ func rank(a *arg) int {
 	return 1
 }
 
-// order moves what is optional behind what is required.
+// order moves optional arguments after the required ones.
 func (b *builder) order() {
 	f := b.fn
 	level := func(p param) int {
@@ -147,7 +148,7 @@ func (b *builder) optional() error {
 	return nil
 }
 
-// required adds an argument, and those of a block.
+// required adds a required argument, or those of a block.
 func (b *builder) required(a *arg, rest []*arg, last bool) error {
 	f := b.fn
 	free := last && len(b.options) == 0 && len(b.groups) == 0 // may be variadic
@@ -202,12 +203,12 @@ func (b *builder) required(a *arg, rest []*arg, last bool) error {
 	return b.leaf(a)
 }
 
-// isCount reports whether an argument is how many of the next follow.
+// isCount reports whether an argument is the number of those that follow.
 func isCount(a *arg, rest []*arg) bool {
 	return a.kind == "integer" && strings.HasPrefix(a.name, "num") && len(rest) > 0 && rest[0].multiple()
 }
 
-// textual reports whether a choice is between a text and tokens that stand for one, as $ and *.
+// textual reports whether a choice is between a text and tokens that replace one, such as $ and *.
 func textual(a *arg) bool {
 	for _, inner := range a.args {
 		if inner.kind == "string" && !inner.hasToken && len(a.args) == 2 && tokenName(a.args[0].token+a.args[1].token) == "" {

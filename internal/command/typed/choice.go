@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// choiceOf is the interface of alternatives of which one is sent, or none.
+// choiceOf returns the interface of alternatives of which at most one is sent.
 func (p *pkg) choiceOf(d *doc, a *arg, list bool) (*choice, error) {
 	var makers []string
 	var syntax []string
@@ -21,7 +21,7 @@ func (p *pkg) choiceOf(d *doc, a *arg, list bool) (*choice, error) {
 	return p.choice(d, a.name, makers, false, strings.Join(syntax, " | ")), nil
 }
 
-// optionsOf is the interface of the options of a function, of which any number is sent.
+// optionsOf returns the interface of the options of a function, of which any number is sent.
 func (p *pkg) optionsOf(f *fn, d *doc, options []*arg) (*choice, error) {
 	if len(options) == 1 && options[0].kind == "oneof" && options[0].multiple() {
 		c, err := p.choiceOf(d, options[0], true)
@@ -68,7 +68,7 @@ func (p *pkg) addChoice(c *choice, of string) {
 	}
 }
 
-// choice finds, or makes, the one with these alternatives.
+// choice finds or makes the choice with these alternatives.
 func (p *pkg) choice(d *doc, argName string, makers []string, list bool, syntax string) *choice {
 	sorted := slices.Sorted(slices.Values(makers))
 	identity := strings.Join(slices.Compact(sorted), " ")
@@ -80,16 +80,16 @@ func (p *pkg) choice(d *doc, argName string, makers []string, list bool, syntax 
 	known.seen = append(known.seen, [2]string{d.name, argName})
 	c := &choice{name: p.choiceNames[identity], makers: makers, list: list, syntax: syntax, exclude: true}
 	if c.name == "" {
-		c.name = identity // of the first pass
+		c.name = identity // the name in the first pass
 	}
 	p.addChoice(c, d.name)
 	return p.choices[c.name]
 }
 
-// identified are the commands and arguments that have the same alternatives.
+// identified returns the commands and arguments that have the same alternatives.
 type identified struct{ seen [][2]string }
 
-// nameAll makes the package once without its final names, and then chooses them.
+// nameAll makes the package with provisional names, and then chooses the final ones.
 func (p *pkg) nameAll(names []string) error {
 	for _, name := range names {
 		for _, v := range variantsOf(p.docs[name]) {
@@ -99,7 +99,7 @@ func (p *pkg) nameAll(names []string) error {
 		}
 	}
 	p.nameMakers()
-	// An argument's name is that of a choice if no other choice has it.
+	// A choice is named after its argument if no other choice has that name.
 	byArg := map[string]map[string]bool{}
 	for identity, known := range p.identities {
 		for _, seen := range known.seen {
@@ -125,7 +125,7 @@ func (p *pkg) nameAll(names []string) error {
 		if renamed := choiceRules[name]; renamed != "" {
 			name = renamed
 		}
-		// Makers have other names in the second pass.
+		// Makers get different names in the second pass.
 		var final []string
 		for _, provisional := range strings.Fields(identity) {
 			final = append(final, p.makerNames[provisional])
@@ -139,8 +139,8 @@ func (p *pkg) nameAll(names []string) error {
 	return nil
 }
 
-// nameMakers gives each shape of a token a name: the one that most commands have is the
-// token, the others have a command in front.
+// nameMakers names each shape of a token. The shape that most commands use is named after the
+// token; the other names begin with the command.
 func (p *pkg) nameMakers() {
 	byToken := map[string][]*maker{}
 	for _, m := range p.makers {

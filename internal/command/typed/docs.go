@@ -10,27 +10,26 @@ import (
 	"github.com/joomcode/redispipe/internal/command/live"
 )
 
-// A record is a text with a line per command, sorted by name, and below it a line per
-// argument, which is indented by as many tabs as it is deep. The fields of a line are
-// separated by " | ".
+// A record is a text with a line per command, sorted by name. A line for each argument follows,
+// indented with one tab per level. " | " separates the fields of a line.
 //
 //	set | string | 1.0.0 | flags | deprecated since | replaced by | complexity | summary
 //		key | key | token | flags | since
 //
 // A token is quoted, and - if there is none.
 
-// doc is what a server says of a command, with its name as "CLIENT LIST".
+// doc is a server's documentation of a command, with a name such as "CLIENT LIST".
 type doc struct {
 	name, group, since   string
 	flags                []string // deprecated, syscmd
 	deprecated, replaced string
 	complexity, summary  string
 	args                 []*arg
-	servers              []string // that have it
+	servers              []string // the servers that have it
 	sinces               sinces
 }
 
-// arg is an argument, or several, or a choice of some.
+// arg is an argument, a block of arguments, or a choice.
 type arg struct {
 	name, kind string
 	token      string
@@ -46,8 +45,8 @@ func (a *arg) optional() bool { return a.is("optional") }
 
 func (a *arg) multiple() bool { return a.is("multiple") }
 
-// containers are those commands that do nothing without a subcommand; of COMMAND alone the
-// name is one itself.
+// containers are the commands that do nothing without a subcommand. COMMAND is an exception: it
+// also works alone.
 func isContainer(subcommands map[string]any, name string) bool {
 	return len(subcommands) > 0 && name != "command"
 }
@@ -91,7 +90,7 @@ func parseArgs(list any) (args []*arg) {
 	return args
 }
 
-// text is a value as one line without the separator.
+// text formats a value as one line without the separator.
 func text(value any) string {
 	s, _ := value.(string)
 	return strings.Join(strings.Fields(strings.ReplaceAll(s, " | ", " or ")), " ")
@@ -131,7 +130,7 @@ func formatArgs(b *bytes.Buffer, args []*arg, indent string) {
 }
 
 func parseRecord(record []byte) (docs []*doc, err error) {
-	var stack []*[]*arg // where the arguments of each depth go
+	var stack []*[]*arg // the lists of arguments, one per level
 	for line := range strings.Lines(string(record)) {
 		line = strings.TrimRight(line, "\n")
 		trimmed := strings.TrimLeft(line, "\t")

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// leaf is how one word is written in Go.
+// leaf says how to write one word in Go.
 type leaf struct {
 	goType    string
 	typeParam string // with its constraint, or ""
-	format    string // makes a word of a value
+	format    string // converts a value into a word
 }
 
 func (l leaf) word(value string) string { return fmt.Sprintf(l.format, value) }
@@ -30,8 +30,8 @@ var leaves = map[string]leaf{
 	"unixmill": {"time.Time", "", "intOf(%s.UnixMilli())"},
 }
 
-// leafOf returns how an argument is written. A plain one has no type parameter, as one that
-// may be missing: then nothing would tell the type.
+// leafOf returns how to write an argument. A plain one has no type parameter, and neither has an
+// optional one, since nothing would determine the type.
 func leafOf(cmd string, a *arg, plain bool) (leaf, error) {
 	kind := kindOf(cmd, a)
 	if l, ok := leaves[kind]; ok {

@@ -3,8 +3,8 @@
 //
 //	go run ../internal/command/typed redis-server /path/to/valkey-server 127.0.0.1:6379
 //
-// What a server's COMMAND DOCS replies is recorded in servers, and the package is made of all
-// records. What servers do not say stands in rules.go, results.go and overrides.txt.
+// The servers' replies to COMMAND DOCS are recorded in servers, and the package is made from all
+// records. rules.go, results.go and overrides.txt add what servers do not report.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// record is what is recorded of a server: its commands.
+// record writes a server's record: its commands.
 func record(server *live.Server) ([]byte, error) {
 	reply, err := server.Do("COMMAND", "DOCS")
 	if err != nil {
@@ -39,7 +39,7 @@ func record(server *live.Server) ([]byte, error) {
 	return formatDocs(parseDocs(reply)), nil
 }
 
-// generate writes the package of all records.
+// generate writes the package from all records.
 func generate(from, to string) error {
 	docs, err := readRecords(from)
 	if err != nil {

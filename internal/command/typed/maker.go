@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// makerOf finds, or makes, what makes an option.
+// makerOf finds or makes the function that makes an option.
 func (p *pkg) makerOf(d *doc, a *arg) (*maker, error) {
 	m := &maker{}
 	if err := p.fill(m, d, a); err != nil {
@@ -119,7 +119,7 @@ func (m *maker) word(a *arg) {
 	m.shapes = append(m.shapes, sent)
 }
 
-// field adds a field of the option, and the parameter that it is made of.
+// field adds a field to the option, and the parameter that it is set from.
 func (m *maker) field(fieldType, paramType, name, format string) string {
 	f := string(rune('a' + len(m.fields)))
 	m.fields = append(m.fields, field{f, fieldType, fmt.Sprintf(format, name)})
@@ -128,7 +128,7 @@ func (m *maker) field(fieldType, paramType, name, format string) string {
 	return f
 }
 
-// syntax shows the option as the documentation of commands does.
+// syntax formats the option like the documentation of commands.
 func (m *maker) syntax() string {
 	var words []string
 	params := m.params
@@ -149,7 +149,7 @@ func (m *maker) syntax() string {
 	return strings.Join(words, " ")
 }
 
-// choiceShape tells choices apart by their alternatives.
+// choiceShape returns a text that distinguishes choices by their alternatives.
 func choiceShape(a *arg) string {
 	var labels []string
 	for _, inner := range a.args {

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// order is that of the records: of the same command the last one says what it is, and the
-// earlier ones what it lacks.
+// order is the order of the records. If several describe a command, the last one counts, and
+// earlier ones add what it lacks.
 func order(file string) string {
 	name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txt"), "-")
 	parts := strings.Split(version, ".")
 	for i, part := range parts {
 		parts[i] = fmt.Sprintf("%04s", part)
 	}
-	// A version of Redis is the base of a version of Valkey that is older.
+	// A version of Redis comes before an older version of Valkey that is based on it.
 	rank := map[string]string{"valkey": "0", "redis": "1"}[name]
 	return rank + strings.Join(parts, ".")
 }
 
-// readRecords joins what all servers say, and what the overrides replace of it.
+// readRecords merges the records of all servers and applies the overrides.
 func readRecords(dir string) (map[string]*doc, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "servers", "*.txt"))
 	if err != nil {
@@ -79,8 +79,8 @@ func readDocs(file string) ([]*doc, error) {
 	return docs, nil
 }
 
-// mergeArgs adds to the arguments of a server those optional ones, and alternatives, that
-// only another has. They are known by their tokens.
+// mergeArgs adds the optional arguments and alternatives that only another server has. It matches
+// arguments by their tokens.
 func mergeArgs(args, others []*arg) []*arg {
 	out := slices.Clone(args)
 	for i, o := range others {
@@ -91,7 +91,7 @@ func mergeArgs(args, others []*arg) []*arg {
 			merged.args = mergeChoice(merged.args, o.args)
 			out[at] = &merged
 		case at < 0 && o.optional() && (o.hasToken || o.kind == "oneof") && !known(out, o):
-			// Behind the same argument as there.
+			// It goes after the same argument as there.
 			after := -1
 			if i > 0 {
 				after = slices.IndexFunc(out, func(a *arg) bool { return same(a, others[i-1]) })
@@ -125,7 +125,7 @@ func same(a, b *arg) bool {
 	return a.name == b.name || !a.optional() && !b.optional()
 }
 
-// known reports whether a token of an argument is among others, however deep.
+// known reports whether a token of an argument occurs among others, at any level.
 func known(args []*arg, o *arg) bool {
 	return slices.ContainsFunc(args, func(a *arg) bool {
 		return a.hasToken && o.hasToken && a.token == o.token || known(a.args, o)

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// pkg is package cmd: functions, and what is written for their arguments.
+// pkg is package cmd: its functions and the types of their arguments.
 type pkg struct {
 	docs    map[string]*doc
 	funcs   []*fn
@@ -15,10 +15,10 @@ type pkg struct {
 	choices map[string]*choice  // by their Go names
 	structs map[string]*element // by their fields
 
-	baseOptions map[string][]string // of commands, those of their first function
+	baseOptions map[string][]string // by command, those of its first function
 	identities  map[string]*identified
 	lacking     []string // functions without a result
-	// The names of the second pass, by what the first has called them.
+	// The names of the second pass, by those of the first.
 	makerNames, choiceNames map[string]string
 }
 
@@ -45,10 +45,10 @@ type param struct {
 	variadic     bool
 }
 
-// step is a line of Go that adds words to r. A word is known to be one.
+// step is a line of Go that adds words to r. A word is an expression; a line is any statement.
 type step struct {
-	word string // an expression of type word
-	line string // else statements
+	word string // an expression of type word, or ""
+	line string // used if word is ""
 }
 
 // maker is a function that makes an option, or a variable that is one.
@@ -57,7 +57,7 @@ type maker struct {
 	params      []param
 	types       []string
 	fields      []field
-	body        []string // of o, the option
+	body        []string // of the option o
 	shapes      []string
 	shape       string
 	of          []string // commands
@@ -66,7 +66,7 @@ type maker struct {
 
 type field struct{ name, goType, value string }
 
-// choice is an interface that some options implement.
+// choice is an interface that several options implement.
 type choice struct {
 	name    string
 	makers  []string
@@ -76,7 +76,7 @@ type choice struct {
 	exclude bool
 }
 
-// element is a struct of several arguments that are repeated.
+// element is a struct of arguments that are repeated together.
 type element struct {
 	name   string
 	fields []param
@@ -101,7 +101,7 @@ func newPackage(docs map[string]*doc) (*pkg, error) {
 	return p, p.checkRules()
 }
 
-// commands are those that have a function, sorted.
+// commands returns the commands that have a function, sorted.
 func (p *pkg) commands() (names []string) {
 	for name, d := range p.docs {
 		info := command.Lookup(name)
@@ -120,7 +120,7 @@ func (f *fn) addType(t string) {
 	}
 }
 
-// checkRules finds rules of what no server knows.
+// checkRules finds rules for commands and arguments that no server knows.
 func (p *pkg) checkRules() error {
 	if len(p.lacking) > 0 {
 		return fmt.Errorf("no results of %v", p.lacking)

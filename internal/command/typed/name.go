@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// parts are what the names of commands are made of, as Go writes them. A name is taken apart
-// into as few as possible.
+// parts are the words in names of commands, as Go writes them. A name is split into as few parts as
+// possible.
 var parts = map[string]string{}
 
 func init() {
@@ -34,7 +34,7 @@ func init() {
 	}
 }
 
-// goName makes a Go name of a command's.
+// goName makes a Go name from the name of a command.
 func goName(name string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' }) {
@@ -43,7 +43,7 @@ func goName(name string) string {
 	return b.String()
 }
 
-// split takes a word apart. What no part begins is a part.
+// split splits a word into parts. An unknown rest becomes a part.
 func split(word string) string {
 	best := make([]string, len(word)+1)
 	cost := make([]int, len(word)+1)
@@ -64,7 +64,7 @@ func split(word string) string {
 	return best[len(word)]
 }
 
-// camel makes a Go name of an argument's.
+// camel makes a Go name from the name of an argument.
 func camel(name string, exported bool) string {
 	var b strings.Builder
 	up := exported

@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// results are the types that functions read replies into, which servers do not say. T is the
-// caller's. A status is a Done if it is OK or null.
+// results are the types of the functions' results, which servers do not report. T is the caller's
+// type. A status is a Done if it is OK or null.
 var results = map[string]string{}
 
 func init() {
@@ -16,14 +16,15 @@ func init() {
 	}
 }
 
-// lists are functions of which T is a list, whatever their options: nothing is sent for another T,
-// since its reply could not be read after the command has run.
+// lists are the functions whose T must be a list, whatever their options are. With a different T
+// they send nothing, because the reply could not be read after the command has run.
 var lists = map[string]bool{"IncrEx": true, "LMoveM": true, "BLMoveM": true}
 
-// answersOK are functions of a number to which servers answer OK: it is 1.
+// answersOK are the functions with a number as their result to which servers answer OK: the result
+// is then 1.
 var answersOK = map[string]bool{"HImportSet": true}
 
-// notes say of results what their types don't.
+// notes describe results beyond their types.
 var notes = map[string]string{
 	"IncrEx":            "Use [IncrExBy]: the reply is the value with what was added, also if a bound keeps it from adding anything. T is a list, or a [redisreply.Incremented].",
 	"LMoveM":            "T is a list, such as []string.",

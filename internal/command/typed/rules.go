@@ -1,10 +1,9 @@
 package main
 
-// What servers do not say of arguments. The whole arguments of some commands stand in
-// overrides.txt, as a record has them.
+// What servers do not report about arguments. overrides.txt replaces the arguments of some
+// commands, in the form of a record.
 
-// argKinds are the kinds (see leaves) of arguments, by command or by the type that servers
-// tell.
+// argKinds are the kinds (see leaves) of arguments, by command or by the type that servers report.
 var argKinds = map[string]string{
 	"string.value": "value", "string.element": "value", "string.member": "value",
 	"string.message": "value", "string.pivot": "value",
@@ -22,8 +21,8 @@ var argKinds = map[string]string{
 	"integer.vector-value": "float",
 }
 
-// lowerCase are the names of tokens that are sent in lower case: Redis 6.2 knows units of length
-// in no other case. All other tokens are sent as COMMAND DOCS has them, in upper case.
+// lowerCase are the tokens that are sent in lower case, because Redis 6.2 knows units of length
+// only in lower case. All other tokens are sent in upper case, as in COMMAND DOCS.
 var lowerCase = map[string]bool{"m": true, "km": true, "ft": true, "mi": true}
 
 // leftOut are commands without a function, with the reason.
@@ -32,9 +31,9 @@ var leftOut = map[string]string{
 	"AUTH":   "Opts.Username and Opts.Password, and Reauthenticate",
 }
 
-// variants are the functions of a command beside the first: what is added to its name, and
-// the arguments (see label) that it has and the others lack; one with a * it may have, and one
-// with a - it lacks.
+// variants are the additional functions of a command: a suffix of the name, and the labels (see
+// label) of the arguments that only this function has. It may have an argument marked with *, and
+// lacks one marked with -.
 var variants = map[string][]string{
 	"ACL LOG":           {"Count count", "Reset RESET"},
 	"CLUSTER MEET":      {"BusPort cluster-bus-port"},
@@ -70,15 +69,15 @@ var variants = map[string][]string{
 	"ZUNION":            {"WithScores WITHSCORES"},
 }
 
-// makerRules are names of options, by the first command that has one of the shape and the name
-// of the token.
+// makerRules are names of options. The key is the name of the token and the first command that has
+// this shape of it.
 var makerRules = map[string]string{
 	"BITFIELD GET": "GETBITS", "BITFIELD SET": "SETBITS", "BITFIELD INCRBY": "INCRBITS",
 	"CLIENT KILL TYPE": "CLIENTTYPE", "CLIENT LIST TYPE": "CLIENTTYPE",
 	"ARSCAN LIMIT": "LIMITTO", "ARGREP LIMIT": "LIMITTO",
 }
 
-// tooGeneral are names of arguments that say nothing without the command.
+// tooGeneral are names of arguments that mean nothing without the command.
 var tooGeneral = map[string]bool{
 	"Condition": true, "Mode": true, "Operation": true, "Filter": true, "Type": true, "Options": true,
 	"Status": true, "Subcommand": true, "Attr": true, "Action": true, "By": true, "From": true,
@@ -87,14 +86,14 @@ var tooGeneral = map[string]bool{
 	"Filterby": true, "Enabled": true, "Skipme": true, "Overflow": true, "Ordering": true,
 }
 
-// choiceRules are names of choices instead of those made of commands and arguments.
+// choiceRules are names of choices that replace the generated ones.
 var choiceRules = map[string]string{
 	"ClientNoEvictEnabled": "Switch", "ClientKillSkipme": "Answer", "ClientCachingMode": "Answer",
 	"GeoRadiusStore": "GeoRadiusDestination", "GeoDistUnit": "GeoUnit", "Wherefrom": "ListEnd", "LMPopWhere": "ListEnd", "ZMPopWhere": "ScoreEnd",
 	"BitPosUnit": "BitUnit", "LInsertWhere": "Side",
 }
 
-// structRules are names of structs instead of those made of commands and arguments.
+// structRules are names of structs that replace the generated ones.
 var structRules = map[string]string{
 	"GeoAddData": "GeoMember", "ArMSetData": "ArrayElement", "ArDelRangeRange": "IndexRange",
 	"ClusterAddSlotsRangeRange": "SlotRange", "ClusterMigrationImport": "SlotRange", "TrimSlotsSlots": "SlotSpan",

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// sinces are the versions since when servers have the optional arguments of a command that are
-// newer than the command: by the arguments' labels, and by Redis and Valkey.
+// sinces are the versions that introduced the optional arguments that are newer than their command:
+// by the labels of the arguments, for Redis and for Valkey.
 type sinces map[string]map[string]string
 
-// note notes what a record says. Of two places that have the same label the older one counts.
+// note records the versions in a record. If two arguments have the same label, the older version
+// counts.
 func (s sinces) note(family string, d *doc, args []*arg, outer string) {
 	for _, a := range args {
 		since := a.since
@@ -34,7 +35,7 @@ func (s sinces) note(family string, d *doc, args []*arg, outer string) {
 	}
 }
 
-// of returns since when servers have all of these labels; "" if none is newer than the command.
+// of returns the version that has all of these labels; "" if none is newer than the command.
 func (s sinces) of(labels ...string) string {
 	latest := map[string]string{}
 	for _, label := range labels {
@@ -45,7 +46,7 @@ func (s sinces) of(labels ...string) string {
 		}
 	}
 	if latest["Valkey"] == latest["Redis"] || !newer(latest["Valkey"], lastOfBoth) && latest["Redis"] != "" {
-		delete(latest, "Valkey") // it says what Redis did
+		delete(latest, "Valkey") // it is the same as for Redis
 	}
 	var out []string
 	for _, family := range slices.Sorted(maps.Keys(latest)) {
@@ -58,10 +59,10 @@ func (s sinces) of(labels ...string) string {
 	return strings.Join(out, " and ")
 }
 
-// lastOfBoth is the version up to which Valkey is Redis.
+// lastOfBoth is the last version that is the same in Redis and Valkey.
 const lastOfBoth = "7.2.4"
 
-// family is which server a record is of.
+// family returns the server that a record comes from.
 func family(server string) string {
 	if strings.HasPrefix(server, "valkey") {
 		return "Valkey"
@@ -81,7 +82,7 @@ func numbers(version string) (out []int) {
 	return out
 }
 
-// newOptions says which words of a function's syntax are newer than its command.
+// newOptions describes the words of a function's syntax that are newer than its command.
 func (f *fn) newOptions() string {
 	by := map[string][]string{}
 	words := strings.FieldsFunc(strings.Join(f.syntax, " "), func(r rune) bool { return strings.ContainsRune(" []<>|", r) })
@@ -98,7 +99,7 @@ func (f *fn) newOptions() string {
 	return strings.Join(out, "; ")
 }
 
-// commands are those that the option is of, with the versions since when they have it.
+// commands returns the commands that have the option, with the versions that introduced it.
 func (m *maker) commands(docs map[string]*doc) string {
 	var tokens []string
 	for _, line := range m.body {

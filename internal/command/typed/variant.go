@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// variant is a way to call a command: with some of its optional arguments, which others
-// lack, as they change the reply.
+// variant is one way to call a command: with some optional arguments that other variants lack,
+// because they change the reply.
 type variant struct {
 	name       string
-	with, less []string // labels of arguments that it has, and lacks
-	has        []string // beside with those that it may have
+	with, less []string // labels of the arguments that it has, and lacks
+	has        []string // with, and those that it may have
 }
 
-// label names an argument in the rules: by its token, or else its name.
+// label names an argument in the rules: by its token, or by its name if it has no token.
 func (a *arg) label() string {
 	switch {
 	case a.hasToken && a.token != "":
@@ -24,8 +24,8 @@ func (a *arg) label() string {
 	return a.name
 }
 
-// variantsOf are those of the rules, or else one without and one with each optional argument
-// that has no token.
+// variantsOf returns the variants in the rules. If there are none, it returns one without and one
+// with each optional argument that has no token.
 func variantsOf(d *doc) []variant {
 	base := variant{name: goName(d.name)}
 	out := []variant{}
@@ -63,7 +63,7 @@ func variantsOf(d *doc) []variant {
 	return append([]variant{base}, out...)
 }
 
-// positional reports whether an optional argument is known by its place alone.
+// positional reports whether only its place identifies an optional argument.
 func (a *arg) positional() bool {
 	if !a.optional() || a.multiple() || a.hasToken || a.kind == "oneof" {
 		return false
