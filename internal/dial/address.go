@@ -17,8 +17,8 @@ type Address struct {
 	host    string // for TLS; empty for unix sockets
 }
 
-// ParseAddress takes an address apart. It does not resolve names. Errors show nothing of
-// the text, which may hold a password.
+// ParseAddress parses an address. It does not resolve names. Its errors do not contain the text,
+// because it may hold a password.
 func ParseAddress(text string) (Address, error) {
 	a := Address{Text: text, network: "tcp", addr: text}
 	switch scheme, rest, found := strings.Cut(text, "://"); {

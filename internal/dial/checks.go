@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// refused gives a server's error the right type: ErrConnSetup if it passes by itself,
-// ErrAuth if authentication is missing, and other for the rest.
+// refused gives a server's error the right type: ErrConnSetup if it is temporary, ErrAuth if
+// authentication is missing, and other for the rest.
 func refused(err *errorx.Error, other *errorx.Type) *errorx.Error {
 	if err.HasTrait(redis.ErrTraitTransient) {
 		return ErrConnSetup.Wrap(err, "handshake")
@@ -117,8 +117,8 @@ func (c *Config) checkRole(res any) *errorx.Error {
 	}
 }
 
-// checkMember refuses the nodes of other clusters, and servers without one. It accepts any server that
-// does not say, since the user may not ask, or a proxy does not know.
+// checkMember refuses nodes of other clusters and servers without a cluster. It accepts servers
+// that do not answer the question: the user may have no right to ask, or a proxy may not know.
 func checkMember(members map[string]bool) func(res any) *errorx.Error {
 	return func(res any) *errorx.Error {
 		err := redis.AsErrorx(res)

@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Dialer makes sockets. It is safe for use by many goroutines.
+// Dialer makes sockets. It is safe for concurrent use.
 type Dialer struct {
 	Config
 	handshakes
@@ -116,7 +116,7 @@ func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*S
 	if failure = greet(s); failure != nil {
 		_ = conn.Close()
 		if failure.IsOfType(ErrConnSetup) && given.Err() == nil && ctx.Err() != nil {
-			// Otherwise it tells of a closed socket only.
+			// Otherwise the error only says that the socket was closed.
 			failure = errs.Because(failure, ctx.Err())
 		}
 		return nil, failure
@@ -194,12 +194,12 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 // askedBy is a key in the context of a call of a provider: the Dialer that calls it.
 type askedBy struct{ d *Dialer }
 
-// Asks reports whether ctx is the context of a call of the Dialer's provider.
+// Asks reports whether ctx is the context that the Dialer passes to its provider.
 func (d *Dialer) Asks(ctx context.Context) bool { return ctx.Value(askedBy{d}) != nil }
 
-// Renew makes a socket as new by RESET and the whole handshake. It calls credentials
-// after the handshake counts as begun. It reports whether that has worked within Timeout
-// and before the end of ctx; if not, the socket can't be used any more.
+// Renew does RESET and the whole handshake again on a socket. It calls credentials after the
+// handshake counts as begun. It reports whether that has succeeded within Timeout and before
+// ctx ended; if not, the socket can't be used any more.
 func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Credentials) bool {
 	s.Allow(0, 0) // the time limit of the handshake applies
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
@@ -211,8 +211,8 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 	return stop() && err == nil
 }
 
-// Config says where to dial, and what to tell the server. Fields that are not explained
-// are those of redisconn.Opts.
+// Config says where to dial, and what to tell the server. Fields without a comment are those of
+// redisconn.Opts.
 type Config struct {
 	Address   Address
 	Dialer    func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -229,8 +229,8 @@ type Config struct {
 	Protocol, DB int
 	ReadOnly     bool
 	Role         Role
-	// Members, if not nil, returns the IDs of the nodes of a cluster that the server has to be
-	// one of; none if they are not known.
+	// Members, if not nil, returns the IDs of the nodes that the server must be one of. If it
+	// returns none, they are not known and any server is accepted.
 	Members   func() map[string]bool
 	Integrity bool
 	// Tracking makes the server report changes of the keys that are read on the socket.

@@ -103,8 +103,8 @@ type handshakes struct {
 	underway map[chan struct{}]struct{}
 }
 
-// Begin says that a handshake is about to ask for its credentials. over says that the
-// server has taken or refused them, or will never get them.
+// Begin announces that a handshake is about to ask for its credentials. over announces that the
+// server has accepted or refused them, or will never get them.
 func (h *handshakes) Begin() (over func()) {
 	ended := make(chan struct{})
 	h.mu.Lock()

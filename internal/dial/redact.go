@@ -8,9 +8,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Redact returns an error that shows nothing that the server may have taken from a password which
-// was sent to it: the texts by which servers are known to refuse a handshake are shown, and of all
-// others at most the code. To cut the password out of a text would tell what it is.
+// Redact returns an error that shows nothing that may be part of a password that was sent. It keeps
+// the known texts with which servers refuse a handshake, and of all other texts at most the code.
+// Cutting the password out of a text would reveal it.
 func Redact(cr Credentials, res any) any {
 	err := redis.AsErrorx(res)
 	if err == nil || cr.Password == "" {
@@ -27,7 +27,7 @@ func Redact(cr Credentials, res any) any {
 	return err.Type().New("%s", text)
 }
 
-// quotes reports whether an error holds what the server has sent.
+// quotes reports whether an error contains text from the server.
 func quotes(err *errorx.Error) bool {
 	_, line := err.Property(redis.EKLine)
 	_, text := err.Property(redis.EKText)
@@ -36,8 +36,8 @@ func quotes(err *errorx.Error) bool {
 
 const notShown = " (hidden: the server's text may quote the password)"
 
-// shown returns what may be shown of an error by which a server refuses a handshake. It is made of
-// the library's own words only.
+// shown returns the part of a refused handshake's error that may be shown. It consists of the
+// library's own words.
 func shown(cr Credentials, text string) string {
 	known := ""
 	for _, phrase := range append(refusals(cr), fixedRefusals...) {
@@ -59,7 +59,7 @@ func shown(cr Credentials, text string) string {
 	return strings.TrimPrefix(known+notShown, " ")
 }
 
-// codes begin the errors that servers answer with.
+// codes are the first words of servers' errors.
 var codes = []string{
 	"ERR", "WRONGPASS", "NOAUTH", "NOPERM", "NOPROTO", "DENIED", "LOADING", "BUSY", "MASTERDOWN", "MISCONF",
 	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "READONLY", "OOM",

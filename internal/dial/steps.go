@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Step is a request of the handshake, with what its answer means.
+// Step is a request of the handshake, with a function that checks the answer.
 type Step struct {
 	Request redis.Request
 	Check   func(res any) *errorx.Error
@@ -65,7 +65,7 @@ func (c *Config) steps(s *Socket, pings bool, more []Step) []Step {
 	return append(list, more...)
 }
 
-// members returns the IDs of the nodes that the server has to be one of.
+// members returns the IDs of the nodes that the server must be one of.
 func (c *Config) members() map[string]bool {
 	if c.Members == nil {
 		return nil
@@ -95,7 +95,7 @@ var libVersion = sync.OnceValue(func() string {
 	return version
 })
 
-// ValidName reports whether servers accept a name.
+// ValidName reports whether servers accept the name of a client.
 func ValidName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' })
 }

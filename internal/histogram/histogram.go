@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// subBits gives each power of two 8 buckets: a quantile is exact to 1/8.
+	// subBits divides each power of two into 8 buckets, so that a quantile is exact to 1/8.
 	subBits = 3
-	// maxBits is that of the longest duration that is told from longer ones: 2^37 ns
-	// are 137 s.
+	// maxBits is the length of the longest duration that has its own bucket: 2^37 ns is 137 s.
 	maxBits = 37
 
 	// Buckets is the number of buckets: 2.2 KB of counters.
@@ -28,7 +27,7 @@ type Histogram struct {
 	sum    time.Duration
 }
 
-// Add counts n times the duration d. One that is negative counts as 0.
+// Add counts the duration d n times. A negative duration counts as 0.
 func (h *Histogram) Add(d time.Duration, n int) {
 	d = max(d, 0)
 	h.counts[Bucket(d)] += uint64(n)
@@ -36,7 +35,7 @@ func (h *Histogram) Add(d time.Duration, n int) {
 	h.sum += d * time.Duration(n)
 }
 
-// AddEach counts n times each duration in the histogram of its index.
+// AddEach counts each duration as often as the histogram's element says.
 func AddEach(to []Histogram, ds []time.Duration, n int) {
 	for i, d := range ds {
 		to[i].Add(d, n)
@@ -55,8 +54,8 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.sum += o.sum
 }
 
-// Since returns what was counted since earlier, a former state of the histogram;
-// nil stands for its beginning.
+// Since returns what was counted since earlier, a previous copy of the histogram. If earlier is
+// nil, it returns everything.
 func (h *Histogram) Since(earlier *Histogram) *Histogram {
 	diff := *h
 	if earlier == nil {
@@ -76,8 +75,8 @@ func (h *Histogram) Count() uint64 { return h.count }
 // Sum returns the sum of all durations.
 func (h *Histogram) Sum() time.Duration { return h.sum }
 
-// Quantile returns a duration that the share p (0 to 1) of all does not exceed; 0 if
-// nothing was counted.
+// Quantile returns a duration that the share p (0 to 1) of all durations does not exceed, or 0 if
+// the histogram is empty.
 func (h *Histogram) Quantile(p float64) time.Duration {
 	if h.count == 0 {
 		return 0
@@ -93,8 +92,8 @@ func (h *Histogram) Quantile(p float64) time.Duration {
 	return Upper(Buckets - 1)
 }
 
-// All goes over the buckets that are not empty, the shortest durations first: the
-// longest duration of the bucket, and how many it has.
+// All iterates over the non-empty buckets, the shortest durations first. It yields the longest
+// duration of the bucket and its count.
 func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range h.counts {
@@ -132,7 +131,7 @@ func Bucket(d time.Duration) int {
 	return (shift+1)<<subBits + int(n>>shift) - 1<<subBits
 }
 
-// Upper returns the longest duration of a bucket.
+// Upper returns the longest duration in a bucket.
 func Upper(i int) time.Duration {
 	if i < 1<<subBits {
 		return time.Duration(i)

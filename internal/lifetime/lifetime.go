@@ -1,4 +1,4 @@
-// Package lifetime has the contexts of what outlives the call that makes it: connections,
+// Package lifetime has the contexts of things that outlive the call that makes them: connections,
 // clusters, subscribers. It also counts the calls that a shutdown waits for.
 package lifetime
 
@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Closed is the cause with which a life ends that no context of the user's has ended: it says
-// what has. For errors.Is it is context.Canceled, as the error of the context that has ended.
+// Closed is the cause of a life's end that is not the end of a user's context: it says what
+// happened. errors.Is treats it as context.Canceled, the Err of the ended context.
 type Closed string
 
-// ErrClosed is the cause with which a life ends that its user has closed.
+// ErrClosed is the cause of a life's end if the user closed it.
 const ErrClosed = Closed("Close was called")
 
 // Error implements error.
 func (c Closed) Error() string { return string(c) }
 
-// Is is for errors.Is.
+// Is is for errors.Is: a Closed matches context.Canceled.
 func (Closed) Is(target error) bool { return target == context.Canceled }
 
 // Begin returns the context of what a constructor makes, given the constructor's. One that
@@ -38,8 +38,8 @@ func Begin(given context.Context) (ctx context.Context, end context.CancelCauseF
 	return context.WithCancelCause(context.WithValue(given, wholeKey{}, p.goesOn))
 }
 
-// Making returns a context for a constructor that bounds the making only, whatever ctx is, and
-// of which nobody is to be told when it ends.
+// Making returns a context for a constructor. It bounds only the construction, whatever ctx is, and
+// Made does not report when it ends.
 func Making(ctx context.Context) context.Context { return making{ctx} }
 
 type making struct{ context.Context }
@@ -52,9 +52,8 @@ func bounded(given context.Context) bool {
 	return is
 }
 
-// Made is to be called when the constructor has made what lives with ctx. f is called, once and
-// in a goroutine of its own, if given, the constructor's context, ends and ctx does not end with
-// it.
+// Made must be called when the constructor has made the thing that lives with ctx. If given, the
+// constructor's context, ends and that does not end ctx, f is called once, in its own goroutine.
 func Made(ctx, given context.Context, f func(why error)) {
 	if _, silent := given.(making); silent || !bounded(given) {
 		return
@@ -67,8 +66,8 @@ func Made(ctx, given context.Context, f func(why error)) {
 	context.AfterFunc(ctx, func() { stop() })
 }
 
-// Within returns a context for the constructor of a part of a whole, such as a connection of a cluster,
-// which may end while the whole goes on.
+// Within returns a context for the constructor of a part of a whole, such as a connection of a
+// cluster. The part may end while the whole goes on.
 func Within(ctx context.Context, goesOn func() bool) context.Context { return part{ctx, goesOn} }
 
 type part struct {
@@ -76,25 +75,26 @@ type part struct {
 	goesOn func() bool
 }
 
-// wholeKey is the key of part.goesOn in the context of every life, be it nil: so no context of the
-// user's is asked for it.
+// wholeKey is the key of part.goesOn in the context of every life. It is set even if the value is
+// nil, so that no lookup reaches a user's context.
 type wholeKey struct{}
 
-// WholeGoesOn reports whether ctx, which comes from [Begin], is of a part of a whole that goes on.
+// WholeGoesOn reports whether ctx, a context from [Begin], belongs to a part of a whole that goes
+// on.
 func WholeGoesOn(ctx context.Context) bool {
 	goesOn, _ := ctx.Value(wholeKey{}).(func() bool)
 	return goesOn != nil && goesOn()
 }
 
-// IsPart reports whether ctx, which comes from [Begin], is of a part of a whole.
+// IsPart reports whether ctx, a context from [Begin], belongs to a part of a whole.
 func IsPart(ctx context.Context) bool {
 	goesOn, _ := ctx.Value(wholeKey{}).(func() bool)
 	return goesOn != nil
 }
 
-// Reason returns why a context has ended, so that errors.Is finds both its Err and its Cause;
-// nil if it has not ended. It has ended at its deadline, even if its timer is late: package
-// net heeds the clock.
+// Reason returns why a context has ended, or nil if it has not. errors.Is finds both its Err and
+// its Cause. A context counts as ended at its deadline even if its timer is late, because package
+// net looks at the clock.
 func Reason(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	switch deadline, is := ctx.Deadline(); {
@@ -106,8 +106,8 @@ func Reason(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// EndedBy returns the Reason why the user's context has ended ctx; nil if ctx has not ended,
-// or was Closed.
+// EndedBy returns the Reason why the user's context ended ctx. It returns nil if ctx has not ended
+// or ended with a Closed.
 func EndedBy(ctx context.Context) error {
 	if errors.As(context.Cause(ctx), new(Closed)) {
 		return nil

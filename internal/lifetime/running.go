@@ -10,8 +10,8 @@ type Running struct {
 	ended chan struct{} // set when no more may begin; closed when none is under way
 }
 
-// Begin counts a call, which then has to call End. It returns false, and counts nothing, if no
-// more may begin.
+// Begin counts a call, which must then call End. If no more calls may begin, it counts nothing and
+// returns false.
 func (r *Running) Begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,7 +31,7 @@ func (r *Running) End() {
 	}
 }
 
-// Shut lets no more calls begin. The channel is closed when none is under way.
+// Shut lets no more calls begin. The channel that it returns is closed when no call is under way.
 func (r *Running) Shut() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +44,7 @@ func (r *Running) Shut() <-chan struct{} {
 	return r.ended
 }
 
-// Calls returns how many calls are under way.
+// Calls returns the number of calls under way.
 func (r *Running) Calls() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package oplog writes what operators are to see of a connection or a cluster to a
-// slog.Logger: constant messages, one group, and so few lines that an outage does not
-// fill a disk.
+// Package oplog writes what operators should know about a connection or a cluster to a slog.Logger:
+// constant messages, one group, and few enough lines that an outage does not fill a disk.
 package oplog
 
 import (
@@ -11,14 +10,14 @@ import (
 	"time"
 )
 
-// Of each message Burst lines are written at once, and one each Interval after that. So ten lines
-// tell that a thousand connections were lost together.
+// Burst lines of a message are written at once, and then one per Interval. So ten lines report that
+// a thousand connections were lost together.
 const (
 	Burst    = 10
 	Interval = time.Second
 )
 
-// Log writes to a slog.Logger. A nil one is silent.
+// Log writes to a slog.Logger. A nil Log writes nothing.
 type Log struct {
 	to *slog.Logger
 
@@ -27,16 +26,16 @@ type Log struct {
 	now    func() time.Time
 }
 
-// Limit is for events that the other side may cause as often as it likes: as many are told of as
-// lines of one message are written. It is safe for use by many goroutines.
+// Limit limits how many events are reported that a server can cause as often as it likes: as many
+// as lines of one message are written. It is safe for concurrent use.
 type Limit struct {
 	mu         sync.Mutex // guards what follows
-	used       float64    // how many were told of lately
+	used       float64    // how many were reported recently
 	at         time.Time
 	suppressed int
 }
 
-// Admit reports whether an event may be told of now, and how many were not since the last.
+// Admit reports whether an event may be reported now, and how many were not since the last report.
 func (l *Limit) Admit(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,14 +50,14 @@ func (l *Limit) Admit(now time.Time) (suppressed int, ok bool) {
 	return suppressed, true
 }
 
-// New returns a Log; nil is silent.
+// New returns a Log. If l is nil, the Log writes nothing.
 func New(to *slog.Logger) *Log {
 	return &Log{to: to, limits: make(map[string]*Limit), now: time.Now}
 }
 
-// Write writes a message, which has to be a constant, with attributes in the group
-// "redis". If lines with this message were left out before, it says how many. A handler
-// that panics is not heard of.
+// Write writes a message, which must be a constant, with attributes in the group "redis". If
+// earlier lines with this message were left out, it says how many. A panic of the handler is
+// ignored.
 func (l *Log) Write(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
 	if l.to == nil {
 		return
@@ -77,7 +76,7 @@ func (l *Log) Write(ctx context.Context, level slog.Level, message string, attrs
 	l.to.LogAttrs(ctx, level, message, slog.GroupAttrs("redis", attrs...))
 }
 
-// limit returns that of a message.
+// limit returns the Limit of a message.
 func (l *Log) limit(message string) *Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,8 +86,8 @@ func (l *Log) limit(message string) *Limit {
 	return l.limits[message]
 }
 
-// Line is how an event is written: a text for the standard logger, and the rest for slog. Each
-// type of events has a method that returns its Line: a new one needs nothing else.
+// Line is a line about an event: a text for the standard logger, and a message with attributes for
+// slog. Each type of event has a method that returns its Line; a new type needs nothing else.
 type Line struct {
 	Text string
 
@@ -100,14 +99,14 @@ type Line struct {
 // Text begins a line.
 func Text(format string, args ...any) Line { return Line{Text: fmt.Sprintf(format, args...)} }
 
-// Slog adds what slog gets. The message has to be a constant.
+// Slog adds the message and the attributes for slog. The message must be a constant.
 func (l Line) Slog(level slog.Level, message string, attrs ...slog.Attr) Line {
 	l.level, l.message, l.attrs = level, message, attrs
 	return l
 }
 
-// Panicked is the line of a panic of what, which is the user's. What it panicked with may
-// hold anything, so slog gets its type only.
+// Panicked is the line for a panic of the user's code. slog gets only the type of the panic's
+// value, because that may hold anything.
 func Panicked(what string, value any, stack []byte) Line {
 	return Text("%s panicked: %v\n%s", what, value, stack).
 		Slog(slog.LevelError, "redis "+what+" panicked", slog.String("type", fmt.Sprintf("%T", value)), slog.String("stack", string(stack)))

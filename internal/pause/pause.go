@@ -1,4 +1,4 @@
-// Package pause has how long to wait before something is tried again, and how to wait.
+// Package pause computes pauses between attempts, and waits.
 package pause
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Doubled returns the pause before try n: first before try 0, twice as long before each
-// further one, and most at the most.
+// Doubled returns the pause before try n: first before try 0, doubled for each further try, but at
+// most most.
 func Doubled(first, most time.Duration, n int) time.Duration {
 	for ; n > 0 && first < most; n-- {
 		first *= 2
@@ -16,8 +16,8 @@ func Doubled(first, most time.Duration, n int) time.Duration {
 	return min(first, most)
 }
 
-// Around draws from d/2 to 3d/2, so that those who failed together do not come again
-// together.
+// Around returns a random duration from d/2 to 3d/2, so that those that failed together do not
+// retry together.
 func Around(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
@@ -25,8 +25,8 @@ func Around(d time.Duration) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// For waits for d, no longer than until wake gets something, which it takes, or ctx is
-// done. It reports whether it was woken; its error is that of ctx. A nil wake never wakes.
+// For waits for d, until ctx is done, or until it takes a value from wake. It reports whether it
+// was woken, and returns the error of ctx. A nil wake never wakes.
 func For(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -39,8 +39,8 @@ func For(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool
 	return woken, ctx.Err()
 }
 
-// Wake puts something into a channel with room for one, unless that is there already: so it ends
-// a pause that waits for it, or the next one. It never waits.
+// Wake puts a value into a channel with room for one, unless it is full, and so ends the current or
+// the next pause that waits for it. It never blocks.
 func Wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -48,21 +48,21 @@ func Wake(c chan<- struct{}) {
 	}
 }
 
-// Redial is the pauses of one goroutine that dials a socket again and again, beside the shared
-// one of a connection.
+// Redial computes the pauses of a goroutine that dials a socket again and again, next to the shared
+// socket of a connection.
 type Redial struct{ failures int }
 
 const (
-	// A socket that lived for so long was of use: the next one is dialed at once.
+	// A socket that lived this long was useful: the next one is dialed at once.
 	usefulLeast = 100 * time.Millisecond
-	// Otherwise the pause is drawn at random up to a bound, which doubles from the first to the
-	// longest: that of redisconn.Opts.ReconnectPause.
+	// Otherwise the pause is random up to a bound. The bound doubles from the first to the longest,
+	// which is redisconn.Opts.ReconnectPause.
 	redialFirst   = 20 * time.Millisecond
 	redialLongest = 500 * time.Millisecond
 )
 
-// Wait pauses, until ctx is done at the longest, after an attempt that began at that time, and
-// was connected or not.
+// Wait pauses after an attempt, or until ctx is done. began is when the attempt began, and
+// connected whether it succeeded.
 func (r *Redial) Wait(ctx context.Context, began time.Time, connected bool) {
 	if connected && time.Since(began) >= usefulLeast {
 		r.failures = 0

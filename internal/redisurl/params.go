@@ -17,9 +17,9 @@ import (
 // param is a parameter of URLs. value is not empty.
 type param func(u *URL, value string) bool
 
-// params are those of go-redis, and the spellings of other clients that do not
-// contradict: redis-py's socket_timeout and socket_connect_timeout, rueidis'
-// master_set, and lettuce's timeout, database, clientName and sentinelMasterId.
+// params are the parameters of go-redis, and those spellings of other clients that do not conflict
+// with them: redis-py's socket_timeout and socket_connect_timeout, rueidis' master_set, and
+// lettuce's timeout, database, clientName and sentinelMasterId.
 var params = map[string]param{
 	"db":       database,
 	"database": database,
@@ -53,7 +53,7 @@ var params = map[string]param{
 	"read_timeout":           readTimeout,
 	"socket_timeout":         readTimeout,
 	"write_timeout":          func(u *URL, v string) (ok bool) { u.WriteTimeout, ok = duration(v); return ok },
-	// Of a number alone lettuce and redis-py say different things.
+	// For a number without a unit, lettuce and redis-py mean different units.
 	"timeout": func(u *URL, v string) bool {
 		_, bare := number(v)
 		return !bare && readTimeout(u, v)
@@ -67,8 +67,9 @@ func masterName(u *URL, v string) bool { u.MasterName = v; return u.Sentinel }
 func dialTimeout(u *URL, v string) (ok bool) { u.DialTimeout, ok = duration(v); return ok }
 func readTimeout(u *URL, v string) (ok bool) { u.ReadTimeout, ok = duration(v); return ok }
 
-// withoutEffect are parameters of pools and retries, and other libraries' names, for which there is no
-// option. They change no result, so a URL can be shared with services that use them.
+// withoutEffect are parameters of pools and retries, and names of other libraries, for which there
+// is no option. They are accepted because they change no result, so that services with other
+// clients can share a URL.
 var withoutEffect = []string{
 	"pool_fifo", "pool_size", "pool_timeout", "min_idle_conns", "max_idle_conns", "max_active_conns",
 	"max_concurrent_dials", "max_connections", "conn_max_idle_time", "idle_timeout", "idle_check_frequency",
@@ -80,13 +81,13 @@ var withoutEffect = []string{
 	"failing_timeout_seconds", "health_check_interval", "retry_on_timeout", "socket_keepalive",
 }
 
-// ofReplicas are parameters without effect of URLs of sentinels: they say which replicas are read,
-// and it is the master.
+// ofReplicas are parameters that choose a replica to read from. They have no effect in URLs of
+// sentinels, because reads go to the master.
 var ofReplicas = []string{"route_by_latency", "route_randomly", "use_disconnected_replicas"}
 
 // setParams applies the parameters; one with an empty value leaves the default.
 func (u *URL) setParams(query url.Values) *errorx.Error {
-	for _, name := range slices.Sorted(maps.Keys(query)) { // so that of several errors always the same is told
+	for _, name := range slices.Sorted(maps.Keys(query)) { // sorted, so that the same error is always reported first
 		values := query[name]
 		if name == "addr" && !u.Unix {
 			for _, value := range values {
@@ -113,14 +114,15 @@ func (u *URL) setParams(query url.Values) *errorx.Error {
 	return nil
 }
 
-// maxShown is over the length of any parameter's name.
+// maxShown is longer than the name of any parameter.
 const maxShown = 32
 
-// credentials are the parameters that say who the client is.
+// credentials are the parameters that hold a user, a password or a name.
 var credentials = []string{"username", "password", "sentinel_username", "sentinel_password"}
 
-// shown is the name of an unknown parameter, if it looks like one, and can't be the rest
-// of a password with an & in it: nothing else of the URL may be a password.
+// shown returns the name of an unknown parameter if it looks like one. It returns "" if the text
+// may be the rest of a password that contains &, the only other part of a URL that could be a
+// secret.
 func (u *URL) shown(name string, query url.Values) string {
 	secret := u.Username != "" || u.Password != "" || u.SentinelUsername != "" || u.SentinelPassword != ""
 	for other := range query {
@@ -152,8 +154,8 @@ func truth(text string) (value, ok bool) {
 	return false, false
 }
 
-// duration reads a time-out: seconds, or a number with a unit. Zero and less is
-// none, -1.
+// duration parses a time-out: seconds, or a number with a unit. It returns -1, no time-out, for
+// zero and less.
 func duration(text string) (time.Duration, bool) {
 	d, err := time.ParseDuration(text)
 	if seconds, notNumber := strconv.ParseFloat(text, 64); notNumber == nil {

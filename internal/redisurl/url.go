@@ -1,5 +1,5 @@
-// Package redisurl parses URLs of Redis servers, as the clients of many languages
-// write them. No error shows any part of a URL but the name of a parameter.
+// Package redisurl parses URLs of Redis servers in the forms that clients of many languages use.
+// Errors show no part of a URL except the name of a parameter.
 package redisurl
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// URL is what a URL says. What it does not say is zero.
+// URL is the content of a URL. A field that the URL does not set is zero.
 type URL struct {
 	// Addrs are host:port, or one path if Unix is set. There is at least one.
 	Addrs []string
@@ -31,17 +31,17 @@ type URL struct {
 	DialTimeout, ReadTimeout, WriteTimeout time.Duration
 	MaxRedirects                           int
 
-	// Cluster is set if the scheme says that Addrs are those of nodes of a cluster, and
-	// Replicated if it says that they are those of a master and its replicas.
+	// Cluster is set if the scheme says that Addrs are nodes of a cluster. Replicated is set if it
+	// says that they are a master and its replicas.
 	Cluster, Replicated bool
-	// Sentinel is set if Addrs are those of sentinels. MasterName is not empty
-	// then; the other two are for the sentinels themselves.
+	// Sentinel is set if Addrs are sentinels. Then MasterName is not empty. The other two fields are
+	// for the sentinels themselves.
 	Sentinel                           bool
 	MasterName                         string
 	SentinelUsername, SentinelPassword string
 }
 
-// schemes are what a URL says by its scheme.
+// schemes are the meanings of the schemes.
 var schemes = map[string]URL{
 	"redis":             {},
 	"valkey":            {},
@@ -75,7 +75,7 @@ func Parse(text string) (*URL, error) {
 		return nil, errs.ErrURL.New("it does not begin with redis://, rediss://, valkey://, valkeys://, unix://, redis-cluster://, redis-sentinel:// or redis-replicated://")
 	}
 	authority, rest := cutAny(rest, "/?#")
-	// A password ends with an @, so one that is not encoded can't be taken for a
+	// The password ends with @. If @ is missing, an unencoded password could be mistaken for a
 	// parameter or a name, and be shown.
 	if strings.Contains(rest, "@") {
 		return nil, errs.ErrURL.New("there is an @ after the host: in users, passwords and parameters /, ?, # and @ must be percent-encoded")
@@ -100,7 +100,7 @@ func Parse(text string) (*URL, error) {
 		return nil, errs.ErrURL.New("it has a fragment (#)")
 	}
 	if fragment != "" && (params.Has("password") || params.Has("sentinel_password")) {
-		// A master's name is shown in errors; this may be the rest of the password.
+		// Errors show the name of a master, and this text may be the rest of the password.
 		return nil, errs.ErrURL.New("there is a # after a password, where it must be percent-encoded: name the master with master_name")
 	}
 	u.MasterName = fragment
@@ -119,7 +119,7 @@ func Parse(text string) (*URL, error) {
 	return &u, nil
 }
 
-// cutAny cuts before the first of the bytes.
+// cutAny cuts s before the first of the given bytes.
 func cutAny(text, bytes string) (before, after string) {
 	if i := strings.IndexAny(text, bytes); i >= 0 {
 		return text[:i], text[i:]
@@ -138,15 +138,15 @@ func (u *URL) setUser(info string) *errorx.Error {
 	return nil
 }
 
-// setFailover makes of a redis:// URL that names a master one of sentinels, as go-redis reads it:
-// the user is the sentinels', and that of the servers is in parameters.
+// setFailover turns a redis:// URL that names a master into one of sentinels, like go-redis: the
+// URL's user is that of the sentinels, and parameters give that of the servers.
 func (u *URL) setFailover() {
 	u.Sentinel = true
 	u.SentinelUsername, u.SentinelPassword = u.Username, u.Password
 	u.Username, u.Password = "", ""
 }
 
-// setPlace sets the addresses and what the path says.
+// setPlace sets the addresses and the database from the path.
 func (u *URL) setPlace(authority, path string) *errorx.Error {
 	if u.Unix {
 		switch {
@@ -181,7 +181,7 @@ func (u *URL) setPlace(authority, path string) *errorx.Error {
 	return errs.ErrURL.New("its path is not that of a database: redis://host:port/number")
 }
 
-// addAddr adds an address. The port may be missing, and the host too.
+// addAddr adds an address. The port, and also the host, may be missing.
 func (u *URL) addAddr(hostPort string) *errorx.Error {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -199,7 +199,7 @@ func (u *URL) addAddr(hostPort string) *errorx.Error {
 			port = defaultSentinelPort
 		}
 	}
-	host, err = url.PathUnescape(host) // of IPv6: the zone's %25
+	host, err = url.PathUnescape(host) // an IPv6 zone is written as %25
 	if err != nil || !IsHost(host) {
 		return errs.ErrURL.New("an address has a host that can't be one")
 	}
@@ -219,10 +219,10 @@ func (u *URL) setDB(text string) *errorx.Error {
 	return nil
 }
 
-// MayHoldSecret reports whether text, where an address is expected, is neither a path nor
-// a host, nor a host with a port: it may be a URL, or another client's settings, and hold
-// a password. Such text is refused before anything else is done with it, and is in no
-// error, event, name or statistic.
+// MayHoldSecret reports whether text, which should be an address, is neither a path nor a host,
+// with or without a port. It may then be a URL or another client's settings, and contain a
+// password. Such text is refused before anything else, and never appears in an error, event, name
+// or statistic.
 func MayHoldSecret(text string) bool {
 	scheme, rest, found := strings.Cut(text, "://")
 	switch {
@@ -236,22 +236,22 @@ func MayHoldSecret(text string) bool {
 		return isAuthority(text)
 	}
 	host, port, err := net.SplitHostPort(text)
-	if err != nil { // it may be a host alone
+	if err != nil { // there may be a host without a port
 		host, port = text, ""
 	}
 	return !IsHost(host) || strings.ContainsFunc(port, notOfPort) || err != nil && strings.Contains(host, ":")
 }
 
-// isPath reports whether text is a path by itself. It may hold an @, and so may a unix
-// socket without a path, as its first byte.
+// isPath reports whether text is only a path. It may contain @, and an abstract unix socket begins
+// with @.
 func isPath(text string) bool { return strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") }
 
-// isAuthority reports whether a path is what is left of a URL without its scheme.
+// isAuthority reports whether a path is the rest of a URL whose scheme is missing.
 func isAuthority(path string) bool {
 	return strings.HasPrefix(path, "//") && strings.Contains(path, "@")
 }
 
-// notOfPort is for numbers and names, as http.
+// notOfPort are the letters of ports that are numbers or names, such as http.
 func notOfPort(r rune) bool {
 	return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '-')
 }

@@ -1,5 +1,3 @@
-// Package sock is what holds of every connection to a server, whoever uses it: how its end
-// is told, and how one finds out that requests and replies are in step.
 package sock
 
 import (
@@ -18,21 +16,21 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Peer is what the handshake has learned about the other side: a server, or a proxy in front of one.
-// The zero value is a server.
+// Peer is what the handshake has learned about the other side: a server, or a proxy in front of
+// one. The zero value is a server.
 type Peer struct {
-	// Mute: PING is answered with PONG, whatever its argument. So a PING tells that a reply came
-	// for each request, but not whether these were the right ones.
+	// Mute: it answers PING with PONG, whatever its argument is. So PONG shows that every request
+	// got a reply, but not that it was the right one.
 	Mute bool
-	// Lean: it closes the connection at a whole handshake, and takes one without names and
+	// Lean: it closes the connection on a complete handshake, but accepts one without names and
 	// without an argument of PING.
 	Lean bool
 	// RESP2: it refuses RESP3.
 	RESP2 bool
 }
 
-// Proxy reports whether the other side is a proxy that speaks for servers: one that answers
-// PING by itself, or ends the connection of whoever sends what it does not know.
+// Proxy reports whether the other side is a proxy: it answers PING itself, or closes the connection
+// on a command that it does not know.
 func (p Peer) Proxy() bool { return p.Mute || p.Lean }
 
 // Ping returns the PING whose answer Pinged recognizes.
@@ -62,8 +60,8 @@ func IsPong(res any) bool {
 	return false
 }
 
-// Nonce is what a server is asked to echo. It is random, so that no reply of another
-// request is taken for it.
+// Nonce is a random text that a server is asked to echo, so that no reply of another request can be
+// mistaken for the echo.
 type Nonce [16]byte
 
 // NewNonce returns a nonce.
@@ -85,11 +83,11 @@ func (n *Nonce) Is(res any) bool {
 	return false
 }
 
-// Misconf reports whether an error is how a server says that it can't write to its disk. It
-// goes on answering reads, and publishing.
+// Misconf reports whether the error says that the server can't write to its disk. Such a server
+// still answers reads and publishes.
 func Misconf(err *errorx.Error) bool { return strings.HasPrefix(err.Message(), "MISCONF") }
 
-// PingRefused reports whether a server that is sane may answer PING so.
+// PingRefused reports whether a healthy server may refuse PING with this error.
 func PingRefused(res any) bool {
 	err := errs.AsErrorx(res)
 	if err == nil || !err.IsOfType(errs.ErrResult) {
@@ -100,20 +98,20 @@ func PingRefused(res any) bool {
 		strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "NOAUTH")
 }
 
-// PingAlone reports whether an error by which PING is refused can't be the answer to a command that
-// subscribes: a server that loads, or has lost its master, answers those.
+// PingAlone reports whether an error that refuses PING can't be the answer to a command that
+// subscribes: a server that is loading or has lost its master answers those.
 func PingAlone(err *errorx.Error) bool {
 	return Misconf(err) || err.IsOfType(errs.ErrLoading) || err.IsOfType(errs.ErrMasterDown) ||
 		strings.HasPrefix(err.Message(), "NOPERM") && strings.Contains(err.Message(), "run the 'ping' command")
 }
 
-// RefusedForGood reports whether the server answered with the error, and will do so again.
+// RefusedForGood reports whether the server answered with the error and will do so again.
 func RefusedForGood(err *errorx.Error) bool {
 	return err.IsOfType(errs.ErrResult) && !err.HasTrait(errs.ErrTraitTransient)
 }
 
-// RunID returns the run_id in an answer to INFO, which each server process draws at random,
-// or "" if there is none.
+// RunID returns the run_id in an answer to INFO, or "" if there is none. Each server process draws
+// it at random.
 func RunID(res any) string {
 	text, _ := values.As[string](res)
 	for line := range strings.SplitSeq(text, "\r\n") {
@@ -124,20 +122,20 @@ func RunID(res any) string {
 	return ""
 }
 
-// The errors of package redisconn, where they are described.
+// The errors of package redisconn, which documents them.
 var (
 	ErrConnection   = errs.Errors.NewSubNamespace("connection", errs.ErrTraitNotSent, errs.ErrTraitConnectivity)
 	ErrNotConnected = ErrConnection.NewType("not_connected")
 )
 
-// ErrUnsolicited says that something came that nobody asked for.
+// ErrUnsolicited says that the server sent something without a request.
 var ErrUnsolicited = errors.New("an unsolicited reply")
 
-// errLeft says why a connection has ended whose cluster goes on.
+// errLeft says why a connection of a cluster ended although the cluster goes on.
 var errLeft = errors.New("its server has left the cluster, or another one has taken its place")
 
-// Closed returns the error with which a connection ends because the user has closed it, or ended the
-// context that it lives with.
+// Closed returns the error of a connection that ended because the user closed it or ended the
+// context that it was opened with.
 func Closed(ctx context.Context) *errorx.Error {
 	err := errs.ErrContextClosed.New("connection is closed")
 	why := lifetime.EndedBy(ctx)
@@ -150,8 +148,9 @@ func Closed(ctx context.Context) *errorx.Error {
 	return err
 }
 
-// Refused returns the error of what a connection does not take, or sends no more, because it is closed or
-// about to be. If it is one of a cluster that goes on, another connection may take it.
+// Refused returns the error of a request that a closed connection, or one about to be closed,
+// refuses. If the connection is part of a cluster that goes on, another connection may take the
+// request.
 func Refused(ctx context.Context) *errorx.Error {
 	if lifetime.WholeGoesOn(ctx) {
 		return ErrNotConnected.Wrap(errLeft, "not connected")

@@ -4,7 +4,7 @@ package sock
 
 import "net"
 
-// Raw does not exist here: all is written by the writer goroutine.
+// Raw does not exist on this system: the writer goroutine writes everything.
 type Raw struct {
 	Written func() bool
 }

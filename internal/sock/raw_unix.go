@@ -9,30 +9,30 @@ import (
 	"syscall"
 )
 
-// Raw writes to a socket, and can do so without waiting for it. It is used by the holder of the right
-// to write, and Exchange and Check by one that has the right to read, too.
+// Raw writes to a socket without waiting for it. Its user must hold the right to write, and for
+// Exchange and Check also the right to read.
 type Raw struct {
 	raw syscall.RawConn
 
-	// What one write needs is kept here, so that it allocates nothing.
+	// These fields keep the state of one write, so that it does not allocate.
 	once func(fd uintptr) bool
 	some func(fd uintptr) bool
 	buf  []byte
 	n    int
 	err  error
 
-	// The same for Exchange and Check.
+	// These do the same for Exchange and Check.
 	swap    func(fd uintptr) bool
 	check   func(fd uintptr)
 	head    [1]byte
 	sent    bool
 	readErr error
-	// Written is called when Exchange has written all. The right to write may
-	// be gone after it. It reports whether there may be something to read already.
+	// Written is called when Exchange has written everything. After it the right to write may be
+	// gone. It reports whether there may already be something to read.
 	Written func() bool
 }
 
-// NewRaw returns nil for connections that have no socket of their own.
+// NewRaw returns nil for a connection without a socket of its own.
 func NewRaw(conn net.Conn) *Raw {
 	var raw syscall.RawConn
 	var err error
@@ -52,10 +52,10 @@ func NewRaw(conn net.Conn) *Raw {
 	return w
 }
 
-// Write writes what the socket takes at once.
+// Write writes what the socket takes without waiting.
 func (w *Raw) Write(buf []byte) (int, error) { return w.write(buf, w.once) }
 
-// WriteSome waits until the socket takes some of buf, which is not empty, or its deadline.
+// WriteSome waits until the socket takes some of buf, or until the deadline. buf is not empty.
 func (w *Raw) WriteSome(buf []byte) (int, error) { return w.write(buf, w.some) }
 
 func (w *Raw) write(buf []byte, by func(fd uintptr) bool) (int, error) {
@@ -65,12 +65,12 @@ func (w *Raw) write(buf []byte, by func(fd uintptr) bool) (int, error) {
 	return w.n, cmp.Or(err, w.err)
 }
 
-// writeSome returns false, so that it is called again when there is room, if nothing was written.
+// writeSome returns false if nothing was written, so that it is called again when there is room.
 func (w *Raw) writeSome(fd uintptr) bool {
 	return w.writeOnce(fd) && (w.n > 0 || w.err != nil)
 }
 
-// writeOnce returns true, so that it is not called again when there is room.
+// writeOnce returns true, so that it is called only once.
 func (w *Raw) writeOnce(fd uintptr) bool {
 	for {
 		n, err := syscall.Write(int(fd), w.buf)
@@ -91,9 +91,9 @@ func (w *Raw) writeOnce(fd uintptr) bool {
 	}
 }
 
-// Exchange checks the socket as Check does, writes out, and waits until there is
-// something to read. n is how much was written at once, as by Write; it waits only
-// if that was all, and has called Written before.
+// Exchange checks the socket as Check does, writes out, and waits until there is something to read.
+// n is the number of bytes that were written without waiting. If that is not all of out, Exchange
+// returns at once; otherwise it calls Written before it waits.
 func (w *Raw) Exchange(out []byte) (n int, err error) {
 	w.buf, w.n, w.err, w.readErr, w.sent = out, 0, nil, nil, false
 	err = w.raw.Read(w.swap)
@@ -104,9 +104,8 @@ func (w *Raw) Exchange(out []byte) (n int, err error) {
 	return w.n, cmp.Or(err, w.readErr, w.err)
 }
 
-// swapOnce is called first to write, and again when there may be something to read.
-// Data that comes after the write is noticed, since waiting for it was prepared
-// before.
+// swapOnce is first called to write, and again when there may be something to read. It notices data
+// that arrives after the write, because the runtime registered the wait before the write.
 func (w *Raw) swapOnce(fd uintptr) bool {
 	if w.sent {
 		return true
@@ -122,8 +121,8 @@ func (w *Raw) swapOnce(fd uintptr) bool {
 	return w.Written() && w.checkFD(fd) != nil
 }
 
-// Check returns an error if the server has closed the connection, or has sent
-// something, while nobody was reading.
+// Check returns an error if, while nobody was reading, the server has closed the connection or sent
+// something.
 func (w *Raw) Check() error {
 	if err := w.raw.Control(w.check); err != nil {
 		return err
@@ -133,7 +132,7 @@ func (w *Raw) Check() error {
 
 func (w *Raw) checkOnce(fd uintptr) { w.readErr = w.checkFD(fd) }
 
-// checkFD is Check with the file descriptor.
+// checkFD is Check for a file descriptor.
 func (w *Raw) checkFD(fd uintptr) error {
 	for {
 		n, _, err := syscall.Recvfrom(int(fd), w.head[:], syscall.MSG_PEEK)

@@ -1,5 +1,5 @@
-// Package sock is a connection to a server with the decoder of what comes: whatever talks
-// to a server is made of one.
+// Package sock has what all connections to a server share: sockets, the errors with which they end,
+// and the check that requests and replies are in step.
 package sock
 
 import (
@@ -16,33 +16,33 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Socket is a connection to a server. It has no goroutine and no lock of its own: one
-// goroutine at a time reads, and one writes. What is not said to be the reader's may be
-// used by anybody.
+// Socket is a connection to a server. It has no goroutine and no lock: at any time one goroutine
+// may read and one may write. Only the reader may use what is marked as the reader's; everything
+// else may be used from any goroutine.
 type Socket struct {
 	net.Conn
 	Dec *resp.Decoder // the reader's
 	// Peer is what the handshake has learned. It does not change after that.
 	Peer Peer
-	// Calls is stopped before each read. It is set before the socket is shared, or nil.
+	// Calls is stopped before each read. It is set before the socket is shared; it may be nil.
 	Calls *timing.Callbacks
 
 	received atomic.Int64
-	// See FitReadBuffer: the size of Dec's buffer, how many more reads have filled it than
-	// have not, and whether the connection has been idle since.
+	// See FitReadBuffer: the size of Dec's buffer, the number of reads that filled it minus those
+	// that did not, and whether the connection has been idle since.
 	size, filled int
 	idle         atomic.Bool
 
 	timeout, blocks time.Duration // see Allow
 	writes          time.Duration // see AllowWrites
 	ended           atomic.Bool   // see EndWrites
-	// waited is for how long the reader has waited for what it reads now, and come is how much of
-	// that has come meanwhile: see Read.
+	// waited is how long the reader has waited for the current reply, and come is how many bytes
+	// have arrived in that time: see Read.
 	waited time.Duration
 	come   int
 }
 
-// Wrap returns the connection such that TLS is closed by closing what is under it.
+// Wrap returns a connection whose Close does not wait for TLS: it closes the connection under TLS.
 func Wrap(conn net.Conn) net.Conn {
 	if secured, ok := conn.(*tls.Conn); ok {
 		return closer{secured}
@@ -50,17 +50,17 @@ func Wrap(conn net.Conn) net.Conn {
 	return conn
 }
 
-// New makes a socket of a connection that Wrap has returned.
+// New makes a socket from the result of Wrap.
 func New(conn net.Conn, limits redis.Limits) *Socket {
 	s := &Socket{Conn: conn, Dec: resp.NewDecoder(nil, resp.Limits(limits))}
 	s.newReadBuffer(readBufferLeast)
 	return s
 }
 
-// Allow sets the time that the next exchange has, in place of deadlines: timeout bounds
-// each write of up to writeMost, and the time for which the reader waits for the next reply, or
-// for so much more of it; the time for which the server may block is added to that. Zero leaves it to
-// the deadlines. It takes back EndWrites.
+// Allow sets the time limits of the next exchange; no deadlines are set. timeout bounds each write
+// of up to writeMost, and the wait for the next reply or for the next part of it. blocks, the time
+// that the server may block, is added to the latter. Zero means no time limit except the deadlines.
+// Allow undoes EndWrites.
 func (s *Socket) Allow(timeout, blocks time.Duration) {
 	s.timeout, s.blocks = timeout, blocks
 	s.AllowWrites(timeout)
@@ -68,21 +68,20 @@ func (s *Socket) Allow(timeout, blocks time.Duration) {
 	s.ended.Store(false)
 }
 
-// AllowWrites is Allow for writes alone, whoever reads.
+// AllowWrites is Allow for writes only. Another goroutine may be reading.
 func (s *Socket) AllowWrites(timeout time.Duration) { s.writes = timeout }
 
-// NextReply has the next reply wait for as long as Allow has set, whatever came before it. The reader
-// calls it.
+// NextReply starts the time limit of Allow for the next reply. The reader calls it.
 func (s *Socket) NextReply() { s.waited, s.come = 0, 0 }
 
-// EndWrites ends the Write that is under way, and those that follow before the next Allow, as
-// soon as they would wait. Anybody may call it.
+// EndWrites makes the current Write, and all until the next Allow, fail as soon as they would have
+// to wait. It may be called from any goroutine.
 func (s *Socket) EndWrites() {
 	s.ended.Store(true)
 	_ = s.SetWriteDeadline(LongAgo)
 }
 
-// LongAgo is the deadline that ends a wait.
+// LongAgo is a deadline that ends a wait at once.
 var LongAgo = time.Unix(1, 0)
 
 // Read implements io.Reader.
@@ -106,8 +105,8 @@ func (s *Socket) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeMost is how many bytes are written within one time-out: a large value over a slow link
-// takes longer as a whole.
+// writeMost is the number of bytes that are written within one time-out. A large value over a slow
+// link may take longer as a whole.
 const writeMost = 64 << 10
 
 // Write implements io.Writer.
@@ -118,29 +117,29 @@ func (s *Socket) Write(p []byte) (n int, err error) {
 			_ = s.SetWriteDeadline(time.Now().Add(s.writes))
 			part = part[:min(len(part), writeMost)]
 		}
-		if s.ended.Load() { // perhaps since before the deadline was set
+		if s.ended.Load() { // it may have been set before the deadline
 			_ = s.SetWriteDeadline(LongAgo)
 		}
 		var written int
 		if written, err = s.Conn.Write(part); err == nil && written < len(part) {
-			err = io.ErrShortWrite // of a user's connection
+			err = io.ErrShortWrite // from a user's connection
 		}
 		n += written
 	}
 	return n, err
 }
 
-// Received returns how many bytes were received.
+// Received returns the number of bytes received.
 func (s *Socket) Received() int64 { return s.received.Load() }
 
-// Secured reports whether the connection is TLS: how much of a failed write was sent is not
-// known then.
+// Secured reports whether the connection uses TLS. Then it is not known how much of a failed write
+// was sent.
 func (s *Socket) Secured() bool {
 	_, secured := s.Conn.(closer)
 	return secured
 }
 
-// Bare returns the connection under TLS, or the socket's own without TLS.
+// Bare returns the connection under TLS, or the connection itself without TLS.
 func (s *Socket) Bare() net.Conn {
 	if secured, ok := s.Conn.(closer); ok {
 		return secured.NetConn()
@@ -148,8 +147,8 @@ func (s *Socket) Bare() net.Conn {
 	return s.Conn
 }
 
-// Interruptible reports whether a read can be ended and taken up again: what a user's
-// Dialer returns need not know deadlines.
+// Interruptible reports whether a read can be interrupted and resumed. A connection from a user's
+// Dialer need not support deadlines.
 func (s *Socket) Interruptible() bool {
 	switch s.Bare().(type) {
 	case *net.TCPConn, *net.UnixConn:
@@ -158,14 +157,14 @@ func (s *Socket) Interruptible() bool {
 	return false
 }
 
-// closer is a TLS connection that is closed by closing its socket. tls.Conn.Close sends an
-// alert, for which it may wait: for 5 s, and forever on a transport without deadlines.
+// closer is a TLS connection that is closed by closing its socket. tls.Conn.Close would send an
+// alert, which may take 5 s, or forever on a transport without deadlines.
 type closer struct{ *tls.Conn }
 
 // Close implements net.Conn.
 func (c closer) Close() error { return c.NetConn().Close() }
 
-// Text returns the text of an address, which a user's dialer may leave out.
+// Text returns the text of an address, or "" if the connection of a user's Dialer has none.
 func Text(addr net.Addr) string {
 	if addr == nil {
 		return ""
@@ -173,24 +172,24 @@ func Text(addr net.Addr) string {
 	return addr.String()
 }
 
-// The read buffer of a socket grows when replies fill it, and is small again when the
-// connection was idle.
+// The read buffer of a socket grows when replies fill it, and shrinks when the connection has been
+// idle.
 const (
 	readBufferLeast = 32 << 10
 	readBufferMost  = 128 << 10
-	// So many more reads have filled the buffer than have not, before it grows: a large
-	// reply now and then does not do that.
+	// The buffer grows when the reads that filled it outnumber the others by this many. A single
+	// large reply does not make it grow.
 	growAfter = 4
 )
 
-// newReadBuffer gives the decoder an empty buffer.
+// newReadBuffer gives the decoder a new, empty buffer.
 func (s *Socket) newReadBuffer(size int) {
 	s.filled, s.size = 0, size
 	s.Dec.Reset(bufio.NewReaderSize(s, size))
 }
 
-// FitReadBuffer gives the decoder a larger buffer, or a small one again. The holder of the
-// right to read calls it, between two replies.
+// FitReadBuffer grows or shrinks the decoder's buffer. The holder of the right to read calls it
+// between two replies.
 func (s *Socket) FitReadBuffer() {
 	switch {
 	case s.size == readBufferLeast && s.filled < growAfter, s.size == readBufferMost && !s.idle.Load():
@@ -205,7 +204,7 @@ func (s *Socket) FitReadBuffer() {
 	s.idle.Store(false)
 }
 
-// noteRead counts the reads that have filled all of p, beyond those that have not.
+// noteRead counts a read: up if it filled all of p, and down if it did not.
 func (s *Socket) noteRead(n int, p []byte) {
 	if n == len(p) {
 		s.filled++
@@ -214,34 +213,34 @@ func (s *Socket) noteRead(n int, p []byte) {
 	}
 }
 
-// NoteIdle notes that the connection has been idle. Anybody may call it.
+// NoteIdle records that the connection has been idle. It may be called from any goroutine.
 func (s *Socket) NoteIdle() { s.idle.Store(true) }
 
-// Mark says how far the requests of a socket have come: it changes whenever one is answered, and while
-// the oldest one is being written, whenever the socket takes more of it.
+// Mark is the progress of a socket's requests. It changes when a request is answered, and, while
+// the oldest request is being written, when the socket takes more of it.
 type Mark struct {
 	Answered uint64
 	Taken    int64
 }
 
-// Progress tells a server that has stopped answering from one that is slow. It is not safe for
+// Progress distinguishes a server that has stopped answering from a slow one. It is not safe for
 // concurrent use.
 type Progress struct {
-	// Since is when too little began to happen. A caller that knows why nothing comes may set it
-	// to the present.
+	// Since is the time since which too little has happened. A caller that knows why nothing arrives
+	// may set it to now.
 	Since    time.Time
 	mark     Mark
 	received int64
 }
 
-// enoughProgress is what has to come in within a time-out for a connection to
-// count as alive, though the oldest request is not answered: a link that is
-// slower than this, 64 KiB/s by default, is of no use.
+// enoughProgress is the number of bytes that must arrive within a time-out for the connection to
+// count as alive although the oldest request is unanswered. A slower link, 64 KiB/s by default, is
+// useless.
 const enoughProgress = 64 << 10
 
-// Stalled reports whether the oldest request, which was written at that time, has waited for the
-// time-out while nothing was answered, and too little of its answer has come in. received is what
-// has come in on the whole.
+// Stalled reports whether the oldest request has waited for the time-out since it was written,
+// while no request was answered and too little of its reply arrived. received is the total number
+// of bytes received.
 func (p *Progress) Stalled(now, oldest time.Time, mark Mark, received int64, timeout time.Duration) bool {
 	if mark != p.mark || received-p.received >= enoughProgress {
 		p.Since, p.mark, p.received = now, mark, received

@@ -1,6 +1,6 @@
-// Package timing measures where the time of requests goes, of all that were sent
-// together: when the first of them entered, when they were taken to be written, when their
-// answer began, and what users' futures took in between.
+// Package timing measures where the time of requests goes that were sent together: when the first
+// was accepted, when they were taken to be written, when their answer began, and how long users'
+// futures took in between.
 package timing
 
 import (
@@ -28,31 +28,32 @@ type Stat struct {
 	Start time.Time
 }
 
-// Stages is what is measured of a batch, or of what is sent on a connection of its own.
+// Stages are the times of a batch, or of a request on a dedicated connection.
 type Stages struct {
-	Opened time.Duration // when the first request entered
-	// Ready is when it could be written: when it was taken or, if it was postponed, began
-	// to wait for the answer to what was in flight.
+	Opened time.Duration // when the first request was accepted
+	// Ready is when it could be written: when it was taken or, if it was postponed, when it began to
+	// wait for the answer to earlier requests.
 	Ready, Taken time.Duration
 
 	calls  *Callbacks
-	called time.Duration // elapsed of calls when it was taken
-	// firstByte is when the answer began, or 0. It is set after calledAtFirst, elapsed
-	// then: whoever has seen it may read that.
+	called time.Duration // callbacks.elapsed when it was taken
+	// firstByte is when the answer began, or 0. It is stored after calledAtFirst (elapsed at that
+	// time), so that a goroutine that sees it may read calledAtFirst.
 	firstByte     atomic.Int64
 	calledAtFirst time.Duration
 }
 
-// Open returns the Stages of what enters now, with the clock of its callbacks, which may be nil.
+// Open returns the Stages of a batch that is opened now, with the clock of its callbacks, which may
+// be nil.
 func Open(calls *Callbacks) *Stages { return &Stages{Opened: Clock(), calls: calls} }
 
-// Take notes that it is taken now, to be written on a connection with these callbacks.
+// Take records that the batch is taken now, to be written on a connection with these callbacks.
 func (t *Stages) Take(now time.Duration, calls *Callbacks) {
 	t.Taken, t.calls = now, calls
 	t.called = calls.elapsed(now)
 }
 
-// NoteWrite notes that what is sent on a connection of its own is about to be written.
+// NoteWrite records that the request on a dedicated connection is about to be written.
 func (t *Stages) NoteWrite() {
 	t.Take(Clock(), t.calls)
 	t.Ready = t.Taken
@@ -61,15 +62,15 @@ func (t *Stages) NoteWrite() {
 // Begun reports whether the answer has begun.
 func (t *Stages) Begun() bool { return t.firstByte.Load() != 0 }
 
-// NoteFirstByte notes that the first byte of the answer is there, now.
+// NoteFirstByte records that the first byte of the answer arrived now.
 func (t *Stages) NoteFirstByte() {
 	now := Clock()
 	t.calledAtFirst = t.calls.elapsed(now)
 	t.firstByte.Store(int64(now))
 }
 
-// AwaitFirstByte waits for the answer to what was written, or for its next part. dec may
-// be asked for a reply after that.
+// AwaitFirstByte waits for the answer, or for its next part. After that, dec may be asked for a
+// reply.
 func (t *Stages) AwaitFirstByte(dec *resp.Decoder) error {
 	t.firstByte.Store(0)
 	if _, err := dec.Next(); err != nil {
@@ -79,7 +80,7 @@ func (t *Stages) AwaitFirstByte(dec *resp.Decoder) error {
 	return nil
 }
 
-// Delay returns where the time of what was taken has gone up to now.
+// Delay reports where the time has gone until now.
 func (t *Stages) Delay(now time.Duration) redis.Delay {
 	d := redis.Delay{Queue: t.Ready - t.Opened}
 	called := t.calls.elapsed(now)
@@ -97,7 +98,7 @@ func (t *Stages) Delay(now time.Duration) redis.Delay {
 	return d
 }
 
-// Explain adds to the error of a time-out where the time has gone, up to now.
+// Explain adds to the error of a time-out where the time has gone until now.
 func (t *Stages) Explain(err *errorx.Error) *errorx.Error {
 	if !err.IsOfType(redis.ErrRequestCancelled) && !err.IsOfType(redis.ErrIO) {
 		return err
@@ -109,7 +110,7 @@ func (t *Stages) Explain(err *errorx.Error) *errorx.Error {
 	return WithDelay(err, t.Delay(now))
 }
 
-// WithDelay adds where the time went to an error, which may be nil.
+// WithDelay adds to an error, which may be nil, where the time went.
 func WithDelay(err *errorx.Error, d redis.Delay) *errorx.Error {
 	if err == nil {
 		return nil
@@ -117,7 +118,7 @@ func WithDelay(err *errorx.Error, d redis.Delay) *errorx.Error {
 	return err.WithProperty(redis.EKDelay, d)
 }
 
-// elapsed returns for how long futures have held who reads, up to now.
+// elapsed returns how long futures have occupied the reader until now.
 func (c *Callbacks) elapsed(now time.Duration) time.Duration {
 	if c == nil {
 		return 0
@@ -129,23 +130,23 @@ func (c *Callbacks) elapsed(now time.Duration) time.Duration {
 	return time.Duration(total)
 }
 
-// Callbacks measures for how long futures of users hold who reads. It runs from the first
-// such future until the reader waits for more bytes, or passes the right to read on. Only
-// the holder of that right may start and stop it; anybody may ask what has elapsed. A nil
-// one, of a socket without batches, stands still.
+// Callbacks measures how long users' futures occupy the reader. It runs from the first such future
+// until the reader waits for more bytes or passes on the right to read. Only the holder of that
+// right may start and stop it; any goroutine may call elapsed. A nil Callbacks, for a socket
+// without batches, never runs.
 type Callbacks struct {
 	since atomic.Int64 // when it was started, or 0
-	total atomic.Int64 // what it has run before
+	total atomic.Int64 // the time of earlier runs
 }
 
-// Start starts it, unless it runs.
+// Start starts it unless it is running.
 func (c *Callbacks) Start() {
 	if c != nil && c.since.Load() == 0 {
 		c.since.Store(int64(Clock()))
 	}
 }
 
-// Stop stops it, if it runs.
+// Stop stops it if it is running.
 func (c *Callbacks) Stop() {
 	if c == nil {
 		return
@@ -156,8 +157,8 @@ func (c *Callbacks) Stop() {
 	}
 }
 
-// Plus adds durations that are not negative, up to the longest that there is: users say
-// "never" with it.
+// Plus adds durations that are not negative. It does not overflow, because users set the longest
+// duration to mean "never".
 func Plus(d, e time.Duration) time.Duration {
 	if d > math.MaxInt64-e {
 		return math.MaxInt64
@@ -165,7 +166,7 @@ func Plus(d, e time.Duration) time.Duration {
 	return d + e
 }
 
-// Times multiplies, up to the longest duration that there is.
+// Times multiplies a duration without overflow.
 func Times(d, n time.Duration) time.Duration {
 	if d > math.MaxInt64/n {
 		return math.MaxInt64
@@ -173,5 +174,5 @@ func Times(d, n time.Duration) time.Duration {
 	return d * n
 }
 
-// Until returns the time from now, which Clock returned, until t.
+// Until returns the time from now, a result of Clock, until t.
 func Until(t time.Time, now time.Duration) time.Duration { return t.Sub(epoch) - now }

@@ -1,5 +1,5 @@
-// Package usercall calls functions of the user's where a goroutine of the library must not
-// end with them.
+// Package usercall calls users' functions in a goroutine of their own, so that a panic or Goexit
+// does not end a goroutine of the library.
 package usercall
 
 import (
@@ -7,9 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// Call calls f in a goroutine of its own, and waits for its end. If f panics, panicked gets what
-// it panicked with, and the stack as by [debug.Stack]; f may also end its goroutine, as by
-// t.FailNow.
+// Call calls f in its own goroutine and waits for its end. If f panics, panicked is called with the
+// value and the stack, as from [debug.Stack]. f may also end its goroutine, as t.FailNow does.
 func Call(f func(), panicked func(v any, stack []byte)) {
 	Until(context.Background(), func() struct{} {
 		f()
@@ -17,11 +16,10 @@ func Call(f func(), panicked func(v any, stack []byte)) {
 	}, nil, panicked)
 }
 
-// Until is [Call] that waits until ctx is done at the longest, and returns what f has
-// returned, if it has. What f returns later belongs to late, which is called in f's goroutine; that
-// ends with it.
+// Until is [Call] with a result, but waits at most until ctx is done. If f returns in time, Until
+// returns its result. A later result is passed to late, in the goroutine of f.
 func Until[T any](ctx context.Context, f func() T, late func(T), panicked func(v any, stack []byte)) (v T, returned bool) {
-	results := make(chan T) // without a buffer: either the caller has the result, or late
+	results := make(chan T) // unbuffered: either the caller gets the result, or late does
 	go func() {
 		defer close(results)
 		defer func() {

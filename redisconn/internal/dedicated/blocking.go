@@ -31,11 +31,11 @@ type blocking struct {
 	timing.Stages
 
 	c *Conn // on which it is performed
-	// once has either begun to unblock the command, and then set answered and unblocked, or
-	// found that it is answered.
+	// once runs for the first of two events: the command is unblocked, which sets answered and
+	// unblocked first, or it is answered.
 	once      sync.Once
-	answered  chan struct{} // closed when it is
-	unblocked chan bool     // gets whether the connection can be used again
+	answered  chan struct{} // closed when the command is answered
+	unblocked chan bool     // receives whether the connection can be used again
 }
 
 // Block sends a blocking command. Its future is resolved at the latest soon after its
@@ -79,8 +79,8 @@ func (p *Pool) newBlocking(ctx context.Context, r *send.Request, asked time.Time
 	return b, nil
 }
 
-// serve waits for a connection, runs the request on it, releases it, and resolves the
-// request. It runs in a goroutine of its own, unless the sender would only wait.
+// serve waits for a connection, runs the request on it, releases the connection, and resolves the
+// future. It runs in its own goroutine, or in that of a sender that would only wait.
 func (b *blocking) serve(t turn) {
 	c, err := b.p.await(b.ctx, t)
 	if err != nil {
@@ -104,8 +104,8 @@ func (b *blocking) serve(t turn) {
 	b.serveOn(c)
 }
 
-// serveOn is serve after the place was granted. c is the connection that came with it, if
-// any.
+// serveOn is serve after the pool has granted a place. c is the connection that came with it, or
+// nil.
 func (b *blocking) serveOn(c *Conn) {
 	c, err := b.p.ready(b.ctx, c)
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	return res, alive
 }
 
-// unblock has the command unblocked, unless it is answered. It does not wait.
+// unblock starts to unblock the command, unless it has been answered. It does not wait.
 func (b *blocking) unblock() {
 	b.once.Do(func() {
 		b.answered, b.unblocked = make(chan struct{}), make(chan bool, 1)
@@ -153,8 +153,8 @@ func (b *blocking) unblock() {
 	})
 }
 
-// unblockedMost bounds how often a command is sent again after somebody else has
-// unblocked it. A server that changes its role does so once.
+// unblockedMost bounds how often a command is sent again after another client has unblocked it. A
+// server that changes its role unblocks it once.
 const unblockedMost = 8
 
 // run sends the request and returns its result. alive is set if the connection can be
@@ -163,7 +163,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
 		c.prepare(b.blocks)
-		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // otherwise EndWrites is yet to come
+		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // otherwise EndWrites still follows
 			return sock.Refused(b.p.ctx), true
 		}
 		out, asks := b.out, askHolds(b.asked)
@@ -181,7 +181,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 		case !isUnblocked(res):
 			return res, true
 		case redis.AsErrorx(res).IsOfType(redis.ErrUnblocked):
-			return res, false // the server closes the connection, and a paused command gets another text
+			return res, false // the server closes the connection; a paused command gets a different text
 		}
 		later, ran, err := c.confirm()
 		switch {
@@ -197,7 +197,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	}
 }
 
-// read reads the reply, and before it that to ASKING, if that was sent.
+// read reads the reply, and before it the reply to ASKING if that was sent.
 func (b *blocking) read(c *Conn, asked bool) (any, error) {
 	if err := c.await(&b.Stages, asked); err != nil {
 		return nil, err
@@ -208,8 +208,8 @@ func (b *blocking) read(c *Conn, asked bool) (any, error) {
 	return c.Dec.Decode()
 }
 
-// lostBehind returns the error of a connection that was lost by a request which ended
-// with res.
+// lostBehind returns the error of a connection that was lost because of a request whose result is
+// res.
 func lostBehind(res any) *errorx.Error {
 	err := redis.AsErrorx(res)
 	if err == nil || err.IsOfType(redis.ErrResult) {
@@ -218,7 +218,7 @@ func lostBehind(res any) *errorx.Error {
 	return err
 }
 
-// resolve resolves the request. size is that of the reply, if there is one.
+// resolve resolves the future. size is the size of the reply, or 0.
 func (b *blocking) resolve(res any, size int) {
 	b.p.count(res, 1)
 	if err, failed := res.(*errorx.Error); failed {

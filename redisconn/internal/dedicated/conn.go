@@ -26,9 +26,9 @@ type Conn struct {
 	generation uint64
 }
 
-// check returns nil if an idle connection is still connected, and nothing has come that
-// nobody asked for. Where the socket can't be checked without reading, it sends a PING,
-// and waits until ctx is done, but at most for longest.
+// check returns nil if an idle connection is still connected and has received nothing unsolicited.
+// If the socket can't be checked without reading, it sends a PING and waits for the answer, until
+// ctx is done or for at most longest.
 func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	if why := c.quiet(ctx); why != nil || c.raw != nil {
 		return why
@@ -52,8 +52,8 @@ func (c *Conn) check(ctx context.Context, longest time.Duration) error {
 	return nil
 }
 
-// quiet is check without a PING. It skips pushes, which answer no request. If ctx ends while one
-// comes, it closes the connection.
+// quiet is check without a PING. It skips pushes, because they answer no request. If ctx ends while
+// a push arrives, it closes the connection.
 func (c *Conn) quiet(ctx context.Context) error {
 	why := c.nothingCame()
 	if why != sock.ErrUnsolicited {
@@ -73,7 +73,7 @@ func (c *Conn) quiet(ctx context.Context) error {
 	return why
 }
 
-// skipPush skips a push of which at least a part has come.
+// skipPush skips a push that has begun to arrive.
 func (c *Conn) skipPush() error {
 	c.prepare(0)
 	if c.Dec.Buffered() == 0 {
@@ -87,7 +87,8 @@ func (c *Conn) skipPush() error {
 	return c.Dec.SkipPush()
 }
 
-// nothingCame returns ErrUnsolicited if there is something to read, where that can be checked.
+// nothingCame returns ErrUnsolicited if there is something to read and the socket can be checked
+// for that.
 func (c *Conn) nothingCame() error {
 	switch {
 	case c.Dec.Buffered() > 0:
@@ -107,16 +108,15 @@ func (c *Conn) ping() (sock.Nonce, *errorx.Error) {
 	return n, err
 }
 
-// prepare sets the time limits of the next requests: for writing them, and for reading
-// each part of the answer. blocks, the time that the server may block before it answers,
-// is added.
+// prepare sets the time limits of the next requests: for writing them, and for reading each part of
+// the answer. blocks, the time for which the server may block, is added to the latter.
 func (c *Conn) prepare(blocks time.Duration) {
 	c.Allow(c.timeout, blocks)
 	_ = c.SetDeadline(time.Time{})
 }
 
-// send writes requests. sent is false if no byte of them was written. Over TLS, and on a
-// connection of a user's Dialer, that is not known.
+// send writes requests. sent is false if no byte of them was written. With TLS or a user's Dialer
+// that is not known, and sent is true.
 func (c *Conn) send(out []byte) (sent bool, err *errorx.Error) {
 	n, failure := c.Write(out)
 	if failure == nil {
@@ -139,10 +139,9 @@ func (c *Conn) await(t *timing.Stages, asked bool) error {
 	return t.AwaitFirstByte(c.Dec)
 }
 
-// confirm makes sure that a command which was answered with UNBLOCKED is over. A server
-// whose clients are paused (CLIENT PAUSE, a failover) answers UNBLOCKED and runs the
-// command later. If it ran, later is its answer. A command that is answered with
-// UNBLOCKED again has not run.
+// confirm makes sure that a command that was answered with UNBLOCKED is over. A server whose
+// clients are paused (CLIENT PAUSE, a failover) answers UNBLOCKED and still runs the command later.
+// If it ran, later is its answer. A command that is answered with UNBLOCKED twice has not run.
 func (c *Conn) confirm() (later any, ran bool, err error) {
 	nonce, failure := c.ping()
 	if failure != nil {
@@ -157,8 +156,8 @@ func (c *Conn) confirm() (later any, ran bool, err error) {
 		case c.Peer.Pinged(&nonce, res):
 			return later, ran, nil
 		case sock.PingRefused(res):
-			// Nothing ran. This may be the refusal of the command, with the answer to
-			// PING still to come, which no request may get.
+			// Nothing ran. This may be the refusal of the command, so that the answer to PING is still
+			// to come. No later request may get that.
 			_ = c.Close()
 			return later, ran, nil
 		}

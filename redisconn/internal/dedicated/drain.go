@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
-// Shut admits no more users, refuses those that wait, and has blocking commands unblocked.
-// The channel is closed when no command blocks.
+// Shut admits no more users, refuses those that wait, and starts to unblock blocking commands. The
+// channel is closed when no command blocks.
 func (p *Pool) Shut() <-chan struct{} {
 	p.drain(lifetime.Closed("the pool is shut"))
 	return p.blocking.Shut()
@@ -24,11 +24,11 @@ func (p *Pool) EndWrites() {
 	}
 }
 
-// Drained returns a channel that is closed when all connections are released. The pool has to be
-// shut before.
+// Drained returns a channel that is closed when all connections are released. Shut must be called
+// first.
 func (p *Pool) Drained() <-chan struct{} { return p.users.Shut() }
 
-// Close closes all connections. Their users notice by the errors.
+// Close closes all connections. Their users get errors.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

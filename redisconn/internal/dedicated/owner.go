@@ -2,39 +2,38 @@
 // on them: blocking commands, and users' sessions. Their owner is the connection that all
 // users share; they use its dialer, and nothing of its queue or socket.
 //
-// Blocking commands leave the shared path where forbidden commands are refused (sendOne):
-// one comparison, which every request makes anyway. blocking copies the request and enters
-// the pool, which grants it a place, with a connection or to make one, or has it wait.
-// serve awaits that, writes, reads the reply, releases the connection and resolves the
-// future: in the goroutine of a caller that would only wait, and otherwise in one of its
-// own. An idle dedicated connection has no goroutine. Queue, batches and reader are not
-// involved. The shared connection only sends CLIENT UNBLOCK for it, and only on a socket
-// to the same server process (unblock.go), since in another process the id belongs to
-// another client. Both sockets ask INFO for the run_id that each process draws at random,
-// and Entry.On makes sure that the request is written on that session or not at all. The
-// pool only counts and grants places: its users dial, check an idle connection before they
-// use it, and close what can't be used any more, all without the pool's lock. It knows the
-// shared connection only as its Owner.
+// A blocking command leaves the shared path where forbidden commands are refused (sendOne), so that
+// other requests pay nothing for it. Block copies the request and enters the pool. The pool grants
+// it a place, either with a connection or with the right to make one, or lets it wait. Then serve
+// writes the request, reads the reply, releases the connection and resolves the future. It runs in
+// the goroutine of a caller that would only wait, and otherwise in its own. An idle dedicated
+// connection has no goroutine. The pool only counts and grants places. Its users dial, check an
+// idle connection before they use it, and close connections, all without the pool's lock. The pool
+// knows the shared connection only as its Owner.
 //
-// The ticket of such a request is marked as heeded, because the connection watches the
-// context, which it gets from send.ContextOf: when the context ends, the caller does not
-// leave, but waits for the future, which the connection resolves soon (call.leave). The
-// answer UNBLOCKED means that nothing ran. But a server whose clients are paused answers
-// UNBLOCKED, too, and runs the command later. Hence the PING that follows (confirm): a
-// reply that comes before its echo is the result. A server whose role changes answers it in
-// words of its own (redis.ErrUnblocked), and closes the connection. If no reply comes in time, the
-// connection is closed and the outcome is unknown.
+// The shared connection only sends CLIENT UNBLOCK for a blocking command, and only on a socket to
+// the same server process (unblock.go): in another process the id belongs to another client. Both
+// sockets ask INFO for the run_id, which each process draws at random. Entry.On makes sure that the
+// request is written on that session or not at all.
 //
-// Sessions enter the same pool, and release the connection after RESET and the whole
-// handshake (renew). Servers differ in which CLIENT settings RESET undoes, so a connection
-// on which such a command was sent is closed instead, and so is one on which a command was
-// sent that the table lacks. New credentials (Pool.Outdate) end the connections that had
-// the old ones, once they are idle.
+// The ticket of a blocking command is marked as heeded, because the dedicated connection watches
+// the caller's context (send.ContextOf). When the context ends, the caller does not leave but waits
+// for the future, which is resolved soon (call.leave). The answer UNBLOCKED usually means that
+// nothing ran. But a server whose clients are paused answers UNBLOCKED and runs the command later.
+// Therefore a PING follows (confirm): a reply that comes before its echo is the result. A server
+// whose role changes answers with a text of its own (redis.ErrUnblocked) and closes the connection.
+// If no reply comes in time, the connection is closed and the outcome is unknown.
 //
-// After ASK, ASKING is sent before commands for askLasts only; later the node answers
-// MOVED, unless it owns the slot by then. In a session this time starts again with each
-// request that the node accepts. A transaction whose WATCH was sent in time may take
-// longer, since EXEC runs nothing if the key has changed.
+// Sessions enter the same pool. They release the connection after RESET and the whole handshake
+// (renew). Servers differ in which CLIENT settings RESET undoes, so a connection on which such a
+// command was sent is closed instead. So is a connection on which a command was sent that is not in
+// the table. After new credentials (Pool.Outdate), connections with the old ones are closed once
+// they are idle.
+//
+// After an ASK, ASKING is sent before commands only for askLasts. After that the node answers
+// MOVED, unless it owns the slot by then. In a session, this time starts again with each request
+// that the node accepts. A transaction whose WATCH was sent in time may take longer, because EXEC
+// runs nothing if the key has changed.
 package dedicated
 
 import (
@@ -51,8 +50,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Owner is the connection that the dedicated ones belong to. Its methods are called in any
-// goroutine, under no lock.
+// Owner is the connection that the dedicated ones belong to. Its methods may be called from any
+// goroutine, but under no lock.
 type Owner interface {
 	// Withheld reports whether users' requests may not be written any more.
 	Withheld() bool
@@ -65,8 +64,8 @@ type Owner interface {
 	// Resolve resolves a future. stat is as given to [Pool.Block]; received and sent are
 	// the sizes of reply and request, received being 0 if there was no reply.
 	Resolve(cb redis.Future, n uint64, res any, stat *timing.Stat, received, sent int)
-	// What follows are events, which redisconn reports to its logger. more is how many others
-	// there were since the last one.
+	// The following are events, which redisconn reports to its logger. more is the number of events
+	// that were not reported since the last one.
 	Made(local, remote string, open, more int)
 	Lost(err error, local, remote string, more int)
 	NotMade(err error, more int)
@@ -89,13 +88,13 @@ type Stats struct {
 	NotUnblocked                       uint64
 }
 
-// counters has the parts of Stats that the pool itself does not know.
+// counters are the parts of Stats that the pool does not know.
 type counters struct {
 	requests                           [redis.OutcomeUnknown + 1]atomic.Uint64 // by outcome
 	connects, disconnects, failedDials atomic.Uint64
 	notUnblocked                       atomic.Uint64
-	// These bound how often the events are reported to the owner: a server that comes and goes
-	// causes one for each request.
+	// These limit how often events are reported to the owner: an unstable server causes one for each
+	// request.
 	made, lost, failed oplog.Limit
 }
 
@@ -125,8 +124,7 @@ func (p *Pool) noteMade(conn net.Conn, open int) {
 	}
 }
 
-// noteLost counts and reports a connection that was lost, unless it was closed on
-// purpose.
+// noteLost counts and reports a lost connection, unless it was closed on purpose.
 func (p *Pool) noteLost(conn net.Conn, err error) {
 	if p.ctx.Err() != nil {
 		return
@@ -145,9 +143,9 @@ func (p *Pool) noteFailed(err error) {
 	}
 }
 
-// noteNotUnblocked counts a command that could not be unblocked, because the user may not
-// do so, or the shared connection leads to another server process. It reports the first
-// one.
+// noteNotUnblocked counts a command that could not be unblocked, because the user has no right to
+// do so, or because the shared connection leads to another server process. It reports only the
+// first one.
 func (p *Pool) noteNotUnblocked(err *errorx.Error) {
 	if p.counters.notUnblocked.Add(1) == 1 {
 		p.owner.NotUnblocked(p.owner.WithConn(err))

@@ -16,11 +16,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// unusedMost is how long a connection may be idle. A queue worker uses its connection
-// again much sooner; the connections of a burst are closed after it.
+// unusedMost is how long a connection may be idle. A queue worker uses its connection again much
+// sooner. After a burst, the extra connections are closed.
 const unusedMost = time.Minute
 
-// Config says what a pool's connections are for.
+// Config is the configuration of a pool.
 type Config struct {
 	Most          int // connections
 	Queue         int // how many may wait for one
@@ -28,54 +28,53 @@ type Config struct {
 	TraceSessions bool
 }
 
-// Pool has the dedicated connections to a server. A user enters, waits for a place, first
-// come, first served, and releases it. A place comes with an idle connection, or with the
+// Pool holds the dedicated connections to a server. A user enters, waits for a place, and releases
+// it. Places are granted in the order of arrival. A place comes with an idle connection or with the
 // right to make one.
 type Pool struct {
 	config   Config
 	dialer   *dial.Dialer
 	owner    Owner
 	counters counters
-	// ctx ends when the pool admits no more users, and blocking commands are to be
-	// unblocked.
+	// ctx ends when the pool admits no more users and blocking commands must be unblocked.
 	ctx   context.Context
 	drain context.CancelCauseFunc
-	// users have entered, and have neither released a place nor learned that they get none;
-	// blocking are commands that block, or may block.
+	// users are those that have entered and have neither released a place nor learned that they get
+	// none. blocking are commands that block, or may block.
 	users, blocking lifetime.Running
 
 	mu      sync.Mutex // guards the rest
-	places  int        // granted: each has a connection, or makes one
+	places  int        // granted: each user of one has a connection or makes one
 	idle    []*Conn
-	waiting list.List // of turn.granted
+	waiting list.List // of turn.granted channels
 	all     map[*Conn]struct{}
-	// generation is how often the credentials have changed; cr are the latest. A
-	// connection of an earlier generation is not used again without a new handshake.
+	// generation counts the changes of the credentials; cr are the latest. A connection of an
+	// earlier generation is not used again without a new handshake.
 	generation uint64
 	cr         dial.Credentials
 	sweeper    *time.Timer // runs while connections are idle
 	closed     bool
 }
 
-// turn is a user's place in the pool, or in the list of those that wait for one.
+// turn is a user's place in the pool, or in the list of waiting users.
 type turn struct {
-	// conn is what came with a place that was granted at once: an idle connection, or nil if
-	// one is to be made.
+	// conn came with a place that was granted at once: an idle connection, or nil if the user must
+	// make one.
 	conn *Conn
-	// waiting, an element of Pool.waiting, is set if the place was not granted at once. Then
-	// granted gets the connection that comes with it.
+	// waiting is the element of Pool.waiting if the place was not granted at once. Then granted
+	// receives the connection that comes with it.
 	waiting *list.Element
 	granted chan *Conn
 }
 
-// New makes a pool, which is drained when ctx ends.
+// New makes a pool. When ctx ends, the pool is drained.
 func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *Pool {
 	p := &Pool{config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{}}
 	p.ctx, p.drain = context.WithCancelCause(ctx)
 	return p
 }
 
-// enter grants a place, or has the caller wait for one.
+// enter grants a place, or puts the caller on the list of waiting users.
 func (p *Pool) enter() (t turn, refused *errorx.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,8 +95,8 @@ func (p *Pool) enter() (t turn, refused *errorx.Error) {
 	return t, nil
 }
 
-// await waits for a turn's place until ctx is done, and returns the connection that comes with
-// it, if any. A user that is refused has to end as one of users.
+// await waits for a turn's place until ctx is done. It returns the connection that comes with the
+// place, or nil. A user that is refused must still leave users.
 func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Error) {
 	if t.waiting == nil {
 		return t.conn, nil
@@ -121,16 +120,15 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 	return nil, refused
 }
 
-// nextIdle takes another idle connection for a place that is granted; nil if there is
-// none.
+// nextIdle takes another idle connection for a granted place; nil if there is none.
 func (p *Pool) nextIdle() *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lastIdleLocked()
 }
 
-// lastIdleLocked takes the idle connection that was used last. Its user has to check
-// whether it is alive.
+// lastIdleLocked takes the idle connection that was used last. The user must check whether it is
+// alive.
 func (p *Pool) lastIdleLocked() *Conn {
 	last := len(p.idle) - 1
 	if last < 0 {
@@ -142,8 +140,7 @@ func (p *Pool) lastIdleLocked() *Conn {
 	return c
 }
 
-// made adds a connection that was made, and returns how many there are: 0 if the pool is
-// closed.
+// made adds a new connection and returns how many there are. It returns 0 if the pool is closed.
 func (p *Pool) made(c *Conn) (open int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,15 +151,15 @@ func (p *Pool) made(c *Conn) (open int) {
 	return len(p.all)
 }
 
-// current returns the generation of handshakes that begin now.
+// current returns the generation for a handshake that begins now.
 func (p *Pool) current() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.generation
 }
 
-// update sets a connection, before its new handshake, to the present generation, and
-// returns the credentials for that.
+// update sets a connection to the current generation before its new handshake, and returns the
+// credentials for that.
 func (p *Pool) update(c *Conn) dial.Credentials {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,8 +170,8 @@ func (p *Pool) update(c *Conn) dial.Credentials {
 	return p.cr
 }
 
-// Outdate notes new credentials: connections with older ones are not used again without a
-// new handshake.
+// Outdate records new credentials: connections with older ones are not used again without a new
+// handshake.
 func (p *Pool) Outdate(cr dial.Credentials) {
 	p.mu.Lock()
 	p.generation++
@@ -187,9 +184,9 @@ func (p *Pool) Outdate(cr dial.Credentials) {
 	}
 }
 
-// release gives a place back, with its connection if that is as new. The place goes to
-// the next user that waits. A connection that is not as new is closed first, since places
-// bound the number of connections.
+// release gives a place back, together with its connection if that is like new. The place goes to
+// the next waiting user. Any other connection is closed first, because places bound the number of
+// connections.
 func (p *Pool) release(c *Conn, asNew bool) {
 	p.mu.Lock()
 	if c != nil && !(asNew && c.generation == p.generation) {
@@ -218,7 +215,7 @@ func (p *Pool) release(c *Conn, asNew bool) {
 	}
 }
 
-// sweep closes what has been idle for long. The timer's goroutine ends with it.
+// sweep closes connections that have been idle for long. It runs in the timer's goroutine.
 func (p *Pool) sweep() {
 	p.mu.Lock()
 	unused := 0
@@ -237,7 +234,7 @@ func (p *Pool) sweep() {
 	}
 }
 
-// drop closes a connection that is not idle. Its place, if it has one, stays granted.
+// drop closes a connection that is in use. Its place, if it has one, stays granted.
 func (p *Pool) drop(c *Conn) {
 	p.mu.Lock()
 	delete(p.all, c)
@@ -245,8 +242,8 @@ func (p *Pool) drop(c *Conn) {
 	_ = c.Close()
 }
 
-// Left returns how many users have a connection, make one, or are being refused one, and
-// how many wait.
+// Left returns how many users have a connection, make one, or are being refused one, and how many
+// wait.
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

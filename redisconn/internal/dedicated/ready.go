@@ -11,9 +11,8 @@ import (
 	"github.com/joomcode/redispipe/internal/sock"
 )
 
-// ready returns a connection that can be used, for a place that the pool has granted: c
-// after a check, or a new one. It gives up when ctx is done. After an error the place
-// goes back to the pool.
+// ready returns a usable connection for a granted place: c after a check, or a new one. It gives up
+// when ctx is done. If it returns an error, it has given the place back.
 func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 	for c != nil {
 		why := c.check(ctx, p.dialer.Timeout)
@@ -24,7 +23,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		if ctx.Err() == nil {
 			p.noteLost(c, why)
 		}
-		if c.raw == nil { // the PING to the next one might time out, too
+		if c.raw == nil { // the PING to the next one might time out as well
 			break
 		}
 		c = p.nextIdle()
@@ -38,9 +37,9 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		err *errorx.Error
 	}
 	result := make(chan made)
-	// Dialing goes on without its caller, at most until the dialer's time-out, or until
-	// the pool is drained. If each caller dialed again, callers with short deadlines
-	// would overload a server that answers slowly.
+	// Dialing continues without its caller, at most until the dialer's time-out or until the pool is
+	// drained. If each caller dialed again, callers with short deadlines would overload a slow
+	// server.
 	go func() {
 		c, err := p.open()
 		select {
@@ -60,7 +59,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 	}
 }
 
-// open makes a connection. It ends when the pool is drained.
+// open makes a connection. It gives up when the pool is drained.
 func (p *Pool) open() (*Conn, *errorx.Error) {
 	c := &Conn{timeout: p.config.IOTimeout, generation: p.current()}
 	var err *errorx.Error
@@ -85,14 +84,14 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 	return c, nil
 }
 
-// renew makes a connection as new, with its own credentials, or with newer ones that were
-// given to Outdate. If these have expired, the connection is closed, and the next one
-// asks the provider. It gives up when the pool is drained.
+// renew makes a connection like new, with its own credentials or with newer ones from Outdate. If
+// these have expired, the connection is closed, and the next one asks the provider. It gives up
+// when the pool is drained.
 func (p *Pool) renew(c *Conn) bool {
 	return p.dialer.Renew(p.ctx, c.Socket, func() dial.Credentials { return p.update(c) })
 }
 
-// place says where answers on a connection come from.
+// place returns the addresses of the server that answers on a connection.
 func (p *Pool) place(c *Conn) send.Server {
 	return send.Server{Address: p.dialer.Address.Text, Peer: sock.Text(c.RemoteAddr())}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Session is the connection of a redis.Session, as send.Dedicated. One goroutine at a time
-// uses it.
+// Session is the connection of a redis.Session. It implements send.Dedicated. One goroutine at a
+// time may use it.
 type Session struct {
 	p      *Pool
 	c      *Conn
-	opened string // the stack, with Opts.TraceSessions
-	// lost is the error that the connection was lost with.
+	opened string // the stack of the call, with Opts.TraceSessions
+	// lost is the error that ended the connection.
 	lost *errorx.Error
 	// altered: a command was sent whose effect RESET may not undo.
 	altered bool
@@ -88,7 +88,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 		return s.broken(lostError(ctx, sock.ErrNotConnected.Wrap(why, "connection lost"), false))
 	}
 	s.c.prepare(0)
-	if s.p.owner.Withheld() { // otherwise EndWrites is yet to come
+	if s.p.owner.Withheld() { // otherwise EndWrites still follows
 		return s.lose(sock.ErrNotConnected.New("another server has taken this one's place"))
 	}
 	for i := range reqs {
@@ -118,7 +118,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 		}
 		each(i, res)
 	}
-	interrupted := !stop() // the connection is being closed, though all may be answered
+	interrupted := !stop() // the connection is being closed, although everything may have been answered
 	switch {
 	case err != nil:
 		return s.broken(t.Explain(lostError(ctx, err, sent)))
@@ -128,7 +128,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 	return nil
 }
 
-// encode returns the bytes for requests, and which of them come after ASKING.
+// encode returns the bytes of requests, and which of them follow an ASKING.
 func (s *Session) encode(reqs []send.Request) (out []byte, asked []bool) {
 	asked = make([]bool, len(reqs))
 	for i := range reqs {
@@ -158,8 +158,8 @@ func (s *Session) asksBefore(r *send.Request) bool {
 	return asks
 }
 
-// accepted notes the result of a request that was to be sent after ASKING at that time: the node has
-// accepted it if it has answered, and not with MOVED.
+// accepted records the result of a request that was sent after ASKING at the given time. The node
+// accepted it if it answered with anything but MOVED.
 func (s *Session) accepted(at time.Time, res any) {
 	if err := redis.AsErrorx(res); err == nil || err.IsOfType(redis.ErrResult) && !err.IsOfType(redis.ErrMoved) {
 		s.asked = at
@@ -177,14 +177,14 @@ func (s *Session) block(ctx context.Context, r *send.Request, each func(int, any
 	if !b.asked.IsZero() {
 		s.accepted(b.asked, res)
 	}
-	each(0, res) // even if the connection was lost after an element
+	each(0, res) // even if the connection was lost after an element of it
 	if !alive {
 		_ = s.lose(lostBehind(res))
 	}
 	return nil
 }
 
-// broken is lose, with a report to the owner.
+// broken is lose, and reports the loss to the owner.
 func (s *Session) broken(err *errorx.Error) error {
 	s.p.noteLost(s.c, err)
 	return s.lose(err)
@@ -197,9 +197,9 @@ func (s *Session) lose(err *errorx.Error) error {
 	return s.p.owner.WithConn(err)
 }
 
-// alters reports whether RESET may not undo what a request does to its connection. That
-// is so for commands that the table lacks, and for CLIENT commands, since servers differ
-// in what they reset.
+// alters reports whether RESET may not undo the effect of a request on its connection. This is so
+// for commands that are not in the table, and for CLIENT commands, because servers differ in what
+// they reset.
 func alters(r *send.Request) bool {
 	call := command.Of(r.Cmd, r.Args())
 	return call.Info == nil || strings.HasPrefix(call.Name, "CLIENT")
@@ -208,8 +208,8 @@ func alters(r *send.Request) bool {
 // Server implements send.Dedicated.
 func (s *Session) Server() send.Server { return s.p.place(s.c) }
 
-// Release implements send.Dedicated. A goroutine makes the connection as new, releases it
-// to the pool, and ends.
+// Release implements send.Dedicated. A goroutine makes the connection like new, releases it to the
+// pool, and ends.
 func (s *Session) Release() {
 	runtime.SetFinalizer(s, nil)
 	if s.lost != nil || s.altered {
@@ -220,7 +220,7 @@ func (s *Session) Release() {
 	go func() { p.release(c, p.renew(c)) }()
 }
 
-// leaked is called when the garbage collector finds that s was never released.
+// leaked is called when the garbage collector finds a Session that was never released.
 func (s *Session) leaked() {
 	p, c, opened := s.p, s.c, s.opened
 	go func() {

@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// unblockLeast is how long an unblocked command may go unanswered after the end of
-	// its caller's context before its connection is closed, so that the caller has its
-	// result after 50 ms. It is many times what an answer takes on loopback
-	// (BenchmarkBlockingCancelled).
+	// unblockLeast is how long an unblocked command may stay unanswered after the end of its
+	// caller's context. Then its connection is closed, so that the caller has its result after 50
+	// ms. On loopback an answer is many times faster (BenchmarkBlockingCancelled).
 	unblockLeast = 35 * time.Millisecond
 	// unblockTrips is the same bound in round trips, for slow networks. Unblocking takes
 	// two: one for CLIENT UNBLOCK, one for PING.
 	unblockTrips = 5
-	// unblockLongest bounds the time of unblockTrips, so that no caller waits longer after
-	// its context has ended, however far away the server is.
+	// unblockLongest bounds unblockTrips, so that no caller waits longer than this after its context
+	// has ended, however far away the server is.
 	unblockLongest = 250 * time.Millisecond
-	// unblockAgain is the pause before unblocking is tried again for a command that did
-	// not block yet. It doubles each time.
+	// unblockAgain is the first pause before unblocking is tried again, if the command did not block
+	// yet. It doubles each time.
 	unblockAgain = time.Millisecond
 )
 
-// unblock makes the server end the command that blocks a connection, and waits until
-// answered is closed. If that fails, or takes too long after the end of ctx, it closes the
-// connection and returns false. A late CLIENT UNBLOCK may hit the connection's next
-// command, which is then sent again.
+// unblock makes the server end the blocking command of a connection, and waits until answered is
+// closed. If that fails, or takes too long after the end of ctx, it closes the connection and
+// returns false. A late CLIENT UNBLOCK may hit the next command of the connection, which is then
+// sent again.
 func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (alive bool) {
 	ended := ctx.Done()
 	var patience <-chan time.Time
@@ -60,7 +59,7 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 		}
 		failure := redis.AsErrorx(n)
 		switch {
-		case n == int64(1): // unblocked: the answer will come
+		case n == int64(1): // the answer will come
 		case n == serverKnown:
 			ask.Reset(0)
 		case n == int64(0), // the server has not received the command yet, or has answered it
@@ -77,15 +76,14 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 	}
 }
 
-// unblockMost is how long an unblocked command may go unanswered. It uses the shortest
-// round trip that is known, trip or the owner's, since a longer one may have met a server
-// that stalled.
+// unblockMost is how long an unblocked command may stay unanswered. It uses the shortest known
+// round trip (trip or the owner's), because a longer one may include a stall of the server.
 func (p *Pool) unblockMost(trip time.Duration) time.Duration {
 	trip = min(trip, p.owner.ShortestTrip())
 	return min(max(unblockLeast, timing.Times(trip, unblockTrips)), unblockLongest)
 }
 
-// serverKnown is the answer of askUnblock when it has found out which server process the
+// serverKnown is the result of askUnblock when it has just found out which server process the
 // shared connection leads to.
 const serverKnown = "the server is known"
 
@@ -120,16 +118,16 @@ func (p *Pool) askUnblock(client identity) <-chan any {
 	return reply
 }
 
-// identity says which server process is at the other end of a socket, and which client id
-// the socket has there.
+// identity is the server process at the other end of a socket, and the client id of the socket
+// there.
 type identity struct {
 	server string        // run_id, which each process draws at random
 	client int64         // CLIENT ID
 	err    *errorx.Error // why one of them is not known
 }
 
-// ask lists the steps of a handshake that ask for it. It does not matter if the user may
-// not call them.
+// ask lists the steps of a handshake that ask for the identity. They are optional: the user may
+// have no right to them.
 func (id *identity) ask() []dial.Step {
 	return []dial.Step{
 		{Request: redis.Req("CLIENT", "ID"), Check: func(res any) *errorx.Error {
@@ -155,6 +153,6 @@ func unidentified(cmd string, res any) *errorx.Error {
 	return errNotUnblocked.New("%s was answered with something else", cmd)
 }
 
-// errNotUnblocked: it is not certain that the client id of a dedicated connection means the
-// same client on the shared one.
+// errNotUnblocked: the client id of a dedicated connection may mean a different client on the
+// shared one.
 var errNotUnblocked = redis.Errors.NewType("not_unblocked")

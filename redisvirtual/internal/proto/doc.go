@@ -1,3 +1,4 @@
-// Package proto reads requests as other clients write them: where each ends, within the bounds of
-// Redis, and its words. It has no state but how far a request has come that is not complete.
+// Package proto reads the requests and writes the replies of other clients: it finds the end and
+// the words of each request, within the bounds of Redis, and encodes replies. Its only state is the
+// progress in an incomplete request.
 package proto

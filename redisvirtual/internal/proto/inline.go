@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// inline reads a request that is a line of words, as one types it to a server. It returns where
-// the line ends, 0 if that has not come, and the request as others are encoded: nil if there are
-// no words.
+// inline reads a request in the form of a line of words, as a person types it. It returns the index
+// after the line, or 0 if the line is incomplete, and the request in the usual form, or nil if the
+// line is empty.
 func inline(buf []byte) (end int, encoded []byte, p Problem) {
 	i := bytes.IndexByte(buf[:min(len(buf), lineMost)], '\n')
 	switch {
@@ -26,8 +26,8 @@ func inline(buf []byte) (end int, encoded []byte, p Problem) {
 	return i + 1, AppendWords(nil, words), NoProblem
 }
 
-// split splits a line into words, which may be in quotes. It is not ok if a quotation does not
-// end, or if something follows it at once.
+// split splits a line into words, which may be quoted. ok is false if a quotation does not end, or
+// if a character other than a space follows it.
 func split(line []byte) (words [][]byte, ok bool) {
 	for {
 		line = bytes.TrimLeft(line, " \t\r\v\f\x00")
@@ -55,8 +55,8 @@ func isSpace(b byte) bool {
 	return b == ' ' || b == '\t' || b == '\r' || b == '\v' || b == '\f' || b == 0
 }
 
-// quoted appends what stands in the quotation that line begins with, and returns how long that
-// is: 0 if it does not end.
+// quoted appends the content of the quotation at the start of line, and returns the length of the
+// quotation, or 0 if it does not end.
 func quoted(word, line []byte) (_ []byte, n int) {
 	quote := line[0]
 	for i := 1; i < len(line); i++ {

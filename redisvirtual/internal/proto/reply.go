@@ -1,4 +1,3 @@
-// Package proto makes the replies of virtual connections that no server has encoded.
 package proto
 
 import (
@@ -19,22 +18,22 @@ const (
 	Reset  = "+RESET\r\n"
 )
 
-// AppendError appends an error reply, which is a line.
+// AppendError appends an error reply, which is one line.
 func AppendError(b []byte, text string) []byte {
 	text = strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
 	return append(append(append(b, '-'), text...), "\r\n"...)
 }
 
-// AppendResult appends a result that was decoded already, as a server would have sent it: in
-// sessions, and where a connection looks into all replies (Opts.Integrity, statistics of
-// requests). Types that decode to the same are sent as the most usual one: null of RESP2 as a
-// null string, a set as an array.
+// AppendResult appends a decoded result as a server would have sent it. It is used in sessions, and
+// where a connection looks into all replies (Opts.Integrity, statistics of requests). Where several
+// types decode to the same value, it uses the most common one: a null string for null in RESP2, and
+// an array for a set.
 func AppendResult(b []byte, res any, protocol int) []byte {
 	switch r := res.(type) {
 	case nil:
 		return AppendNull(b, protocol)
 	case string:
-		if strings.ContainsAny(r, "\r\n") { // of a verbatim string
+		if strings.ContainsAny(r, "\r\n") { // it was a verbatim string
 			return AppendWord(b, r)
 		}
 		return append(append(append(b, '+'), r...), "\r\n"...)
@@ -73,7 +72,7 @@ func AppendResult(b []byte, res any, protocol int) []byte {
 	return AppendError(b, "ERR a reply that can't be passed on")
 }
 
-// AppendNull appends null, as the protocol has it for strings.
+// AppendNull appends a null string in the form of the protocol.
 func AppendNull(b []byte, protocol int) []byte {
 	if protocol == 3 {
 		return append(b, "_\r\n"...)
@@ -87,7 +86,7 @@ func AppendWord[W string | []byte](b []byte, word W) []byte {
 	return append(append(b, word...), "\r\n"...)
 }
 
-// AppendWords appends a request of these words.
+// AppendWords appends a request with these words.
 func AppendWords[W string | []byte](b []byte, words []W) []byte {
 	b = resp.AppendLength(append(b, '*'), int64(len(words)))
 	for _, word := range words {
@@ -96,7 +95,7 @@ func AppendWords[W string | []byte](b []byte, words []W) []byte {
 	return b
 }
 
-// textOf returns the whole text of an error that the server answered with.
+// textOf returns the whole text of a server's error.
 func textOf(err *errorx.Error) string {
 	if text, ok := err.Property(redis.EKText); ok {
 		return text.(string)

@@ -5,9 +5,10 @@ import (
 	"math"
 )
 
-// Bounds of what a client writes, which are those of Redis.
+// The limits of Redis on what a client writes.
 const (
-	// Most bounds what a client has written and is not sent: client-query-buffer-limit.
+	// Most bounds the bytes that a client has written and that were not sent:
+	// client-query-buffer-limit.
 	Most = 1 << 30
 
 	lineMost  = 64 << 10  // PROTO_INLINE_MAX_SIZE
@@ -15,18 +16,19 @@ const (
 	wordsMost = math.MaxInt32
 )
 
-// Scan finds the requests in what a client writes. It keeps how far it has come, so that one which
-// arrives in pieces is gone over once. It does not keep what it is given.
+// Scan finds the requests in what a client writes. It remembers its progress, so that it reads each
+// byte of a request that arrives in pieces once. It keeps no reference to the bytes.
 type Scan struct {
-	at    int // what is known of the request
-	words int // that are still to come
+	at    int // how much of the request has been read
+	words int // how many are missing
 	begun bool
 }
 
-// Problem is what Redis says of requests that can't be read, before it closes the connection.
+// Problem is the error text of Redis for a request that can't be parsed, after which it closes the
+// connection.
 type Problem string
 
-// NoProblem: so far all can be read.
+// NoProblem: no error so far.
 const NoProblem Problem = ""
 
 const (
@@ -42,8 +44,8 @@ const (
 	lengthWithoutEnd Problem = "Protocol error: a length is not followed by CRLF"
 )
 
-// Next returns where the first request of buf ends, 0 if it is not complete, and the request in the
-// form of an array: nil if it has no words, and needs no answer.
+// Next returns the index after the first request of buf, or 0 if that is incomplete, and the
+// request in the form of an array. The request is nil if it has no words and needs no answer.
 func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
 	if len(buf) == 0 {
 		return 0, nil, NoProblem
@@ -61,7 +63,7 @@ func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
 	return end, request, p
 }
 
-// array is Next of a request that is an array. empty is set if it has no words.
+// array is Next for a request in the form of an array. empty is true if it has no words.
 func (s *Scan) array(buf []byte) (end int, empty bool, p Problem) {
 	if !s.begun {
 		n, at, p := number(buf, 0, tooManyWords, longCount)
@@ -100,7 +102,7 @@ func (s *Scan) array(buf []byte) (end int, empty bool, p Problem) {
 	return end, false, NoProblem
 }
 
-// shown is a byte as an error reply can have it, which is a line.
+// shown formats a byte for an error reply.
 func shown(b byte) string {
 	if b < ' ' || b > '~' {
 		return "?"
@@ -108,8 +110,8 @@ func shown(b byte) string {
 	return string(rune(b))
 }
 
-// number reads the length that stands behind the type at a place, and returns where its line
-// ends: 0 if that has not come. Lengths are plain decimals, as the library writes them.
+// number parses the length after the type byte at an index, and returns the index after its line,
+// or 0 if that is incomplete. It accepts only plain decimals, because these are passed on.
 func number(buf []byte, at int, bad, long Problem) (n, end int, p Problem) {
 	line := buf[at+1:]
 	i := bytes.IndexByte(line[:min(len(line), lineMost)], '\n')

@@ -17,7 +17,7 @@ func Name(request []byte) []byte {
 	return request[at+2:][:n]
 }
 
-// Words returns those behind the first, as []byte.
+// Words returns the words after the first one, as []byte.
 func Words(request []byte) []any {
 	r := send.Request{Buf: request}
 	args := make([]any, 0, r.Words()-1)
@@ -29,8 +29,8 @@ func Words(request []byte) []any {
 	return args
 }
 
-// Text returns a word of [Words].
+// Text converts a word of [Words] to a string.
 func Text(word any) string { return string(word.([]byte)) }
 
-// Upper returns a word of [Words] in upper case.
+// Upper converts a word of [Words] to upper case.
 func Upper(word any) string { return strings.ToUpper(Text(word)) }

@@ -8,7 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// Describe makes r the request that buf is, and returns what is known of its command.
+// Describe makes r the request that is encoded in buf, and returns what the table says about its
+// command.
 func (s *Servers) Describe(r *send.Request, buf []byte) *command.Info {
 	name := proto.Name(buf)
 	info := lookup(name)
@@ -34,15 +35,15 @@ func (s *Servers) Describe(r *send.Request, buf []byte) *command.Info {
 	return info
 }
 
-// closes reports whether servers close the connection on which they read this first word, because
-// they take it for a request of HTTP.
+// closes reports whether servers close the connection when they read this first word, because they
+// take it for an HTTP request.
 func closes(name []byte) bool {
 	return bytes.EqualFold(name, []byte("POST")) || bytes.EqualFold(name, []byte("HOST:"))
 }
 
 // lookup finds a command by the first word of a request.
 func lookup(name []byte) *command.Info {
-	if len(name) > 32 { // none has so long a name, and the conversion would allocate
+	if len(name) > 32 { // no name is that long, and the conversion would allocate
 		return nil
 	}
 	info := command.Lookup(string(name))

@@ -1,2 +1,2 @@
-// Package upstream is where the requests of virtual connections go.
+// Package upstream sends the requests of virtual connections to servers.
 package upstream

@@ -12,16 +12,16 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// place is where a SCAN of a cluster goes on: all keys of lower slots have been returned. Clients get
-// it as a cursor. No connection keeps it, since the next step may come on another one.
+// place is the position of a SCAN in a cluster: all keys of lower slots have been returned. Clients
+// get it as the cursor. No connection stores it, because the next step may use a different one.
 type place struct {
-	slot   int    // its master is walked, for the keys of this slot and of those behind it that are that master's
-	master uint64 // a part of the hash of the master's address: the cursor of another one is worth nothing
-	cursor uint64 // the master's own
+	slot   int    // the scan of its master returns keys of this slot and of later slots of that master
+	master uint64 // some bits of the hash of the master's address: a cursor is only valid at its master
+	cursor uint64 // the master's own cursor
 }
 
-// A cursor has these, from its lowest bits on. What is left for the server's own is enough for 2^40 keys of
-// one master.
+// These are the fields of a cursor, from the lowest bits on. The remaining bits hold a master's
+// cursor for up to 2^40 keys.
 const (
 	slotBits   = 14
 	masterBits = 10
@@ -33,14 +33,15 @@ func placeOf(cursor uint64) place {
 	return place{int(cursor % slots), cursor >> slotBits % masters, cursor >> (slotBits + masterBits)}
 }
 
-// join is the opposite of placeOf. It returns false if the master's cursor is too large.
+// join packs a place into a cursor; placeOf unpacks it. It returns false if the master's cursor is
+// too large.
 func (p place) join() (cursor uint64, fits bool) {
 	high := p.cursor << (slotBits + masterBits)
 	return high | p.master<<slotBits | uint64(p.slot), high>>(slotBits+masterBits) == p.cursor
 }
 
-// scan is a step of SCAN. Ranges of slots are walked in their order, each at its master; if that
-// changes, from the beginning of the range.
+// scan runs one step of SCAN. It walks ranges of slots in order, each at its master. If the master
+// of a range changes, it starts the range again.
 func (s *Servers) scan(ctx context.Context, req redis.Request) any {
 	if len(req.Args) == 0 {
 		return redis.ErrResult.New("ERR wrong number of arguments for 'scan' command")
@@ -89,7 +90,8 @@ func (s *Servers) scan(ctx context.Context, req redis.Request) any {
 	return []any{strconv.AppendUint(nil, next, 10), left}
 }
 
-// served returns the first slot from this one on that has a master, and slots if there is none.
+// served returns the first slot that has a master, from the given one on, or slots if there is
+// none.
 func (s *Servers) served(from int) int {
 	for from < slots && s.nodes.Master(from) == nil {
 		from++
@@ -97,14 +99,14 @@ func (s *Servers) served(from int) int {
 	return from
 }
 
-// end returns the first slot behind this one that has another master.
+// end returns the first later slot that has a different master.
 func (s *Servers) end(from int, master backend.Node) int {
 	for from++; from < slots && s.nodes.Master(from) == master; from++ {
 	}
 	return from
 }
 
-// part returns place.master of a master.
+// part returns the value of place.master for a master.
 func part(master backend.Node) uint64 {
 	return uint64(crc32.ChecksumIEEE([]byte(master.Addr()))) % masters
 }

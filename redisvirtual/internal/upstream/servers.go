@@ -12,20 +12,20 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
-// errSender: virtual connections need what only the senders of this library have.
+// errSender: virtual connections work only over senders of this library.
 var errSender = redis.ErrOpts.NewType("virtual_sender")
 
-// Servers is where the requests of virtual connections go. Nothing of it is changed.
+// Servers are the servers behind virtual connections. It is read-only.
 type Servers struct {
 	replies.Terms
 	Sender send.Inner[redis.Future]
 	Shared backend.Conn // nil if there are several
 	Ctx    context.Context
-	DB     int  // of the shared sockets
-	TLS    bool // they use it
-	// ReadOnly: the shared sockets have said READONLY, to a replica of a cluster.
+	DB     int  // the database of the shared sockets
+	TLS    bool // whether the shared sockets use TLS
+	// ReadOnly: READONLY was sent on the shared sockets, to a replica of a cluster.
 	ReadOnly bool
-	// Sharded: each of several masters has a part of the keys.
+	// Sharded: the keys are spread over several masters.
 	Sharded bool
 
 	conn  *redisconn.Connection // nil if there are several
@@ -41,7 +41,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 		within = from.Inner(send.Key{Held: inmost})
 	}
 	switch conn, single := inmost.(*redisconn.Connection); {
-	case within == nil: // also of a nil pointer
+	case within == nil: // also for a nil pointer
 		err = errSender.New("a %T has no virtual connections, nor has nil: give the connection, cluster or client inside", sender)
 	case single:
 		s = one(conn)
@@ -55,13 +55,13 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	return s, nil
 }
 
-// origin is a connection or a cluster, or what embeds one.
+// origin is a connection or a cluster, or a type that embeds one.
 type origin interface {
 	Inner(send.Key) send.Inner[redis.Future]
 	Ctx() context.Context
 }
 
-// inside returns the sender that handles stand for, and hooks are around.
+// inside unwraps handles and hooks and returns the sender inside.
 func inside(s redis.Sender) (_ redis.Sender, hooks []replies.Hook) {
 	for {
 		var within redis.Sender
@@ -102,7 +102,8 @@ func several(sender send.Inner[redis.Future], nodes backend.Cluster, ctx context
 
 func (s *Servers) greeting(d *dial.Dialer) { s.Protocol, s.DB, s.TLS = max(d.Protocol, 2), d.DB, d.TLS }
 
-// At returns the node with an address, or nil. Of one server it returns that, whatever the address.
+// At returns the node with an address, or nil. If there is one server, it returns that for every
+// address.
 func (s *Servers) At(addr string) *Servers {
 	if !s.Several {
 		return s
@@ -121,8 +122,8 @@ func (s *Servers) At(addr string) *Servers {
 	return nil
 }
 
-// Node returns the connection as whose socket one of a client's own is made: that to the server, or to a
-// master.
+// Node returns a connection. When a client needs a socket of its own, that is made like the sockets
+// of this connection, which leads to the server or to a master.
 func (s *Servers) Node() (backend.Conn, error) {
 	if !s.Several {
 		return s.Shared, nil
@@ -134,7 +135,7 @@ func (s *Servers) Node() (backend.Conn, error) {
 	return backend.Of(masters[0].(*redisconn.Connection)), nil
 }
 
-// Addrs returns the addresses of the shared socket, empty ones if there is none.
+// Addrs returns the addresses of the shared socket, or empty ones if there is none.
 func (s *Servers) Addrs() (local, remote net.Addr) {
 	if s.Several {
 		return addr(""), addr("")

@@ -11,20 +11,20 @@ import (
 	"github.com/joomcode/redispipe/rediscluster"
 )
 
-// shared is how the answers of two masters become one: the answer that a single server with all
-// keys would give. It returns nil if it can't be.
+// shared combines the answers of two masters into the answer that a single server with all keys
+// would give. It returns nil if that is impossible.
 type shared func(a, b any) any
 
-// onShards are the commands that concern every master of a cluster, and how their answers become
-// one. SCAN does, too, one master after the other.
+// onShards are the commands that concern every master of a cluster, with the functions that combine
+// the answers. SCAN also concerns them, but one after the other.
 var onShards = map[string]shared{
 	"DBSIZE": sum, "KEYS": both, "SCRIPT EXISTS": everywhere,
 	"FLUSHALL": either, "FLUSHDB": either, "SCRIPT LOAD": either, "SCRIPT FLUSH": either,
 	"FUNCTION LOAD": either, "FUNCTION DELETE": either, "FUNCTION FLUSH": either, "FUNCTION RESTORE": either,
 }
 
-// OnShards returns the name of the command that a request is, if it concerns every master of a
-// cluster, and is one that DoOnShards knows; else "".
+// OnShards returns the name of a request's command if that concerns every master of a cluster and
+// DoOnShards knows it, and "" otherwise.
 func (s *Servers) OnShards(r *send.Request) (name string) {
 	if !s.Sharded || r.Slot != send.NoSlot {
 		return ""
@@ -36,8 +36,8 @@ func (s *Servers) OnShards(r *send.Request) (name string) {
 	return call.Name
 }
 
-// DoOnShards sends a request for which OnShards has returned a name to all masters, or a SCAN to the one
-// that its cursor names, and returns the result: a value, or an error.
+// DoOnShards runs a request for which OnShards has returned a name: it sends the request to all
+// masters, or a SCAN to the one in its cursor. The result is a value or an error.
 func (s *Servers) DoOnShards(ctx context.Context, r *send.Request) any {
 	name, req := s.OnShards(r), redis.Request{Cmd: r.Cmd, Args: r.Args()}
 	if name == "SCAN" {
@@ -46,8 +46,8 @@ func (s *Servers) DoOnShards(ctx context.Context, r *send.Request) any {
 	return joined(onShards[name], rediscluster.DoEachShard(ctx, s.nodes.Masters(), req))
 }
 
-// joined makes one result of those of all masters. If one of them may have run the request, the result
-// is not an error that says not sent.
+// joined combines the results of all masters. If one of them may have run the request, an error in
+// the result never says not sent.
 func joined(join shared, results []any) any {
 	var values []any
 	var refused, notSent *errorx.Error
@@ -103,7 +103,7 @@ func both(a, b any) any {
 	return append(one, other...)
 }
 
-// everywhere joins lists of what is there, 1, and what is not, 0.
+// everywhere combines lists of 1, for present, and 0, for absent.
 func everywhere(a, b any) any {
 	one, ok := a.([]any)
 	other, also := b.([]any)
