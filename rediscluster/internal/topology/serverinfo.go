@@ -16,37 +16,38 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// ServerInfo is what a server says of itself.
+// ServerInfo is a server's report about itself.
 type ServerInfo struct {
 	role string // empty if it is not known
-	// id is that of the run: the same server may have several addresses.
+	// id is the run_id. A server may have several addresses.
 	id string
-	// replid is that of the server's history, up to end. Replicas have their master's.
+	// replid is the ID of the server's history, which reaches up to end. Replicas have the ID of
+	// their master.
 	replid string
 	end    int64
-	// replid2 is the id of the history that the server's own one, which begins at fork,
-	// continues. A server has a replid2 after a promotion and after a restart from saved
-	// data; its answers do not show which of the two happened.
+	// replid2 is the ID of an earlier history. The server's own history continues it and begins at
+	// fork. A server has a replid2 after a promotion, and also after a restart from saved data; its
+	// answers do not show which of the two happened.
 	replid2 string
 	fork    int64
-	// restarted is set if it is a master, and was a replica in a run before. Nobody has
-	// promoted it then.
+	// restarted is set if the server is a master now and was a replica in an earlier run. Nobody has
+	// promoted it.
 	restarted bool
-	// follows is set if it is a replica that is connected to its master.
+	// follows is set if the server is a replica that is connected to its master.
 	follows bool
-	// Err is why it can't be asked. The rest is what it said before.
+	// Err says why the server can't be asked. The other fields are then from its previous report.
 	Err *errorx.Error
 }
 
-// The roles of servers in replication, by the words of redisconn.Role.
+// The roles of servers in replication, in the words of redisconn.Role.
 const (
 	roleMaster  = "master"
 	roleReplica = "replica"
 )
 
-// ParseServerInfo makes it of what redisconn.ParseRole makes of the server's answer to ROLE,
-// and of its answers to INFO replication, which has the role, too, and INFO server. A user
-// may have no right to all of them.
+// ParseServerInfo makes a ServerInfo from the answers to ROLE (as redisconn.ParseRole returns it),
+// to INFO replication, which also contains the role, and to INFO server. A user may have no right
+// to some of them.
 func ParseServerInfo(role string, refusal error, replicationInfo, serverInfo any) ServerInfo {
 	replication, _ := redisclusterutil.ParseInfo(replicationInfo)
 	if refusal != nil {
@@ -68,8 +69,8 @@ func ParseServerInfo(role string, refusal error, replicationInfo, serverInfo any
 	}
 }
 
-// After returns what is known of the server after what it said before at the same address:
-// if it has failed, that still counts.
+// After merges the report with the server's previous one at the same address: after a failure, the
+// previous report still counts.
 func (st ServerInfo) After(was ServerInfo) ServerInfo {
 	if st.Err != nil {
 		was.Err = st.Err
@@ -81,7 +82,7 @@ func (st ServerInfo) After(was ServerInfo) ServerInfo {
 	return st
 }
 
-// offset returns a place in a history, other if it is not told.
+// offset parses an offset in a history. It returns other if there is none.
 func offset(text string, other int64) int64 {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
@@ -89,16 +90,16 @@ func offset(text string, other int64) int64 {
 	return other
 }
 
-// continues reports whether the server was promoted, and has all that another has.
+// continues reports whether the server was promoted and has everything that the other server has.
 func (st ServerInfo) continues(other ServerInfo) bool {
 	return !st.restarted && other.replid != "" && other.replid == st.replid2 && other.end < st.fork
 }
 
-// ServerInfos are what servers said last, by their addresses.
+// ServerInfos are the latest reports of the servers, by address.
 type ServerInfos map[string]ServerInfo
 
-// Layout makes a layout of them. If none says that it is the master, the present one
-// stays the master, unless it has said that it is not. stop is Opts.StopOnManyMasters.
+// Layout makes a layout from the reports. If no server says that it is the master, the present
+// master stays, unless it has said that it is a replica. stop is Opts.StopOnManyMasters.
 func (s ServerInfos) Layout(present string, stop bool) *Layout {
 	var masters, replicas, said []string
 	for _, addr := range slices.Sorted(maps.Keys(s)) {
@@ -135,7 +136,7 @@ func (s ServerInfos) Layout(present string, stop bool) *Layout {
 	return l
 }
 
-// Refusal returns why all servers refuse the client for good, nil if some do not.
+// Refusal returns why all servers refuse the client permanently, or nil if some do not.
 func (s ServerInfos) Refusal() (kind *errorx.Type) {
 	for _, st := range s {
 		cause := errs.PermanentCause(st.Err)
@@ -147,15 +148,15 @@ func (s ServerInfos) Refusal() (kind *errorx.Type) {
 	return kind
 }
 
-// master returns which of several masters counts, empty if that is not known. The first
-// of these rules that knows one decides:
+// master returns the address of the right one among several masters, or "" if that can't be
+// decided. The first of these rules that applies decides:
 //
 //   - Most of the connected replicas have its history.
-//   - It was promoted, and has all that the others have: each of their histories ends before
-//     the point at which its own has left it.
+//   - It was promoted and has everything that the others have: each of their histories ends before
+//     the point where its own history branched off.
 //   - It is the present one, unless stop is set.
 //
-// An address of a server that has another one before it does not count.
+// If a server has several addresses, only the first one counts.
 func (s ServerInfos) master(masters []string, present string, stop bool) string {
 	var distinct []string
 	for _, addr := range masters {
@@ -181,10 +182,10 @@ func (s ServerInfos) master(masters []string, present string, stop bool) string 
 	return ""
 }
 
-// followed returns the master that more connected replicas follow than any other, empty
-// if there is none.
+// followed returns the master that more connected replicas follow than any other, or "" if there is
+// none.
 func (s ServerInfos) followed(masters []string) (addr string) {
-	followers := make(map[string]map[string]struct{}) // by histories, each replica once
+	followers := make(map[string]map[string]struct{}) // by history; each replica counts once
 	for at, st := range s {
 		if st.Err == nil && st.follows && st.replid != "" {
 			if followers[st.replid] == nil {

@@ -9,20 +9,21 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// View is what one node says about the cluster.
+// View is one node's report about the cluster.
 type View struct {
 	asked  string // the address that was asked
 	ranges []redisclusterutil.SlotsRange
-	nodes  redisclusterutil.InstanceInfos // nil where CLUSTER NODES is not allowed
-	// ids are those of the nodes in ranges, by their addresses.
+	nodes  redisclusterutil.InstanceInfos // nil if CLUSTER NODES is not allowed
+	// ids are the IDs of the nodes in ranges, by address.
 	ids map[string]string
-	// outer are addresses with the host that was asked, by those that nodes have among themselves,
-	// if the cluster names no host to clients: these can't reach the latter.
+	// outer maps the addresses that the nodes use among themselves to addresses with the host that
+	// was asked. It is used if the cluster gives clients no hosts, because clients can't reach the
+	// former.
 	outer map[string]string
 }
 
-// ParseView makes a view of the answers to CLUSTER SLOTS and CLUSTER NODES of the node at
-// an address. A user may have no right to CLUSTER NODES: one can do without.
+// ParseView makes a View from a node's answers to CLUSTER SLOTS and CLUSTER NODES. The latter is
+// optional, because a user may have no right to it.
 func ParseView(asked string, slots, nodes any) (View, error) {
 	ranges, err := redisclusterutil.ParseSlotsInfo(slots)
 	if err != nil {
@@ -34,7 +35,8 @@ func ParseView(asked string, slots, nodes any) (View, error) {
 	return v, nil
 }
 
-// speaker returns who speaks: without CLUSTER NODES, as far as CLUSTER SLOTS tells it.
+// speaker returns the ID of the node that reports. Without CLUSTER NODES it is known only if
+// CLUSTER SLOTS shows it.
 func (v View) speaker() (s speaker) {
 	for addr, id := range v.ids {
 		s.know(id, addr == v.asked)
@@ -45,7 +47,7 @@ func (v View) speaker() (s speaker) {
 	return s
 }
 
-// living are the IDs of the nodes that have not failed.
+// living returns the IDs of the nodes that have not failed.
 func (v View) living() memory {
 	ids := memory{}
 	for _, n := range v.nodes {
@@ -61,7 +63,7 @@ func (v View) living() memory {
 	return ids
 }
 
-// addSlots adds the slots that are served.
+// addSlots adds the slots that have an owner.
 func (v View) addSlots(slots *SlotSet) {
 	for _, r := range v.ranges {
 		for slot := r.From; len(r.Addrs) > 0 && slot <= r.To; slot++ {
@@ -70,16 +72,16 @@ func (v View) addSlots(slots *SlotSet) {
 	}
 }
 
-// Whole reports whether all slots are served.
+// Whole reports whether all slots have an owner.
 func (v View) Whole() bool {
 	var slots SlotSet
 	v.addSlots(&slots)
 	return slots.len() == slot.Count
 }
 
-// addHosts gives addresses without a host that of the node that was asked. CLUSTER NODES has hosts
-// even where CLUSTER SLOTS names none to clients. That is so if the latter leaves out several: a
-// node may not know its own.
+// addHosts gives addresses without a host the host of the node that was asked. CLUSTER NODES
+// contains hosts even if CLUSTER SLOTS gives clients none. If CLUSTER SLOTS leaves out several
+// hosts, that is the reason; a single node may just not know its own.
 func (v *View) addHosts() {
 	host, _, _ := net.SplitHostPort(v.asked)
 	name := func(addr string) string {
@@ -120,7 +122,7 @@ func (v *View) addHosts() {
 	}
 }
 
-// idsOf returns the IDs of nodes that an answer to CLUSTER SLOTS has, by their addresses in it.
+// idsOf returns the IDs of the nodes in an answer to CLUSTER SLOTS, by their addresses there.
 func idsOf(slots any) map[string]string {
 	ids := map[string]string{}
 	rows, _ := slots.([]any)
@@ -141,7 +143,7 @@ func idsOf(slots any) map[string]string {
 	return ids
 }
 
-// Contradicts reports whether the view has slots served by another master than the layout.
+// Contradicts reports whether the view and the layout have different masters for a slot.
 func (v View) Contradicts(l *Layout) bool {
 	for _, r := range v.ranges {
 		if len(r.Addrs) == 0 {
@@ -155,9 +157,9 @@ func (v View) Contradicts(l *Layout) bool {
 	return false
 }
 
-// nodesByAddr returns the nodes by their addresses: of several nodes of one address the first which
-// has not failed. A node that has lost its identity leaves the former one behind, as a node that has
-// failed.
+// nodesByAddr returns the nodes by address. If several have the same address, it returns the first
+// that has not failed: a node that has lost its identity leaves its former one behind as a failed
+// node.
 func (v View) nodesByAddr() map[string]*redisclusterutil.InstanceInfo {
 	nodes := make(map[string]*redisclusterutil.InstanceInfo, len(v.nodes))
 	add := func(addr string, n *redisclusterutil.InstanceInfo) {
@@ -175,7 +177,7 @@ func (v View) nodesByAddr() map[string]*redisclusterutil.InstanceInfo {
 	return nodes
 }
 
-// alias is the node's address by its hostname.
+// alias returns the node's address with its hostname.
 func alias(n *redisclusterutil.InstanceInfo) string {
 	_, port, _ := net.SplitHostPort(n.Addr)
 	return net.JoinHostPort(n.Hostname, port)

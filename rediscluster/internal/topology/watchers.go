@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// choose returns the reports that count: those of sentinels that know each other, and that most of the
-// known ones belong to. strangers is set if there are none of these left, and the reports are those of
-// others. While no sentinels are known, those count of which most answer, then those that know most others; those that
-// are even in that count together, and their epochs decide, or they disagree.
+// choose returns the reports that count. Once sentinels are known, these are the reports of a group
+// of sentinels that know each other and include most of the known ones. If no known sentinel is
+// left, strangers is set and the reports are from others. Before any are known, the group counts in
+// which most sentinels answer, and among equal ones the group that knows most sentinels. Groups
+// that are still equal count together: their epochs decide, or they disagree.
 func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
 	reports := slices.Collect(maps.Values(s.last))
 	reports = slices.DeleteFunc(reports, func(r Report) bool { return r.master == "" || r.superseded(s.last, now) })
@@ -55,8 +56,8 @@ func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
 	return chosen, strangers
 }
 
-// speakers returns who the reports are from. One that does not tell its ID has the one by which others
-// know its address.
+// speakers returns the IDs of the reporting sentinels. For a sentinel that does not report its ID,
+// it is the ID that others give for its address.
 func speakers(reports []Report) []speaker {
 	all := make([]speaker, len(reports))
 	for i, r := range reports {
@@ -74,7 +75,7 @@ func speakers(reports []Report) []speaker {
 	return all
 }
 
-// tells reports whether the sentinels that the client knew have told of the master of a layout.
+// tells reports whether the sentinels that the client knew have named the master of a layout.
 func (s *Reports) tells(chosen []Report, l *Layout) bool {
 	master := l.Shards[0].Master
 	return s.servers[master] || slices.ContainsFunc(chosen, func(r Report) bool { return r.master == master && s.servers[r.run] })
@@ -102,7 +103,7 @@ func (s *Reports) learn(chosen []Report) {
 	s.settled = s.settled || 2*answer > there
 }
 
-// findStrange returns the addresses of sentinels that answer, and did not count before.
+// findStrange returns the addresses of sentinels that have started to answer and do not count.
 func (s *Reports) findStrange() (found []string) {
 	strange := map[string]bool{}
 	for addr, r := range s.last {
