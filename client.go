@@ -29,7 +29,7 @@ var _ redis.Sender = (*Client)(nil)
 // shared is the state that a client shares with the clients that its WithPolicy returns.
 type shared struct {
 	servers servers
-	pubsub  redispubsub.Opts // its hooks are those of requests, too
+	pubsub  redispubsub.Opts // its hooks are those of requests as well
 	retries redis.RetryOpts
 
 	subscribing sync.Mutex // guards subscriber

@@ -133,7 +133,7 @@ func readers(c *redispipe.Client, key string) map[string]func() error {
 	}
 }
 
-// Whatever is under way when a client ends, comes to an end, too: each future once, and no goroutine or
+// Whatever is under way when a client ends, comes to an end as well: each future once, and no goroutine or
 // socket is left. Shutdown waits for what blocks no longer than it takes to unblock it.
 func TestEndOfEverything(t *testing.T) {
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})

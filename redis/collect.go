@@ -153,7 +153,7 @@ func Batch(ctx context.Context, s Sender, cmds ...Command) error {
 		if reqs[i], err = RequestOf(c); err != nil {
 			return errs.Err(errs.Within(err, "command %d", i))
 		}
-		if r, reads := c.(interface{ variable() any }); reads { // a pointer to a Reading, too
+		if r, reads := c.(interface{ variable() any }); reads { // a pointer to a Reading as well
 			dsts[i] = r.variable()
 		}
 	}

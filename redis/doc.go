@@ -83,7 +83,7 @@ package redis
 
 // Jobs.
 //
-// redis.JobReader uses nothing but requests, too, and runs in its user's loop. With Ack each reader moves what
+// redis.JobReader uses nothing but requests as well, and runs in its user's loop. With Ack each reader moves what
 // it takes to a list that is its own (jobLoop.take), and holds a lease. It checks in (jobLoop.checkIn)
 // with one transaction, four times in MinIdle and whenever a pop or an acknowledgement had an
 // unknown outcome: the transaction renews the lease and reads the list, and jobLoop.compare finds out

@@ -398,7 +398,7 @@ func TestWithNilScript(t *testing.T) {
 }
 
 // TestScriptBadArgument checks that an argument that can't be sent is refused by the sender, and
-// not sent as something else: where the body is sent first, too.
+// not sent as something else: where the body is sent first as well.
 func TestScriptBadArgument(t *testing.T) {
 	for _, bad := range []any{struct{}{}, Args(make(chan int))[0]} {
 		node := newScriptNode()

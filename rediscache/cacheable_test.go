@@ -25,7 +25,7 @@ func TestReadsAreSentOnce(t *testing.T) {
 		awaitLeases(t, c)
 		for _, req := range append(examples(), withNumbers()...) {
 			must(t, other.Do(t.Context(), "CONFIG", "RESETSTAT"))
-			if redis.AsError(c.Do(t.Context(), req.Cmd, req.Args...)) == nil { // else it was asked elsewhere, too
+			if redis.AsError(c.Do(t.Context(), req.Cmd, req.Args...)) == nil { // else it was asked elsewhere as well
 				require.Equal(t, "1", calls(t, other, strings.ToLower(req.Cmd)), "RESP%d: %s %v", protocol, req.Cmd, req.Args)
 			}
 		}

@@ -189,7 +189,7 @@ func TestSlotOnTheWay(t *testing.T) {
 	require.Equal(t, "99", string(get(t, cache, moved).([]byte)))
 }
 
-// What a full cache is asked for the first time is read from masters, too, whatever the policy is:
+// What a full cache is asked for the first time is read from masters as well, whatever the policy is:
 // replicas may not have what was just written.
 func TestFirstOfMasters(t *testing.T) {
 	t.Parallel()

@@ -154,7 +154,7 @@ func (acknowledges) SendMany(reqs []redis.Request, cb redis.Future, start uint64
 	}
 }
 
-// What is written for a future that has changed its mind, and so was sent, is dropped, too.
+// What is written for a future that has changed its mind, and so was sent, is dropped as well.
 func TestFutureThatWavers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -66,7 +66,7 @@ func TestNoAliveConnectionSaysWhy(t *testing.T) {
 	}
 }
 
-// A wrong password, too.
+// A wrong password as well.
 func TestNoAliveConnectionSaysThatThePasswordIsWrong(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Password: "secret"}, Masters: 1, Replicas: -1})

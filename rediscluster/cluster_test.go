@@ -93,7 +93,7 @@ func (r *recorder) disconnects(addr string) (n int) {
 // connect makes a Cluster with a recorder. When the test is over it is closed,
 // and nothing of it may be left. Unless opts say so, servers have all the time that the
 // test has: one that is held up for a second is not what the test is about. A shorter time-out
-// bounds dialing, too, and may be over since the process stood still: then it dials again.
+// bounds dialing as well, and may be over since the process stood still: then it dials again.
 func connect(t testing.TB, addrs []string, opts Opts) (*Cluster, *recorder) {
 	t.Helper()
 	rec := newRecorder()

@@ -100,7 +100,7 @@ func TestReauthenticateOfNobody(t *testing.T) {
 	isType(t, ErrNoAliveConnection, c.Reauthenticate(t.Context()))
 }
 
-// Connections of nodes that the topology does not have yet get new credentials, too.
+// Connections of nodes that the topology does not have yet get new credentials as well.
 func TestReauthenticateOfNodeThatComes(t *testing.T) {
 	node, first, second := newScriptedNode(t, nil), newScriptedNode(t, nil), newScriptedNode(t, nil)
 	opts := calm

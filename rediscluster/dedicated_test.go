@@ -79,7 +79,7 @@ func TestBlockingFollowsSlot(t *testing.T) {
 	require.Equal(t, int64(1), s.Do("RPUSH", "queue", "x"))
 	require.Equal(t, []any{[]byte("queue"), []byte("x")}, <-done)
 
-	untilWithdrawn(t, c) // the context is known after redirects, too
+	untilWithdrawn(t, c) // the context is known after redirects as well
 }
 
 func TestWatchInCluster(t *testing.T) {
@@ -412,7 +412,7 @@ func TestShutdownOfDedicated(t *testing.T) {
 }
 
 // A blocking command that was sent again, and has blocked since, is sent again after the next
-// refusal, too.
+// refusal as well.
 func TestBlockingIsRefusedAgain(t *testing.T) {
 	refusals := []string{"-LOADING later\r\n", "-CLUSTERDOWN The cluster is down\r\n", "-READONLY no\r\n"}
 	var results []<-chan any

@@ -44,7 +44,7 @@ func TestMovedToWhereItWasAsked(t *testing.T) {
 	}
 }
 
-// A subscriber that is redirected to where it is leaves those connections, too.
+// A subscriber that is redirected to where it is leaves those connections as well.
 func TestSubscriberMovedToWhereItIs(t *testing.T) {
 	t.Parallel()
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))

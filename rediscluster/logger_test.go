@@ -164,7 +164,7 @@ func TestRefusedFuturesMayPanic(t *testing.T) {
 	assert.Equal(t, 9, resolved)
 }
 
-// A seed is asked in the refresher, too.
+// A seed is asked in the refresher as well.
 func TestSeedMayPanic(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	rec := newRecorder()

@@ -17,7 +17,7 @@ type firstReplica struct{}
 
 func (firstReplica) Current() uint32 { return 1 }
 
-// A read that a node's queue refuses goes to another node, unless its queue refuses it, too.
+// A read that a node's queue refuses goes to another node, unless its queue refuses it as well.
 func TestRefusedReadGoesElsewhere(t *testing.T) {
 	tb := sharedCluster(t)
 	const room = 8

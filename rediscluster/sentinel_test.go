@@ -66,7 +66,7 @@ func TestSentinelServesAsOneServer(t *testing.T) {
 	require.NoError(t, redis.AsError(db.Do("SCAN", 0)))
 	require.Equal(t, "OK", db.Do("FLUSHALL"))
 
-	// Reads go to the replicas, too.
+	// Reads go to the replicas as well.
 	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
 	require.Eventually(t, func() bool {
 		return redis.AsError(replicas.Do("MGET", "a", "b")) == nil && !slices.Contains(reads(g), false)

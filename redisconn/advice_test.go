@@ -48,7 +48,7 @@ func everyRequest(t *testing.T, conn *redisconn.Connection, cmd string, args ...
 	}
 }
 
-// A connection that is refused for good says so in every request, and that a retry can't help.
+// A connection that is refused permanently says so in every request, and that a retry can't help.
 func TestRetryIsOfNoUseWhileRefused(t *testing.T) {
 	t.Parallel()
 	good := testbed.NewServer(t, testbed.Options{Password: canary, TLS: true})

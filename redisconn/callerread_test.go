@@ -195,7 +195,7 @@ func TestSenderThatWaits(t *testing.T) {
 	}
 }
 
-// With TLS, too, a lone caller reads its own reply.
+// With TLS as well, a lone caller reads its own reply.
 func TestLoneCallerReadsTLS(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)

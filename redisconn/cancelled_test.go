@@ -74,7 +74,7 @@ func TestCancelledAfterAsking(t *testing.T) {
 	}
 }
 
-// A future of a dropped request may do what it likes, too.
+// A future of a dropped request may do what it likes as well.
 func TestCancelledFuturesThatMisbehave(t *testing.T) {
 	block := make(chan struct{})
 	defer close(block)

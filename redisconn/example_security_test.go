@@ -74,7 +74,7 @@ func ExampleOpts_tLS() {
 	defer conn.Close()
 	fmt.Println(redis.SyncCtx{S: conn}.Do(ctx, "PING"))
 
-	// A server of an authority that is not trusted is refused for good.
+	// A server of an authority that is not trusted is refused permanently.
 	opts.TLSConfig = nil
 	_, err = redisconn.Connect(ctx, server.TLSAddr(), opts)
 	failure := redis.AsErrorx(err)

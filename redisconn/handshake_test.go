@@ -21,7 +21,7 @@ import (
 // canary is a password that must not show up anywhere.
 const canary = "canary-3f9c"
 
-// refused requires that connecting fails, for good and without a secret in what is said.
+// refused requires that connecting fails permanently and without a secret in what is said.
 func refused(t *testing.T, addr string, opts redisconn.Opts, want *errorx.Type) *errorx.Error {
 	t.Helper()
 	log := &recorder{}

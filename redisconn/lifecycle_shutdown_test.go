@@ -54,7 +54,7 @@ func TestShutdownCountsWhatIsLeft(t *testing.T) {
 }
 
 // TestShutdownCountsNothingOfItsOwn: a server that answers nothing owes a
-// heartbeat, a fence, MULTI and EXEC, too.
+// heartbeat, a fence, MULTI and EXEC as well.
 func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handshake := true
@@ -122,7 +122,7 @@ func TestShutdownWaitsForSession(t *testing.T) {
 }
 
 // Nobody is to use the shared socket any more, so it is not dialed again while Shutdown waits for a
-// session, whose server may be gone for good.
+// session, whose server may be permanently gone.
 func TestShutdownDialsNoMore(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}

@@ -68,7 +68,7 @@ func TestOverdueIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Close ends the dialing of other sockets, too.
+// Close ends the dialing of other sockets as well.
 func TestCloseWhileDialingBeside(t *testing.T) {
 	for name, use := range map[string]func(*redisconn.Connection) error{
 		"stream": func(conn *redisconn.Connection) error { return redis.AsError(conn.DoStream(background, nil, "PING")) },

@@ -320,7 +320,7 @@ func TestReauthenticateDedicated(t *testing.T) {
 }
 
 // Reauthenticate waits for the handshake of a tracking connection that has begun with the old
-// credentials, and sends AUTH on that connection, too.
+// credentials, and sends AUTH on that connection as well.
 func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	v := &vault{}

@@ -156,7 +156,7 @@ func TestNotSentOverTLS(t *testing.T) {
 	requireNotSent(t, behind.wait(t), redis.ErrContextClosed)
 }
 
-// Over TLS, too, Send waits for no server that reads nothing, however many batches there are.
+// Over TLS as well, Send waits for no server that reads nothing, however many batches there are.
 func TestSendDoesNotWaitOverTLS(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)

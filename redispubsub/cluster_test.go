@@ -20,7 +20,7 @@ import (
 
 var _ redispubsub.Nodes = (*rediscluster.Cluster)(nil)
 
-// A subscriber sends nothing through a cluster, so it takes what embeds one, too. It needs
+// A subscriber sends nothing through a cluster, so it takes what embeds one as well. It needs
 // the nodes, which nobody else has.
 func TestWhatIsACluster(t *testing.T) {
 	c, err := rediscluster.NewReplicated(t.Context(), []string{testbed.NewServer(t).Addr()}, rediscluster.Opts{

@@ -69,7 +69,7 @@ func TestHostileReplies(t *testing.T) {
 	require.Equal(t, redisreply.Place{Name: "old"}, place)
 }
 
-// Servers that are older, or newer, are read, too.
+// Servers that are older, or newer, are read as well.
 func TestOtherVersions(t *testing.T) {
 	slow, err := redis.As[redisreply.SlowCommand]([]any{int64(1), int64(1700000000), int64(12), []any{[]byte("GET")}})
 	require.NoError(t, err)

@@ -89,7 +89,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook is told of a request that was lost, and which server has answered, in a cluster, too.
+// A hook is told of a request that was lost, and which server has answered, in a cluster as well.
 func TestHooksOfFailures(t *testing.T) {
 	proxy := proxied(t)
 	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: -1})

@@ -93,7 +93,7 @@ func TestWaitAgreedSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	c := NewCluster(t, ClusterOptions{Replicas: -1})
 	require.NoError(t, c.WaitAgreedFor(time.Minute))
-	for _, n := range c.Nodes() { // nobody is to be held for dead meanwhile
+	for _, n := range c.Nodes() { // nobody is to be considered dead meanwhile
 		require.NoError(t, n.call("CONFIG SET", "cluster-node-timeout", time.Minute.Milliseconds()))
 	}
 	require.NoError(t, c.Node(1).Pause())

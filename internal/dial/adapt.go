@@ -83,7 +83,7 @@ func wasClosed(failure *errorx.Error) bool {
 	return false
 }
 
-// leanest says without what the connection was closed, too, and what a lean handshake still had.
+// leanest says without what the connection was closed as well, and what a lean handshake still had.
 func (c *Config) leanest() string {
 	text := ": it is closed without CLIENT SETINFO (Opts.NoClientInfo) and names, too"
 	var has []string

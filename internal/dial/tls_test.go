@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A certificate that TLS of a user's Dialer does not accept is a permanent error, too.
+// A certificate that TLS of a user's Dialer does not accept is a permanent error as well.
 func TestUntrustedByTheDialer(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)

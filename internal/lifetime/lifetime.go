@@ -29,7 +29,7 @@ func (Closed) Is(target error) bool { return target == context.Canceled }
 //	defer cancel()
 //
 // in the function that calls the constructor and returns what that has made. One without a
-// deadline ends the life, too. end is to be called with a Closed.
+// deadline ends the life as well. end is to be called with a Closed.
 func Begin(given context.Context) (ctx context.Context, end context.CancelCauseFunc) {
 	p, _ := given.(part)
 	if bounded(given) {

@@ -84,7 +84,7 @@ func (l *lister) named(name string, t *types.Named) {
 }
 
 // ofField writes the type of a field: the field may be of a struct that programs can't import, and
-// so its type, too.
+// so its type as well.
 func (l *lister) ofField(t types.Type) string {
 	if named, ok := t.(*types.Named); ok && inner(named.Obj().Pkg()) {
 		if alias := l.pkg.Scope().Lookup(named.Obj().Name()); alias != nil && types.Identical(alias.Type(), t) {

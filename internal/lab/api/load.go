@@ -25,7 +25,7 @@ func findModule() (module, error) {
 // exported lists what each package exports that others may import: the
 // package's path in the module -> lines. That of the root is its name.
 func (m module) exported() (map[string][]string, error) {
-	// What the packages import is listed, too: to read one takes the others.
+	// What the packages import is listed as well: to read one takes the others.
 	text, err := goList("-export", "-deps", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}", m.path+"/...")
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ const proxyMaxLine = 1 << 20
 
 // proxyFramer finds where RESP2 and RESP3 messages end, without keeping them.
 // Nesting needs no stack: what counts is how many elements are still to come.
-// After input that is not RESP it is broken for good, and finds no more ends.
+// After input that is not RESP it is permanently broken, and finds no more ends.
 type proxyFramer struct {
 	begun  bool   // within a message
 	broken bool   // lost the frame

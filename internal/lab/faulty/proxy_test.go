@@ -230,7 +230,7 @@ func TestProxyShapes(t *testing.T) {
 	c.expect(ScriptedBulk("late"))
 }
 
-// A fault that waits for the reply of a request is disarmed, too.
+// A fault that waits for the reply of a request is disarmed as well.
 func TestProxyHealedBeforeTheReply(t *testing.T) {
 	arrived, answer := make(chan struct{}), make(chan struct{})
 	s := NewScripted(t, ScriptedOpts{Handler: func(c *ScriptedConn, r ScriptedRequest) error {

@@ -11,7 +11,7 @@ import (
 // others pop them from the left, by commands that may block. Each of them has one
 // request at a time. Safe for concurrent use.
 type Queue struct {
-	// Lossy is as in ExecLog. What was popped may be there again then, too.
+	// Lossy is as in ExecLog. What was popped may be there again then as well.
 	Lossy bool
 
 	ledger *Ledger

@@ -28,7 +28,7 @@ const (
 type visits struct{ looks, behind atomic.Int64 }
 
 // runCache has visitors read the counters of pages, and count their visits: without a cache, and
-// with one, while another client counts visits, too.
+// with one, while another client counts visits as well.
 func runCache(ctx context.Context, duration time.Duration) error {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // goroutines.
 func usage(ctx context.Context, addr, password string) error {
 	db, err := redispipe.Open(ctx, "redis://"+addr,
-		redispipe.Conn(func(o *redisconn.Opts) { o.Password = password }), // a URL can have it, too
+		redispipe.Conn(func(o *redisconn.Opts) { o.Password = password }), // a URL can have it as well
 		redispipe.Logger(nil), // the default one prints to the standard logger
 	)
 	if err != nil {

@@ -101,7 +101,7 @@ func (g *guests) verify() {
 }
 
 // begin has all of them begin, and tells which slots are to be moved. end has them end, with what
-// else the caller has begun among all until ctx is done, and is called with the test's end, too.
+// else the caller has begun among all until ctx is done, and is called with the test's end as well.
 func (g *guests) begin(slots *slotMover) (ctx context.Context, all *sync.WaitGroup, end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	all = new(sync.WaitGroup)

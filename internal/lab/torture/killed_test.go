@@ -26,7 +26,7 @@ func TestT36GuestsOfKilledMasters(t *testing.T) {
 	slots := newSlotMover(r)
 	ctx, _, end := g.begin(slots)
 	tags := append(slots.seldom, slots.often...)
-	for _, tag := range tags { // what guests find is on the replicas, too
+	for _, tag := range tags { // what guests find is on the replicas as well
 		_, err := setUp(func() (any, error) {
 			return nil, redis.WithSession(ctx, r.Client, tag, func(s *redis.Session) error {
 				return redis.FirstError([]any{s.Do("SET", "probe"+tag, 1), s.Do("WAIT", 1, 0)})

@@ -78,7 +78,7 @@ func offer(conn *redisconn.Connection, ledger *oracle.Ledger, rate float64, d, d
 }
 
 // Overload: at twice of what the server can do, it does not get less done. The clock is not
-// the machine's, whose own speed would be measured, too. The process is another one, since
+// the machine's, whose own speed would be measured as well. The process is another one, since
 // nothing that is pooled may come from a bubble, or get into it.
 func TestOverloadGoodput(t *testing.T) {
 	const inBubble = "TORTURE_BUBBLE"

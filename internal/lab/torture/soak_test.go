@@ -30,7 +30,7 @@ func TestT22SoakCluster(t *testing.T) {
 		Cluster: true, Duration: time.Duration(long(8, 6)) * time.Second,
 		Round: time.Duration(long(4, 3)) * time.Second, FaultEvery: 200 * time.Millisecond,
 	})
-	if inFull { // else others have goroutines, too
+	if inFull { // else others have goroutines as well
 		staysFlat(t, totals)
 	}
 	require.Less(t, totals.Lossy, totals.Rounds)

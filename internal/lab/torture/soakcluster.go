@@ -44,7 +44,7 @@ func newClusterStage(name string, seed int64, rnd *rand.Rand, totals *Totals) (s
 }
 
 // soakCluster has requests time out while a master is frozen that is not yet
-// held for dead: a write that is sent again then runs twice.
+// considered dead: a write that is sent again then runs twice.
 func soakCluster(integrity bool) rediscluster.Opts {
 	opts := soakConn(integrity)
 	opts.IOTimeout = nodeTimeout / 10

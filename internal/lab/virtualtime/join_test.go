@@ -56,7 +56,7 @@ func takesOther(o *owner) {
 	o.answer(strings.Replace(o.push("ssubscribe", ":2\r\n"), faulty.ScriptedBulk("a"), faulty.ScriptedBulk("b"), 1))
 }
 
-// Who asks for a topic that another goroutine is subscribing waits for it, too, and takes
+// Who asks for a topic that another goroutine is subscribing waits for it as well, and takes
 // nothing away when it gives up.
 func TestASecondSubscribeWaits(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, _ context.CancelFunc, done chan error) {

@@ -256,7 +256,7 @@ func (m *move) reloads() int {
 	return m.nodes.reloads
 }
 
-// The node that confirms may have become a replica meanwhile, which confirms, too: the nodes
+// The node that confirms may have become a replica meanwhile, which confirms as well: the nodes
 // are found out once more.
 func TestTheNodesAreFoundOutOnceMore(t *testing.T) {
 	eachMove(t, func(m *move) {

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// A sentinel of the user's list that is gone for good does not hold the client where it
+// A sentinel of the user's list that is permanently gone does not hold the client where it
 // had it, once the others are installed anew and agree.
 func TestSentinelsInstalledAnew(t *testing.T) {
 	s, now := NewReports(nil, false), time.Now()

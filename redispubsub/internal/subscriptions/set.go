@@ -220,7 +220,7 @@ func (m *Member) leave(err error) *topic {
 	if len(top.members) == 0 {
 		delete(t.topics, top.key)
 		delete(t.delayed, top)
-		for _, old := range slices.Clone(t.leaving[top.key]) { // it is to be unsubscribed there, too
+		for _, old := range slices.Clone(t.leaving[top.key]) { // it is to be unsubscribed there as well
 			old.hasLeft()
 		}
 		top.settle()

@@ -107,7 +107,7 @@ type topic struct {
 	confirmed bool            // by an answer to the batch in flight
 	heard     bool            // confirmed before, here or by another node
 	givenUp   bool            // by the server, of itself, on this socket
-	doubted   bool            // when it is live, the cluster is to be asked for its nodes once more: a replica confirms, too
+	doubted   bool            // when it is live, the cluster is to be asked for its nodes once more: a replica confirms as well
 	leaving   time.Time       // it has moved: until when its node is waited for; else zero
 	fences    int             // confirmations that are to come before members take messages
 	hops      int             // from node to node, since it was subscribed last

@@ -33,7 +33,7 @@ func suites() []suite {
 	asynq.skip = "^TestParseOption$" // whose tests are named after the time
 	redsync := library("redsync", "github.com/go-redsync/redsync/v4")
 	redsync.run = "/goredis_v9|/redigo|Script|Error"
-	redsync.servers = nil // it starts its own, on ports that the system gives to clients, too
+	redsync.servers = nil // it starts its own, on ports that the system gives to clients as well
 	redsync.edits = []edit{{"redsync_test.go", "51200", "21200"}}
 	return []suite{
 		goredis(),
