@@ -133,8 +133,8 @@ func readers(c *redispipe.Client, key string) map[string]func() error {
 	}
 }
 
-// Whatever is under way when a client ends, comes to an end as well: each future once, and no goroutine or
-// socket is left. Shutdown waits for what blocks no longer than it takes to unblock it.
+// When a client ends, everything under way ends: each future is resolved once, and no goroutine or
+// socket is left. Shutdown waits for a blocking command only as long as unblocking takes.
 func TestEndOfEverything(t *testing.T) {
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	shutdown := func(c *redispipe.Client) { require.NoError(t, c.Shutdown(context.Background())) }

@@ -65,7 +65,7 @@ func (c *call) resolve() bool {
 		switch state {
 		case callResolved, callAbandoned:
 			return false
-		case callGiven, callTold: // by a connection that does not know yet that another has resolved it
+		case callGiven, callTold: // a second connection may try to resolve it before it learns that the first one has
 			runtime.Gosched()
 			continue
 		}

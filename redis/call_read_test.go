@@ -131,7 +131,7 @@ func (r *readRight) play(t *testing.T, events string, settled, heeded, deaf bool
 		readRightEvents[events[i]](r)
 	}
 	synctest.Wait()
-	reads := r.given > r.passed // until its reply comes, or the connection is lost
+	reads := r.given > r.passed // it reads until its reply arrives or the connection is lost
 	require.Equal(t, r.ended, r.resolved && !reads || ctx.Err() != nil && r.listens && !heeded, "it waits for no more and no less than that")
 	cancel()
 	if deaf {

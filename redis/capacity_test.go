@@ -92,8 +92,8 @@ func TestLetInMeansSending(t *testing.T) {
 	}
 }
 
-// In a cluster one shard's queue may be full and another's not: what was refused is sent again when
-// there is room, and nothing else is.
+// In a cluster the queue of one shard may be full while others are not. The refused requests are
+// sent again when there is room, and no others.
 func TestSendManyWaitsForRoomOfAPart(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	var sent atomic.Int32

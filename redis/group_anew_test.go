@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// TestGroupDestroyed checks that a loop is told that its group is gone, and goes on with
-// all that the stream has; one that is left then makes no group.
+// TestGroupDestroyed checks that a loop learns that its group is gone, and then reads everything
+// that is in the stream. A loop that ends at that moment does not create the group again.
 func TestGroupDestroyed(t *testing.T) {
 	t.Parallel()
 	b := newStreamBed(t, 5)
@@ -55,7 +55,7 @@ func TestGroupDestroyedBound(t *testing.T) {
 			defer cancel()
 			delivered, dead, n, destroyed := map[string]int{}, map[string]int{}, 0, 0
 			r := b.reader("a", func(o *redis.GroupOpts) {
-				o.MinIdle, o.MaxDeliveries = 2*time.Second, most // longer than a pause of the machine
+				o.MinIdle, o.MaxDeliveries = 2*time.Second, most // longer than the machine may pause
 				o.DeadLetter = func(_ context.Context, msg redis.Message) error {
 					dead[msg.ID]++
 					assert.Equal(t, most, delivered[msg.ID], "%s is a dead letter", msg.ID)

@@ -222,7 +222,7 @@ func TestScriptFlushedAgain(t *testing.T) {
 	for range maxScriptRounds {
 		db.Send(s.Request(nil, "other"), nil, 0)
 		node.sent[0], node.sent[1] = node.sent[1], node.sent[0]
-		node.answer(missOf("a")) // the other one leads
+		node.answer(missOf("a")) // the request with the other body is answered first
 		node.answer(missOf("a"))
 		require.Equal(t, "EVAL other", node.pending())
 		node.answer("OK")

@@ -59,7 +59,7 @@ func kept(t testing.TB, c *Cache, cmd string, args ...any) bool {
 	return c.plain.find(encoded, new(memory.Value))
 }
 
-// later has a command sent in a goroutine of its own.
+// later sends a command in its own goroutine.
 func later(ctx context.Context, c *Cache, cmd string, args ...any) <-chan any {
 	res := make(chan any, 1)
 	go func() { res <- c.Do(ctx, cmd, args...) }()

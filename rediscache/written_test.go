@@ -178,7 +178,7 @@ func TestKeysInOddPlaces(t *testing.T) {
 	}
 }
 
-// Behind what only seems to read, nothing of a batch is answered out of memory.
+// PFCOUNT may write, so no later request of its batch is answered from memory.
 func TestSendManyBehindPFCOUNT(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
@@ -334,7 +334,7 @@ func TestDroppedBeforeResolved(t *testing.T) {
 	}
 }
 
-// Of a key that another client moves into another database, or overwrites by COPY, servers tell.
+// Servers report a key that another client moves to a different database, or overwrites with COPY.
 func TestMovedAndCopied(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -178,7 +178,7 @@ func TestNewCluster(t *testing.T) {
 	assert.NoError(t, c.Ctx().Err())
 	assert.True(t, rec.seen(func(e LogEvent) bool { _, ok := e.(LogTopologyChanged); return ok }))
 
-	await(t, "the first connection of each master", func() bool { // the second may be there sooner
+	await(t, "the first connection of each master", func() bool { // the second connection of a master may be there before the first
 		handles := map[ClusterHandle]bool{}
 		c.EachShard(func(s redis.Sender, err error) bool {
 			assert.NoError(t, err)

@@ -66,7 +66,7 @@ func TestUserFunctionsNeedNotReturn(t *testing.T) {
 }
 
 func outlivesUserFunctions(t *testing.T, end func()) {
-	log.SetOutput(io.Discard) // of the default logger, which is told instead
+	log.SetOutput(io.Discard) // the default logger reports panics of the given one
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	logger, weights, zones := &rude{end: end}, &rude{end: end}, &rude{end: end}

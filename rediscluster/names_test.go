@@ -14,7 +14,7 @@ type NameTable map[string][]string
 
 const silence = "silence"
 
-// KnownNames has names resolved by a table, until the test ends.
+// KnownNames resolves names from a table until the test ends.
 func KnownNames(t *testing.T, names NameTable) {
 	t.Helper()
 	nameServers.names.Store(&names)

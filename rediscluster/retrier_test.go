@@ -43,7 +43,8 @@ func TestMovedIsFollowed(t *testing.T) {
 	assert.Equal(t, map[string]int{"MOVED": 1}, replies)
 	assert.Equal(t, map[string]int{from.Addr(): 1, to.Addr(): 1}, answers)
 
-	// MOVED has the topology read again: the next ones go straight.
+	// MOVED makes the cluster read the topology again, so the next requests go to the right node at
+	// once.
 	awaitOwner(t, c, slot, to)
 	rec.take()
 	require.Equal(t, []byte("value"), s.Do("GET", "key"))
@@ -364,7 +365,7 @@ func TestCancelledAtTheEndOfAPause(t *testing.T) {
 	isType(t, redis.ErrRequestWithdrawn, r.why)
 }
 
-// parting is a retryable whose caller has left: when it is resolved it is in other hands.
+// parting is a retryable whose caller has left. Once it is resolved, something else may use it.
 type parting struct {
 	retrier
 	ctx      context.Context

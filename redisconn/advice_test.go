@@ -98,7 +98,7 @@ func TestRetryIsOfNoUseWhileRefused(t *testing.T) {
 	}
 }
 
-// A replica refuses writes, whichever way they come, as long as the connection stays with it.
+// A replica refuses every kind of write, as long as the connection stays with the replica.
 func TestRetryIsOfNoUseOnAReplica(t *testing.T) {
 	t.Parallel()
 	master, replica := testbed.NewServer(t), testbed.NewServer(t)

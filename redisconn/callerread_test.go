@@ -252,10 +252,10 @@ func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, sen
 		conn.Send(redis.Req("ECHO", "x"), c, 0)
 		if len(c.right) == 1 {
 			r := <-c.right
-			c.right <- r // it is not given it again
+			c.right <- r // so that it does not get the right again
 			return c, r
 		}
-		c.wait(t) // the reader goroutine has come back just then
+		c.wait(t) // the reader goroutine has just come back
 	}
 	t.Fatal("it is never given the rights")
 	return nil, send.ReadRight{}

@@ -141,8 +141,8 @@ func TestDelayOfOverload(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// A future that has returned is not blamed for the wait of the request after it, which
-// its caller writes and reads by itself.
+// The caller of the next request writes and reads it itself. The delay of that request does not
+// include the time of an earlier future that has returned.
 func TestDelayAfterAFuture(t *testing.T) {
 	t.Parallel()
 	addr := stalling(t)

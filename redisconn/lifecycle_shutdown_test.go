@@ -204,7 +204,7 @@ func TestShutdownRefusesAside(t *testing.T) {
 	close(release)
 }
 
-// A connection that is being made as new for the next session is not waited for, nor one
+// Shutdown waits neither for a connection that is made like new for the next session, nor for one
 // that is being dialed.
 func TestShutdownWhileServerIsFrozen(t *testing.T) {
 	s := testbed.NewServer(t)

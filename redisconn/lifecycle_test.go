@@ -329,7 +329,7 @@ func TestContextWithDeadline(t *testing.T) {
 	}
 }
 
-// A connection that was closed before its context ends says nothing of it.
+// If a connection was closed before its context ends, it does not report that end.
 func TestContextWithDeadlineAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answer: pong}

@@ -86,7 +86,7 @@ func TestSessionLeavesNothing(t *testing.T) {
 			}
 			require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
 				res := session.Do(leave.Cmd, leave.Args...)
-				if name != "read-only" { // which wants a cluster
+				if name != "read-only" { // this one is refused without a cluster
 					require.NoError(t, redis.AsError(res))
 				}
 				return nil
@@ -302,7 +302,7 @@ func TestSessionCancelledByAnswer(t *testing.T) {
 		Dialer: dedicatedAs(func(conn net.Conn) net.Conn {
 			return &hooked{Conn: conn, closed: func() { closed <- struct{}{} }, read: func(got byte) {
 				if got == '\n' && last {
-					cancel() // which has the connection closed: its id is not known
+					cancel() // this closes the connection, because its id is not known
 					<-closed
 				}
 				last = armed.Load() && (got == '!' || last && got == '\r')

@@ -23,7 +23,7 @@ import (
 // Two sessions that wait for room both get some, though the message of one of them is not
 // wanted any more.
 func TestRoomIsPassedOn(t *testing.T) {
-	for range 50 { // for the order in which they come to wait
+	for range 50 { // the order in which the sockets begin to wait varies
 		in := inbox.New(inbox.Opts{Policy: inbox.Block, MaxMessages: 1, MaxBytes: 1 << 20, MessageOf: messageOf}, &inbox.Counts{})
 		sub := &Subscription{set: &subscriptions.Set{Inbox: in}}
 		var sessions []*session

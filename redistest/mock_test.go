@@ -396,7 +396,8 @@ func TestMockGoexit(t *testing.T) {
 	mock.Verify()
 }
 
-// Close ends what waits for an answer, also behind one that is awaited, and not what it refuses.
+// Close ends unanswered requests, including those after one that somebody awaits. It does not end
+// requests that it refuses.
 func TestMockCloseEndsWhatWaits(t *testing.T) {
 	mock := redistest.NewMock(t)
 	mock.Expect("GET", "k").NoReply()

@@ -107,7 +107,7 @@ func TestReplica(t *testing.T) {
 	reads.say(words("READONLY"))
 	reads.hear(proto.OK)
 	key := ""
-	for i := 0; key == ""; i++ { // the replica has a third of the keys
+	for i := 0; key == ""; i++ { // a third of the reads go to the replica
 		reads.say(words("GET", fmt.Sprint("none", i)))
 		if reply := reads.frame(); reply == "$-1\r\n" {
 			key = fmt.Sprint("none", i)
@@ -188,7 +188,7 @@ func TestClusterProtocol(t *testing.T) {
 // decorated is a sender of a user's.
 type decorated struct{ *redisconn.Connection }
 
-// What a sender does that wraps another must not be left out.
+// A sender that wraps another is refused, because virtual connections would bypass it.
 func TestSenders(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	_, err := Conn(decorated{conn}).Write([]byte(words("PING")))

@@ -190,8 +190,8 @@ func TestScanOfChangingCluster(t *testing.T) {
 		known(slot)
 	}
 	changes := []func(){
-		func() { failover(0) },     // that is walked
-		func() { failover(16383) }, // that is still to be walked
+		func() { failover(0) },     // the master that is walked now
+		func() { failover(16383) }, // a master that is walked later
 		func() {
 			require.NoError(t, nodes.MoveSlot(0, masterOf(16383)))
 			known(0)

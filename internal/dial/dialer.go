@@ -84,7 +84,8 @@ func (d *Dialer) within(given context.Context, open func(context.Context) (*Sock
 	return s, failure
 }
 
-// attempt dials, sets up TLS and greets the other side as a peer, until ctx is done, which is given with a bound.
+// attempt dials, sets up TLS and does the handshake for that kind of peer, until ctx is done. ctx
+// is given with a deadline.
 func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	conn, err := d.connect(ctx)
 	if isUntrusted(err) {

@@ -59,7 +59,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// So it does when the server closes the connection while Written runs, which the next read tells.
+// Exchange also returns if the server closes the connection while Written runs. The next read
+// returns the error.
 func TestExchangeOfClosed(t *testing.T) {
 	here, there := tcpPair(t)
 	raw := NewRaw(here)

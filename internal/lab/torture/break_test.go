@@ -87,7 +87,8 @@ func TestT5CutAtEveryByte(t *testing.T) {
 			r := newRig(t, RigOpts{Conn: opts})
 			at, beyond := int64(0), 0
 			for ; beyond < 3 || at <= 100; at += int64(long(1, 3)) {
-				// The old connection may be dialing, and then what it dials counts.
+				// The old connection may still be dialing. Then the proxy counts that connection as
+				// well.
 				r.Conn.Close()
 				require.Eventually(t, func() bool { return r.Proxy.Stats().Open == 0 }, patience, 100*time.Microsecond)
 				conn := r.Proxy.Stats().Accepted + 1

@@ -32,8 +32,7 @@ type Load struct {
 	MinValue, MaxValue int
 	// Window is how many requests a worker has in flight. Default 1.
 	Window int
-	// Timeout, if set, has each request sent by SyncCtx with that deadline,
-	// one at a time.
+	// Timeout, if set, makes SyncCtx send the requests with that deadline, one at a time.
 	Timeout time.Duration
 	// Took, if set, is told how long each request with a Timeout has taken.
 	Took func(time.Duration)

@@ -37,7 +37,7 @@ type Pops struct {
 }
 
 const (
-	// enoughLeft elements in a list have its pushers wait for its poppers.
+	// If a list has enoughLeft elements, its pushers wait for its poppers.
 	enoughLeft = 16
 	// pushTimeout bounds a push.
 	pushTimeout = 100 * time.Millisecond

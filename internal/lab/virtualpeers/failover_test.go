@@ -36,8 +36,8 @@ func (s *sockets) DialContext(ctx context.Context, network, addr string) (net.Co
 	return conn, err
 }
 
-// go-redis that asks sentinels by itself goes over the shared connection to the master, and to the
-// one that takes its place. No write runs twice.
+// A go-redis client that asks sentinels itself uses the shared connection: first to the old master
+// and then to the new one. No write runs twice.
 func TestFailover(t *testing.T) {
 	group := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3})
 	ctx := context.Background()

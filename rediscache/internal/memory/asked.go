@@ -18,7 +18,7 @@ func newAsked(bytes int64) asked { return make(asked, 1<<(bits.Len64(uint64(byte
 
 func (a asked) bytes() int64 { return int64(len(a)) * groupBytes }
 
-// before reports whether the table remembers a request, and adds it.
+// before adds a request to the table, and reports whether it was there already.
 func (a asked) before(request uint64) bool {
 	group, mark := &a[request>>32&uint64(len(a)-1)], uint32(request)|1
 	place := int(request >> 62)

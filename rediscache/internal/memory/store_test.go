@@ -186,7 +186,7 @@ func TestBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := heap()
 			r := newReads(c.most)
-			// Until as many were pushed out as are held.
+			// It goes on until as many entries were evicted as are held.
 			for i := 0; i%100 > 0 || r.dropped[BySpace].Load() <= r.Counts().Entries; i++ {
 				c.add(r, i)
 				if bytes := r.bytes.Load(); bytes > r.most {

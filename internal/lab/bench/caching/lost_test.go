@@ -61,8 +61,8 @@ func BenchmarkBlackHole(b *testing.B) {
 	}
 }
 
-// BenchmarkMovedNull has a slot move of which a client has null in memory, and writes the key as
-// another client does. It reports how long null is served.
+// BenchmarkMovedNull moves a slot for which a client has null in memory, and then another client
+// writes the key. It reports how long the first client still returns null.
 func BenchmarkMovedNull(b *testing.B) {
 	bed := testbed.NewCluster(b, testbed.ClusterOptions{Masters: 2, Replicas: -1})
 	for _, c := range clients {

@@ -94,7 +94,7 @@ type act struct {
 
 func (a *act) open() (Subject, error) { return a.entry.open(a.Target) }
 
-// ready has the parent begin its fault.
+// ready tells the parent to begin its fault.
 func (a *act) ready() error { return a.out.Encode(event{Ready: true}) }
 
 func (a *act) found(f finding) error { return a.out.Encode(event{Finding: &f}) }
