@@ -257,7 +257,7 @@ func useShutdown(t *testing.T, url string, _ int) {
 	require.True(t, redis.AsErrorx(res).IsOfType(redis.ErrContextClosed), "%v", res)
 	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(res))
 	requireClosed(t, sub, nil)
-	// A subscriber that is made too late ends by itself.
+	// A subscriber that is made after Close ends by itself.
 	late := open(t, url)
 	late.Close()
 	late.Subscriber()

@@ -139,7 +139,7 @@ func ExampleClient_Subscriber() {
 }
 
 func ExampleClient_WithPolicy() {
-	client, end := opened() // of a cluster, or of a master with replicas
+	client, end := opened() // the same for a cluster, or for a master with replicas
 	defer end()
 	ctx := context.Background()
 	reads := client.WithPolicy(rediscluster.PreferSlaves) // may be late

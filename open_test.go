@@ -100,7 +100,7 @@ func TestOpenServersThatAreDown(t *testing.T) {
 	requireNoneLeft(t)
 }
 
-// ctx bounds the making, whatever the server does.
+// ctx bounds Open, whatever the server does.
 func TestOpenContextEnds(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

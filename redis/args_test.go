@@ -132,7 +132,7 @@ func as[T any](t *testing.T, want T, res any) {
 	assert.Equal(t, want, got)
 }
 
-// not asserts that As makes nothing of a result.
+// not asserts that As can't convert the results.
 func not[T any](t *testing.T, results ...any) {
 	t.Helper()
 	for _, res := range results {
@@ -199,7 +199,7 @@ func TestAsNot(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// What As gives is the caller's, whatever becomes of the result.
+// As returns a copy: later changes of the result do not affect it.
 func TestAsCopies(t *testing.T) {
 	res := []byte("abc")
 	got, err := As[[]byte](res)

@@ -147,7 +147,7 @@ func TestSendManyContextEndsBeforeThereIsRoom(t *testing.T) {
 	assertType(t, ErrRequestWithdrawn, res[1])
 }
 
-// Where there is nothing to wait for, each request keeps its own error, even if the context ends.
+// If there is nothing to wait for, each request keeps its own error, even if the context ends.
 func TestSendManyHasNothingToWaitFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &ownSender{}

@@ -129,7 +129,7 @@ func TestGroupFields(t *testing.T) {
 // TestGroupHistory checks that who starts again first gets what it was given before.
 func TestGroupHistory(t *testing.T) {
 	b := newStreamBed(t, 7)
-	ids, _ := b.take(b.reader("a"), 5, false) // in two reads: six were delivered
+	ids, _ := b.take(b.reader("a"), 5, false) // in two reads of up to three: six were delivered
 	assert.Equal(t, b.ids[:5], ids)
 	ids, _ = b.take(b.reader("a"), 7, true)
 	assert.Equal(t, b.ids, ids)
@@ -255,7 +255,7 @@ func TestGroupRenew(t *testing.T) {
 // acknowledged.
 func TestGroupRenewGone(t *testing.T) {
 	t.Parallel()
-	testbed.Needs(t, testbed.Version(7, 0)) // whose XCLAIM tells of entries that were deleted
+	testbed.Needs(t, testbed.Version(7, 0)) // from this version on, XCLAIM reports deleted entries
 	b := newStreamBed(t, 5)
 	r := b.reader("slow", func(o *redis.GroupOpts) { o.Count, o.MinIdle = 5, 2*time.Second })
 	var got, deleted []string
@@ -365,8 +365,8 @@ func TestGroupStops(t *testing.T) {
 	}
 }
 
-// TestGroupIdle checks that a reader with nothing to do sends two commands a second at
-// the most, blocking or not.
+// TestGroupIdle checks that an idle reader sends at most two commands a second, whether it blocks
+// or not.
 func TestGroupIdle(t *testing.T) {
 	t.Parallel()
 	for _, blocks := range []bool{true, false} {

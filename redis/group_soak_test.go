@@ -50,7 +50,7 @@ func TestGroupSoak(t *testing.T) {
 			workers[i] = s.work(i, rand.IntN(2)*round) // by its old name, or a new one
 		case !destroy.IsZero() && time.Now().After(destroy):
 			destroy = time.Time{}
-			if !s.met("destroyed") { // a new worker may have made it before another missed it
+			if !s.met("destroyed") { // a new worker may have created the group before another one noticed that it was missing
 				s.destroy()
 				destroy = time.Now().Add(time.Second)
 			}
@@ -81,7 +81,7 @@ type groupSoak struct {
 	added map[string]bool // the value is whether it is in the stream
 	// owed were pending when they were deleted: it has to be known what became of them.
 	owed map[string]bool
-	// removals are what was deleted, by the numbers that the log has.
+	// removals are the deleted ids, with the numbers that the log gave them.
 	removals [][]string
 }
 

@@ -279,7 +279,7 @@ func TestOperationNames(t *testing.T) {
 		modules.count.Store(0)
 	}
 	forget()
-	defer forget() // other tests have names of their own
+	defer forget() // other tests use different names
 	names := map[string]bool{}
 	for i := range 10 * modulesMost {
 		names[operationName(fmt.Sprintf("mod.%d", i), nil)] = true

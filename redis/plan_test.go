@@ -202,7 +202,7 @@ func TestAsMapKeys(t *testing.T) {
 	assertType(t, ErrResponseNil, second(As[map[string]int](bulks(nil, "1"))))
 }
 
-// A type that points to itself is no type of a reply, or of an argument.
+// A pointer type that points to itself can be neither a reply nor an argument.
 func TestTypesThatPointToThemselves(t *testing.T) {
 	for _, res := range []any{nil, "x", int64(1), []any{}} {
 		assertType(t, ErrResponseUnexpected, second(As[endless](res)))

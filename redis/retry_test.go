@@ -224,7 +224,7 @@ type restoringInner struct {
 
 func (r restoringInner) Restored() <-chan struct{} { return r.r.up }
 
-// A request to a connection that is down is not tried before that is restored.
+// If a connection is down, the next attempt waits until it is restored.
 func TestRetryAwaitsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		attempts := 0

@@ -37,8 +37,8 @@ func connectBy(t testing.TB, addr string, protocol int) *redisconn.Connection {
 // push appends to a list and returns its length.
 const push = `return redis.call('RPUSH', KEYS[1], ARGV[1])`
 
-// liveFor is how long the tests of scripts and streams run that break something all
-// the time; the environment variable is a duration, as "10m".
+// liveFor returns how long the tests run that keep breaking something. The environment variable is
+// a duration such as 10m.
 func liveFor(t testing.TB) time.Duration {
 	text := os.Getenv("REDISPIPE_SOAK")
 	if text == "" {

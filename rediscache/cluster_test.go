@@ -189,8 +189,8 @@ func TestSlotOnTheWay(t *testing.T) {
 	require.Equal(t, "99", string(get(t, cache, moved).([]byte)))
 }
 
-// What a full cache is asked for the first time is read from masters as well, whatever the policy is:
-// replicas may not have what was just written.
+// If the cache is full, the first read of a key also goes to a master, whatever the policy is,
+// because replicas may lack the latest writes.
 func TestFirstOfMasters(t *testing.T) {
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 1})

@@ -103,7 +103,8 @@ func moveSlotOf(bed *testbed.Cluster, move moveSlot, key string) error {
 	return errors.New("there is one master")
 }
 
-// Nor one whose masters are killed. What they had acknowledged alone is lost.
+// No read is stale even if masters are killed. Only writes that those masters had acknowledged are
+// lost.
 func TestNeverStaleWhenMastersDie(t *testing.T) {
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{})

@@ -34,7 +34,7 @@ type judge struct {
 
 // judged is a key with its versions.
 type judged struct {
-	writing sync.Mutex // is held while a version is written
+	writing sync.Mutex // held while a version is written
 	keyLife atomic.Pointer[keyLife]
 	n       int // of the life; guarded by writing
 	of      int

@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// misser reads keys that neither the server nor the cache knows a reader of.
+// misser reads keys that neither the server nor the cache has seen before.
 type misser struct {
 	callers int
 	db      redis.SyncCtx // uncached

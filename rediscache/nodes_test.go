@@ -83,7 +83,7 @@ func TestTrackerOfOtherServer(t *testing.T) {
 	p := newProxied(t, time.Minute, all)
 	p.proxy.SetTarget(testbed.NewServer(t).Addr())
 	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked})
-	for i := 0; p.proxy.Stats().Accepted < tracked+3; i++ { // until two more were made and given up
+	for i := 0; p.proxy.Stats().Accepted < tracked+3; i++ { // until two more trackers were dialed and given up
 		must(t, p.cache.Do(t.Context(), "SET", "key", i))
 		require.Equal(t, fmt.Append(nil, i), get(t, p.cache, "key"))
 	}

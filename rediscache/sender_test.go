@@ -40,8 +40,8 @@ func (r *recorder) take() []redis.Completion {
 	return ends
 }
 
-// Hooks see what is answered out of memory, as such: those around the cache, and those of the
-// client that it was made of.
+// Hooks see which requests are answered from memory: hooks around the cache, and those of the
+// client under it.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
@@ -143,7 +143,7 @@ func (w *wavers) Cancelled() error {
 
 func (w *wavers) Resolve(res any, _ uint64) { w.ends <- res }
 
-// acknowledges is a sender that says it has sent everything, of which no server tells.
+// acknowledges is a sender that reports every request as sent, without a server.
 type acknowledges struct{ redis.Sender }
 
 func (acknowledges) Send(_ redis.Request, cb redis.Future, n uint64) { cb.Resolve("OK", n) }
@@ -154,7 +154,8 @@ func (acknowledges) SendMany(reqs []redis.Request, cb redis.Future, start uint64
 	}
 }
 
-// What is written for a future that has changed its mind, and so was sent, is dropped as well.
+// If a future says that it is cancelled and then is not, its request may have been sent, so its
+// written keys are evicted.
 func TestFutureThatWavers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -71,7 +71,7 @@ func TestDatabases(t *testing.T) {
 // The shared connection does not track, and one without a cache sends nothing of it.
 func TestDataSocketDoesNotTrack(t *testing.T) {
 	t.Parallel()
-	testbed.Needs(t, testbed.Version(7, 0)) // which count subcommands
+	testbed.Needs(t, testbed.Version(7, 0)) // from this version on, the statistics count subcommands
 	r := newRig(t, all)
 	for range 2 {
 		get(t, r.cache, "key")

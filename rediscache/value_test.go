@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// examples are requests of all commands that are cacheable, with keys that are there, of another
-// type, and missing.
+// examples returns requests of all cacheable commands, with keys that exist, have the wrong type,
+// or are missing.
 func examples() (reqs []redis.Request) {
 	for _, line := range strings.Split(strings.TrimSpace(`
 GET text|GET number|GET none|GET list|GETRANGE text 1 3|SUBSTR text 0 2|STRLEN text|STRLEN none

@@ -49,8 +49,8 @@ func requireCancelled(t *testing.T, res any, notSent bool) {
 	assert.True(t, redis.CausedBy(err, context.Canceled), "%v", err)
 }
 
-// requireNoDelay requires that an error has no delay: that of an attempt that is over
-// would blame the wrong stage.
+// requireNoDelay requires an error without a delay, because the delay of an earlier attempt would
+// blame the wrong stage.
 func requireNoDelay(t *testing.T, res any) {
 	t.Helper()
 	d, known := redis.DelayOf(redis.AsError(res))

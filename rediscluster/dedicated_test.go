@@ -240,7 +240,7 @@ func TestDedicatedFollowsAsk(t *testing.T) {
 	}
 	require.Equal(t, "OK", inSession(func(s *redis.Session) any { return s.SendMany([]redis.Request{redis.Req("SET", "{a}m", "new")})[0] }))
 	require.Equal(t, []any{int64(4)}, inSession(func(s *redis.Session) any {
-		for _, cmd := range []string{"GET", "MULTI", "INCR"} { // GET leads to the node
+		for _, cmd := range []string{"GET", "MULTI", "INCR"} { // GET redirects to the node
 			args := []any{"{a}n"}
 			if cmd == "MULTI" {
 				args = nil
@@ -311,8 +311,8 @@ func TestAskIsOverWhenSlotComesBack(t *testing.T) {
 	require.Equal(t, []byte("1"), s.Do("GET", "{a}n"))
 }
 
-// A session is opened by the rules by which requests are sent: it waits for a node that
-// has just gone, for a while and until its context ends.
+// Sessions follow the rules of requests: if a node has just been lost, OpenSession waits for it,
+// for a limited time and until its context ends.
 func TestSessionWaitsForNode(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -350,8 +350,8 @@ func TestSessionWaitsForNode(t *testing.T) {
 	require.Zero(t, c.Stats().Waiting)
 }
 
-// A caller that waits for the topology, since MOVED names a node that is not known,
-// leaves when its context ends.
+// A caller that waits for the topology, because MOVED names an unknown node, leaves when its
+// context ends.
 func TestBlockingLeavesRefresh(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("-MOVED 0 127.0.0.1:1\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Hour, HostOpts: redisconn.Opts{IOTimeout: time.Hour}})

@@ -14,8 +14,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// counters increments counters from several goroutines, one after the other
-// each, until it is stopped, and knows what each of them may be.
+// counters increments counters from several goroutines until it is stopped, and knows the possible
+// values of each.
 type counters struct {
 	stop  chan struct{}
 	all   sync.WaitGroup
@@ -55,7 +55,7 @@ func (k *counters) count(g int, res any) {
 	case err.IsOfType(redis.ErrIO):
 		k.unknown.Add(1)
 		k.unknownBy[g].Add(1)
-	default: // the server refused
+	default: // the server refused it
 		k.other.Add(1)
 		k.refused.CompareAndSwap(nil, &res)
 	}

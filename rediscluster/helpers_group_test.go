@@ -37,9 +37,9 @@ func patient(opts rediscluster.Opts) rediscluster.Opts {
 	return opts
 }
 
-// startError returns the error of a constructor, which has to be of type want and to have a
-// text. Some errors come only when the context ends, so that is soon. If not all servers have answered by
-// then, the error is another one, or there is none, and it tries again with more time.
+// startError returns the error of a constructor and requires its type and text. Some errors come
+// only when the context ends, so the context is short. If some servers have not answered by then,
+// there may be a different error or none; then startError tries again with more time.
 func startError(t *testing.T, want *errorx.Type, text string, start func(context.Context) (*rediscluster.Cluster, error)) *errorx.Error {
 	t.Helper()
 	for within := 500 * time.Millisecond; ; within *= 4 {

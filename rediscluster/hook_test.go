@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// answeredBy is a hook that tells the address of each answer.
+// answeredBy is a hook that passes on the address of each answer.
 type answeredBy chan string
 
 func (a answeredBy) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }

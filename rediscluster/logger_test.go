@@ -91,7 +91,7 @@ func outlivesUserFunctions(t *testing.T, end func()) {
 	assert.Greater(t, logger.calls.Load(), calls)
 }
 
-// stuck is a WeightProvider that blocks, once it is told to, until the test is over.
+// stuck is a WeightProvider that, once told to, blocks until the test ends.
 type stuck struct {
 	blocks  atomic.Bool
 	blocked chan struct{} // has room for one
@@ -144,7 +144,7 @@ func TestNewClusterWhileTheWeightProviderBlocks(t *testing.T) {
 	<-c.refresher.done
 }
 
-// A future that panics while its request is refused is reported, and takes no other with it.
+// A future that panics while its request is refused is reported, and does not affect other futures.
 func TestRefusedFuturesMayPanic(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	rec := newRecorder()

@@ -35,7 +35,7 @@ func TestMasterOnlySlots(t *testing.T) {
 	require.NoError(t, redisclusterutil.UnsetMasterOnly(c, "", []uint16{uint16(slot)}))
 	await(t, "to the replica", goesTo(slave))
 
-	// So it is while the slot is moving: replicas do not say ASK.
+	// The same holds while the slot is moving, because replicas do not answer ASK.
 	m, err := tb.BeginMigration(slot, another(t, tb, master))
 	require.NoError(t, err)
 	await(t, "to the master", goesTo(master))
@@ -43,7 +43,7 @@ func TestMasterOnlySlots(t *testing.T) {
 	await(t, "to the replica", goesTo(slave))
 }
 
-// A user who may not read the key is asked for once of each node that has it.
+// If the user may not read the key, the cluster asks each node that has it just once.
 func TestMasterOnlyWithoutTheRight(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	node.refuses.Store(true)

@@ -77,7 +77,7 @@ func TestSpecOfPublish(t *testing.T) {
 	assert.False(t, spec.Publishes, "the server refuses it")
 }
 
-// What waits to be published is sent when it may be.
+// A PUBLISH that is held back is sent as soon as it may be.
 func TestPublishWaits(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)

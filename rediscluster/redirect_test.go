@@ -16,7 +16,7 @@ func redirectTo(typ *errorx.Type, addr any) *errorx.Error {
 	return typ.New("x").WithProperty(redis.EKMovedTo, addr).WithProperty(redis.EKSlot, int64(1))
 }
 
-// TestRedirect has a row for each rule of what is sent again.
+// TestRedirect has a row for each retry rule.
 func TestRedirect(t *testing.T) {
 	l := limits{MovedRetries: 3, WaitToMigrate: 20 * time.Millisecond}
 	moved := decision{Action: actFollowMoved, Host: "10.0.0.1", Port: 7000, Refresh: true}

@@ -270,8 +270,8 @@ func TestRestEndsWithNews(t *testing.T) {
 	assert.True(t, r.pause(time.Hour, true))
 }
 
-// A master that is restarted is another run of the server, but connections that were made
-// since lead to it: they stay.
+// A restarted master has a new run_id. Connections that were made after the restart lead to it, so
+// they stay.
 func TestConnectionsToARestartedMasterStay(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

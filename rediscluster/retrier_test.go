@@ -184,7 +184,7 @@ func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
 	m, err := tb.BeginMigration(slot, seventh)
 	require.NoError(t, err)
 
-	// ASK for a master that nobody has told this client of.
+	// The ASK names a master that is unknown to the client.
 	require.Nil(t, c.topology.Load().Find(seventh.Addr()))
 	await(t, "it to be followed once it is connected", func() bool { return s.Do("SET", "{key}new", "x") == "OK" })
 	require.NoError(t, m.MoveAll())

@@ -251,7 +251,7 @@ func TestScanOverMigration(t *testing.T) {
 		masters, err := tb.Masters()
 		require.NoError(t, err)
 		to := masters[(slices.Index(masters, from)+1+slot%2)%len(masters)]
-		if slot%7 == 0 { // it stays half-way
+		if slot%7 == 0 { // leave this slot half migrated
 			m, err := tb.BeginMigration(slot, to)
 			require.NoError(t, err)
 			_, err = m.MoveSome(total / tags / 2)

@@ -17,7 +17,7 @@ type scriptedSentinel struct {
 	epoch       int
 	others      []string
 	subscribers []*faulty.ScriptedConn
-	deaf        bool // refuses to be subscribed to
+	deaf        bool // refuses SUBSCRIBE
 	// silent, if not nil, keeps answers back until it is closed.
 	silent chan struct{}
 }
@@ -87,7 +87,7 @@ func scriptedStrings(list ...string) string {
 	return reply
 }
 
-// name has the sentinel name a master from now on, without telling anybody.
+// name makes the sentinel name a master from now on, without an announcement.
 func (s *scriptedSentinel) name(master string, epoch int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -162,7 +162,7 @@ func TestSentinelRefusesBadInput(t *testing.T) {
 	}
 }
 
-// A master is waited for that the sentinels hear of later.
+// The client waits for a master that the sentinels learn of later.
 func TestSentinelWaitsForTheMaster(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
@@ -265,8 +265,8 @@ func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
 	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, first))
 }
 
-// While sentinels are told one after the other to tell hostnames, they name one master by
-// several addresses.
+// While one sentinel after the other is configured to announce hostnames, they name one master by
+// different addresses.
 func TestSentinelsNameOneMasterBySeveralAddresses(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Hostname: "localhost", Sentinels: 3, DownAfter: noElection})

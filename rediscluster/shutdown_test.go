@@ -76,7 +76,7 @@ func TestShutdownAfterWithdrawal(t *testing.T) {
 	assert.NoError(t, c.Shutdown(within))
 }
 
-// TestShutdownWaitsForAll: whatever way a request has taken to its connection.
+// TestShutdownWaitsForAll covers every way in which a request can reach its connection.
 func TestShutdownWaitsForAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply string

@@ -79,7 +79,7 @@ func TestServersTellTheirZones(t *testing.T) {
 	}
 	c := newReplicated(t, g.Addrs(), rediscluster.Opts{Zone: "c"})
 	readsFrom(t, c, g, g.Servers()[2])
-	// With nobody local, all are read from.
+	// If no node is in the zone, reads go to all nodes.
 	c = newReplicated(t, g.Addrs(), rediscluster.Opts{Zone: "elsewhere"})
 	require.Eventually(t, func() bool {
 		res := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}.Do("MGET", "a", "b")
@@ -88,7 +88,7 @@ func TestServersTellTheirZones(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-// A function that panics knows no zone: all are read from.
+// If the function panics, the zone is unknown: reads go to all nodes.
 func TestZoneOfPanics(t *testing.T) {
 	g := testbed.NewGroup(t)
 	c := newReplicated(t, g.Addrs(), rediscluster.Opts{Zone: "a", ZoneOf: func(string) string { panic("of the user's") }})

@@ -219,7 +219,7 @@ func TestBlockingShutdown(t *testing.T) {
 	requireNotSent(t, waits.wait(t), redis.ErrContextClosed)
 }
 
-// A server that is gone is an unknown outcome; the next command has a new connection.
+// If the server is lost, the outcome is unknown. The next command gets a new connection.
 func TestBlockingConnectionLost(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -229,7 +229,7 @@ func TestBlockingConnectionLost(t *testing.T) {
 	require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", blockedID(t, client)))
 	requireUnknown(t, pop.wait(t), redis.ErrIO)
 	require.Nil(t, client.Do("BLPOP", "list", 0.01))
-	// One that is killed while idle is not used again.
+	// A connection that is killed while it is idle is not used again.
 	for _, line := range listed(t, client) {
 		require.Equal(t, int64(1), client.Do("CLIENT", "KILL", "ID", idOf(line)))
 	}
@@ -315,7 +315,7 @@ func blockedID(t testing.TB, s redis.Sync) (id string) {
 	return id
 }
 
-// rude is a future whose Cancelled does not return, but for the first time.
+// rude is a future whose Cancelled does not return, except the first time.
 type rude struct {
 	*outcome
 	asked atomic.Bool

@@ -261,8 +261,8 @@ func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, sen
 	return nil, send.ReadRight{}
 }
 
-// A caller that reads outlives what its reply runs, as a cluster's seed: the
-// reader goroutine goes on in its stead.
+// If the code that runs when a reply is resolved panics, such as a cluster's seed, the caller that
+// reads survives, and the reader goroutine takes over.
 func TestCallerReadPanics(t *testing.T) {
 	s := testbed.NewServer(t)
 	for name, end := range map[string]func(){

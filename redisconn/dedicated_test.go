@@ -129,7 +129,7 @@ func TestDedicatedUnblockedDuringAndAfterPause(t *testing.T) {
 	}
 }
 
-// A user that may not PING knows by the refusal that a command is over.
+// If the user may not call PING, the refusal of the PING shows that a command is over.
 func TestDedicatedUnblockedWithoutPing(t *testing.T) {
 	s := testbed.NewServer(t)
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
@@ -139,8 +139,8 @@ func TestDedicatedUnblockedWithoutPing(t *testing.T) {
 	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
 }
 
-// The logger is told of connections that are made, lost and refused: the first of each
-// kind, and not each that follows.
+// The logger gets an event for the first connection that is made, lost or refused, and not for each
+// one after it.
 func TestDedicatedEvents(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}

@@ -46,12 +46,12 @@ const heldUp = time.Second
 // littleOf is how long the process may stand still beside heldUp.
 const littleOf = heldUp / 2
 
-// The errors of requests tell what has held them up when the caller's context has ended. When
-// the connection has given up, a test of internal/lab/virtualtime shows it.
+// If the caller's context ends, the error says where the time went. A test of
+// internal/lab/virtualtime covers a connection that gives up.
 func TestDelayBlamesTheRightStage(t *testing.T) {
 	addr := stalling(t)
 	send := func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any {
-		// Without a deadline, so that none is refused as one that can't be met.
+		// There is no deadline, so that no request is refused because it can't meet one.
 		ctx, cancel := context.WithCancel(context.Background())
 		singles, many := make([]any, 37), []redis.Request{req, req, req}
 		if req.Cmd == "CUT" { // what is behind its batch is held up elsewhere

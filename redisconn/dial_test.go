@@ -191,7 +191,7 @@ func TestHandshakeStall(t *testing.T) {
 		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
 			DialTimeout: 100 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
 			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				time.Sleep(50 * time.Millisecond) // DialTimeout passes before the handshake has had as long
+				time.Sleep(50 * time.Millisecond) // with the dial, this exceeds DialTimeout; the handshake alone does not
 				return p.dial(ctx, network, addr)
 			},
 		})

@@ -62,7 +62,7 @@ func TestHookSeesAddress(t *testing.T) {
 	require.Equal(t, redis.OutcomeRefused, hook.ends[6].Outcome)
 }
 
-// So does each of several hooks.
+// With several hooks, each of them gets the address.
 func TestEachHookSeesAddress(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	outer, inner := &completions{more: make(chan struct{}, 10)}, &completions{more: make(chan struct{}, 10)}

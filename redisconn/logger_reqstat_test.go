@@ -111,7 +111,7 @@ func TestReqStatThatExits(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = sync.Do("ECHO", 1) // ends here, or with the reader
+			_ = sync.Do("ECHO", 1) // the goroutine ends here, or in the reader
 		}()
 		<-ended
 		eventually(t, "answers again", func() bool { return sendTo(conn, "GET", "key").wait(t) == nil })

@@ -64,8 +64,8 @@ func TestServerErrorsNameTheRequest(t *testing.T) {
 	}
 }
 
-// So do errors of a connection that drops what is cancelled, breaks, refuses a
-// batch, or is closed.
+// The same holds for errors of a connection that drops cancelled requests, breaks, refuses a batch,
+// or is closed.
 func TestConnectionErrorsNameTheRequest(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(_ *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd == "BREAK" {

@@ -120,8 +120,8 @@ func TestSessionReuse(t *testing.T) {
 	require.Equal(t, 2, clients(t, redis.Sync{S: conn}))
 }
 
-// Pushes that come behind each reply, those of the handshake too, harm neither a session nor who
-// has its connection next.
+// Pushes after each reply, also during the handshake, affect neither a session nor the next user of
+// its connection.
 func TestSessionPushes(t *testing.T) {
 	push := ">2\r\n" + faulty.ScriptedBulk("MIGRATED") + ":1\r\n"
 	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {

@@ -98,7 +98,7 @@ func TestHeartbeatAnsweredWithSomethingElse(t *testing.T) {
 	}
 }
 
-// A server that is sane may refuse PING, and go on answering others.
+// A healthy server may refuse PING and still answer other requests.
 func TestHeartbeatRefused(t *testing.T) {
 	for _, reply := range []string{
 		"-NOPERM this user has no permissions to run the 'ping' command\r\n",

@@ -79,7 +79,7 @@ func TestPushSocketNeedsPing(t *testing.T) {
 	assert.True(t, redis.AsErrorx(err).IsOfType(ErrInit), "%v", err)
 }
 
-// The handshake of a push socket asks nothing twice.
+// The handshake of a push socket sends no request twice.
 func TestPushSocketPingsOnce(t *testing.T) {
 	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "+OK\r\n"

@@ -97,8 +97,8 @@ func TestTruncatedReplies(t *testing.T) {
 	}
 }
 
-// What only RESP3 has is refused where it was not asked for: a push in the place
-// of a number, which is one bit away, would swallow the replies behind it.
+// Types of RESP3 are refused unless RESP3 was requested. Otherwise one flipped bit could turn a
+// number into a push, which would swallow the replies after it.
 func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
 	for _, reply := range []string{"_\r\n", "#t\r\n", ",5\r\n", "(5\r\n", "=5\r\ntxt:x\r\n", "!3\r\nERR\r\n",
 		"%0\r\n", "~0\r\n", ">1\r\n+x\r\n", "|0\r\n+x\r\n", "*1\r\n,5\r\n"} {

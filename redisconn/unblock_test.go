@@ -15,9 +15,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// notUnblocked cancels commands until three of them could not be unblocked, each of which
-// counts, and the first of which is told. One whose connection was closed before the server
-// had said so, after 35 ms, is none of them.
+// notUnblocked cancels commands until three of them could not be unblocked. Each counts, and the
+// first is reported. A command whose connection was closed after 35 ms, before the server had
+// answered, does not count.
 func notUnblocked(t *testing.T, conn *redisconn.Connection, log *recorder, cancelled func()) {
 	t.Helper()
 	rounds := uint64(0)

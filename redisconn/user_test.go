@@ -104,7 +104,7 @@ func TestConnectionOutlivesItsLogger(t *testing.T) {
 	s := testbed.NewServer(t)
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {
-			var told strings.Builder // by the default logger, which gets it instead
+			var told strings.Builder // the default logger gets the panic
 			log.SetOutput(&told)
 			events := &recorder{}
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: rudeLogger{events, end}, ReconnectPause: time.Millisecond})

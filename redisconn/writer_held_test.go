@@ -23,7 +23,7 @@ func TestWrittenThoughAFutureHoldsTheReader(t *testing.T) {
 			switch args[0] {
 			case "PING":
 				return pong(args)
-			case "MANY": // all are answered by one write, so that the server goes on
+			case "MANY": // one write answers all of them, so that the server continues
 				if many++; many < 8 {
 					return ""
 				}

@@ -74,8 +74,8 @@ func begun(t *testing.T, conn net.Conn) (requests int, partial bool) {
 	}
 }
 
-// What is called not sent never reached the server, and what did not begin to
-// be written is called not sent: to the request, wherever the write broke off.
+// A request that fails as not sent never reached the server, and every request of which nothing was
+// written fails as not sent. This is exact to the request, wherever the write broke off.
 func TestNotSentIsExact(t *testing.T) {
 	for _, size := range []int{200, 1000, 100_000} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestNotSentIsExact(t *testing.T) {
 				IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true, MaxRequests: 1 << 24, MaxBytes: 1 << 30,
 			})
 			server := <-s.conns
-			n := (24 << 20) / (size + 30) // more than the kernel takes
+			n := (24 << 20) / (size + 30) // more than the kernel buffers
 			value := strings.Repeat("v", size)
 			var reqs []redis.Request
 			for range n {
@@ -156,7 +156,8 @@ func TestNotSentOverTLS(t *testing.T) {
 	requireNotSent(t, behind.wait(t), redis.ErrContextClosed)
 }
 
-// Over TLS as well, Send waits for no server that reads nothing, however many batches there are.
+// With TLS, Send does not wait either for a server that reads nothing, however many batches there
+// are.
 func TestSendDoesNotWaitOverTLS(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -230,7 +231,7 @@ type signalling struct {
 	sent chan struct{}
 }
 
-// Inner is what redis.SyncCtx sends by.
+// Inner is what redis.SyncCtx uses to send.
 func (s signalling) Inner(send.Key) send.Inner[redis.Future] {
 	return signallingInner{backend.Of(s.Connection), s.sent}
 }

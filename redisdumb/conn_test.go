@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// collector keeps what it is resolved with.
+// collector keeps the results of its requests.
 type collector struct {
 	results   []any
 	ns        []uint64

@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// notify has all nodes notify of keys.
+// notify makes all nodes send keyspace notifications.
 func notify(t *testing.T, nodes ...*testbed.Node) {
 	t.Helper()
 	for _, n := range nodes {
@@ -35,7 +35,7 @@ func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbe
 	}
 }
 
-// Keyspace notifications come from every node, and from those that come later.
+// Keyspace notifications arrive from every node, including nodes that join later.
 func TestEveryNode(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0)) // whose failover by hand does not hold up writes for long

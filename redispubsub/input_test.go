@@ -151,7 +151,7 @@ func TestClose(t *testing.T) {
 	requireType(t, redispubsub.ErrClosed, late.Subscribe(withPatience(t), a))
 }
 
-// A caller that does not get the confirmation in time takes the topic back.
+// A caller that does not get the confirmation in time withdraws the topic.
 func TestSubscribeWithAContextThatEnds(t *testing.T) {
 	server := testbed.NewServer(t)
 	s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{}))

@@ -168,8 +168,8 @@ func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	})
 }
 
-// A cluster closes the connections of what is no master any more. The gap has the reason of that,
-// though the socket's end may be seen before the change.
+// A cluster closes the connections to a server that is no longer a master. The reason of the gap is
+// the failover, even if the subscriber notices the end of the socket before the change.
 func TestAFailoverIsNoLostConnection(t *testing.T) {
 	t.Parallel()
 	next := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})

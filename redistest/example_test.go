@@ -13,8 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// Names is what is to be tested: it reads a user's name, and tries again if
-// that is safe.
+// Names is the code under test: it reads a user's name, and retries if that is safe.
 type Names struct {
 	DB redis.SyncCtx
 }

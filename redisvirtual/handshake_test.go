@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// HELLO tells of the protocol of the shared connection, and refuses another one as a server
-// does that knows of no other.
+// HELLO returns the protocol of the shared connection. It refuses other protocols, like a server
+// that does not know them.
 func TestHello(t *testing.T) {
 	two, three := connect(t, server.Addr(), defaults), connect(t, server.Addr(), redisconn.Opts{Protocol: 3})
 	for _, c := range []struct {
@@ -169,7 +169,7 @@ func TestDatabase(t *testing.T) {
 	w.hear("$5\r\nthree\r\n")
 }
 
-// What concerns the client's own connection concerns nobody else's.
+// Commands about the client's own connection do not affect other clients.
 func TestClient(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{ClientName: "shared"})
 	v, w := over(t, conn), over(t, conn)

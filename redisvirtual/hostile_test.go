@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// What can't be read is answered as a server does, and ends the connection.
+// A malformed request gets the answer of a server, and ends the connection.
 func TestHostile(t *testing.T) {
 	for _, c := range []struct {
 		input string
@@ -119,7 +119,7 @@ func TestAllAtOnce(t *testing.T) {
 	require.Zero(t, conn.Stats().Disconnects)
 }
 
-// Half a request harms nobody, however long it says that it is.
+// Half a request does not affect other connections, whatever length it announces.
 func TestHalf(t *testing.T) {
 	v := virtual(t)
 	v.say("*3\r\n$3\r\nSET\r\n$4\r\nhalf\r\n$500000000\r\nabc")

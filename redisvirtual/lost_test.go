@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// What follows a request that has no socket does not run on the shared one: it would in another
-// database, as another user, or without WATCH.
+// If a request needs a separate socket and gets none, the requests after it do not run on the
+// shared socket, where they would use another database or user, or lack WATCH.
 func TestNoSocket(t *testing.T) {
 	for name, first := range map[string]string{
 		"database": words("SELECT", "5"), "user": words("AUTH", "other", "word"), "watch": words("WATCH", "no-socket"),

@@ -55,7 +55,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A Write waits while 1 MiB waits behind a request that blocks, until that is answered.
+// A Write waits while 1 MiB is queued behind a blocking request, until that is answered.
 func TestInputBounded(t *testing.T) {
 	shared := connect(t, server.Addr(), defaults)
 	v, other := over(t, shared), over(t, shared)
@@ -67,7 +67,8 @@ func TestInputBounded(t *testing.T) {
 	require.NoError(t, <-written)
 }
 
-// Such a Write ends at its deadline, set before it or while it waits, and with the connection.
+// A Write that waits ends at its deadline, whether it was set before the Write or during it, and
+// when the connection ends.
 func TestInputBoundedUntil(t *testing.T) {
 	for name, end := range map[string]func(v *client) (err error){
 		"deadline": func(v *client) error { return v.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) },

@@ -44,7 +44,7 @@ func TestMalformedRedirect(t *testing.T) {
 	v.hear("-MOVED nowhere\r\n$4\r\nnext\r\n")
 }
 
-// room is in a queue that is full no more.
+// room is room in a queue that was full.
 type room struct{}
 
 func (room) AwaitCapacity(context.Context) error { return nil }
@@ -123,7 +123,7 @@ func (s *redirecting) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// Only the request that is being sent is sent again when there is room in a queue.
+// When there is room in a queue again, only the request that is being sent is sent again.
 func TestQueueFullElsewhere(t *testing.T) {
 	s := &redirecting{sent: map[uint64]int{}}
 	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: s})

@@ -13,7 +13,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Shutdown waits for what virtual connections await, also on sockets of their own, which take no more.
+// Shutdown waits for the replies that virtual connections expect, also on separate sockets, which
+// accept no more requests.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)

@@ -146,8 +146,8 @@ func TestSourceReturnsWhatHasExpired(t *testing.T) {
 	})
 }
 
-// A token that comes too late for the one who asked is there for the next one; who waits for
-// it leaves with its own context.
+// If a token comes too late for the caller that asked, the next caller gets it. A caller that waits
+// for it leaves when its own context ends.
 func TestSourceIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}

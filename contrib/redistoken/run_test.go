@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// holder is a client that has the token which it got last.
+// holder is a client that holds the latest token that it got.
 type holder struct {
 	tokens *Tokens
 	mu     sync.Mutex

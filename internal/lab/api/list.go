@@ -94,8 +94,8 @@ func (l *lister) ofField(t types.Type) string {
 	return text(t)
 }
 
-// iface lists an interface. A constraint is one line; of the others, one with unexported methods can't be implemented
-// elsewhere, so that it may grow.
+// iface lists an interface. A constraint is one line. An interface with unexported methods may
+// grow, because other packages can't implement it.
 func (l *lister) iface(name string, u *types.Interface) {
 	if !u.IsMethodSet() {
 		l.add("type %s %s", name, text(u))

@@ -66,7 +66,7 @@ func check(dir string, have map[string][]string, write bool) error {
 	)
 }
 
-// less is what a has and b has not.
+// less returns what is in a and not in b.
 func less(a, b map[string][]string) map[string][]string {
 	left := map[string][]string{}
 	for name, lines := range a {

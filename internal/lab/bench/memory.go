@@ -76,8 +76,8 @@ func (b *bed) measureWaiting(c peer.Client) (values, error) {
 	if err := c.Set(context.Background(), "bench:0:0", value); err != nil {
 		return nil, err
 	}
-	// Twice, because the runtime keeps ended goroutines for new ones: the first
-	// time pays for them.
+	// It is measured twice, because the runtime keeps ended goroutines for new ones: the first time
+	// pays for them.
 	var baseHeap, baseStack float64
 	for range 2 {
 		release := make(chan struct{})

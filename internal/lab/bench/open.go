@@ -24,10 +24,10 @@ const (
 	openGrace = 4
 )
 
-// measureOpen releases requests at a fixed rate whatever happens to those
-// before. The latency counts from the moment at which a request was due, so a
-// client that stalls pays for all that should have been sent meanwhile. The
-// workers are there before, so that requests don't pay for them.
+// measureOpen releases requests at a fixed rate, whatever happens to earlier ones. The latency
+// counts from the time when a request was due, so a client that stalls also pays for the requests
+// that become due during the stall. The workers are started in advance, so that requests do not pay
+// for that.
 func (b *bed) measureOpen(c peer.Client) (values, error) {
 	warm := b.loop(c, 64)
 	warm.run(b.Duration / warmUp)

@@ -62,8 +62,8 @@ type ProxyFault struct {
 	// Conn limits it to one connection, counted from 1 in the order of Accept;
 	// 0 is any.
 	Conn int
-	// Times is how often it happens in all: 0 and 1 once, negative without end.
-	// Points at bytes and messages happen at most once per connection.
+	// Times is how often the fault happens: 0 and 1 mean once, negative means without end. At a byte
+	// or a message it happens at most once per connection.
 	Times int
 	// N, Interval, Mask and Bytes are the parameters of actions; see there.
 	N        int

@@ -33,7 +33,7 @@ func (p *proxyPump) fire(chunk []byte) bool {
 	return true
 }
 
-// due reports whether a's point is reached; counted, that a message begins.
+// due reports whether the stream has reached the point of a. counted says that a message begins.
 func (p *proxyPump) due(a *ProxyArmed, counted bool) bool {
 	switch at := a.fault.At; at.kind {
 	case proxyAtByte, proxyAtRandom:

@@ -201,8 +201,7 @@ func show(res any) string {
 	return s
 }
 
-// IssueTagged is Issue for a request that carries its tag, from which the check
-// may be made.
+// IssueTagged is Issue for a request that carries its tag. check makes the Check from the tag.
 func (l *Ledger) IssueTagged(check func(tag string) Check) (id uint64) {
 	id = l.Issue(nil)
 	s := l.slot(id)

@@ -144,7 +144,7 @@ func (v *verification) run(l *list, left []string) {
 		v.pushed[v.ledger.Tag(push.id)] = push
 	}
 	unknown := v.deliveries(l.pops)
-	for _, tag := range left { // later ones than all that were delivered
+	for _, tag := range left { // later than all that were delivered
 		v.tally.Left++
 		v.see(tag, "is left", v.latest)
 	}
@@ -167,7 +167,7 @@ func (v *verification) run(l *list, left []string) {
 
 // deliveries looks at what was popped, and counts the pops of unknown outcome.
 func (v *verification) deliveries(pops []*Pop) (unknown int) {
-	last := map[int]map[int]uint64{} // by who pops and who pushes
+	last := map[int]map[int]uint64{} // by popper and pusher
 	for _, p := range pops {
 		switch outcome := v.ledger.Outcome(p.id); {
 		case outcome == Unknown || outcome == Issued:

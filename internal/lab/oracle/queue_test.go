@@ -14,7 +14,7 @@ import (
 type toyQueue struct {
 	lists map[string][]string
 	rnd   *rand.Rand
-	// pop is what the client answers a pop with, push what it makes of a push's reply.
+	// pop returns how the client answers a pop, and push how it interprets the reply to a push.
 	pop  func(q *toyQueue, key string) any
 	push func(q *toyQueue, res any) any
 	last any

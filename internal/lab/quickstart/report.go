@@ -19,7 +19,7 @@ func progress(line func(elapsed time.Duration) string) (stop func()) {
 	start := time.Now()
 	done := make(chan struct{})
 	var wg sync.WaitGroup
-	// Owned by the caller: ends when stop is called.
+	// The caller owns this goroutine. It ends when stop is called.
 	wg.Go(func() {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()

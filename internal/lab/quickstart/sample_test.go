@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// statsOf are those of n requests of a microsecond, by ten.
+// statsOf returns the Stats of n requests that took a microsecond each, ten per batch.
 func statsOf(n int) redisconn.Stats {
 	s := redisconn.Stats{Values: uint64(n), Unknown: 3, Writes: uint64(n / 10), WrittenRequests: uint64(n), InFlight: 7}
 	s.Merge(redisconn.Stats{})
@@ -41,7 +41,7 @@ func TestSampleOf(t *testing.T) {
 	}
 }
 
-// The metrics are those that package redisprom has for two nodes.
+// The metrics are those of package redisprom for two nodes.
 func TestParseMetrics(t *testing.T) {
 	s, ok := parseMetrics(`# HELP redispipe_writes_total Batches that were written.
 # TYPE redispipe_writes_total counter

@@ -100,7 +100,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 				fault.Disarm()
 				if beyond++; fault.Fired() > 0 {
 					beyond = 0
-				} // else the stream is shorter than that
+				} // otherwise the stream is shorter than that
 			}
 			report, _ := judge(t, r)
 			require.Positive(t, report.Outcomes(oracle.Unknown))

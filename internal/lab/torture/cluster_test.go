@@ -58,7 +58,7 @@ func answers(t *testing.T, r *ClusterRig, within time.Duration) time.Duration {
 	return took
 }
 
-// T16: masters fail over, gracefully and killed, under load.
+// T16: masters fail over under load, gracefully and after a kill.
 func TestT16Failover(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: nodeTimeout})

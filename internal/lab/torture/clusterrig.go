@@ -12,8 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// nodeTimeout is how long a node of a cluster is silent before the others hold
-// it for dead.
+// nodeTimeout is how long a node may be silent before the other nodes consider it dead.
 const nodeTimeout = time.Second
 
 // ClusterRig is a cluster client under test with all that judges it.
@@ -53,7 +52,7 @@ func (r *ClusterRig) Connect(opts rediscluster.Opts) error {
 // Load returns a load on the cluster, judged by the rig's ledger.
 func (r *ClusterRig) Load(workers, requests int) *Load {
 	l := r.load(r.Client, workers, requests)
-	l.Unordered = true // a batch's requests are sent again each for itself
+	l.Unordered = true // each request of a batch is retried separately
 	return l
 }
 

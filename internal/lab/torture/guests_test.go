@@ -90,7 +90,7 @@ func (g *guests) enough() bool {
 	return g.scans.Load() > 1 && g.walks.Load() > 1 && g.links.Load() > 20 && g.stream.entries.Load() > 20
 }
 
-// verify compares what servers have at the end with what guests were told.
+// verify compares the final state of the servers with the replies that the guests got.
 func (g *guests) verify() {
 	for _, c := range g.chains {
 		c.verify()
@@ -185,7 +185,7 @@ func (g *guests) scan(ctx context.Context, slots *slotMover) {
 	}
 }
 
-// walk finds each field of a hash in each walk that does not fail.
+// walk requires that each complete HSCAN of a hash finds every field.
 func (g *guests) walk(ctx context.Context, key string) {
 	for ctx.Err() == nil {
 		seen := map[string]bool{}

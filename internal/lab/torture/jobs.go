@@ -50,7 +50,7 @@ func (j *Jobs) Run(ctx context.Context) error {
 	return <-failed
 }
 
-// live is the life of a worker.
+// live runs a worker until it dies.
 func (j *Jobs) live(ctx context.Context, rnd *rand.Rand) error {
 	sender, end, err := j.Connect()
 	if err != nil {

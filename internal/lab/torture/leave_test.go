@@ -161,7 +161,7 @@ func TestT30ACrowdLeavesAConnection(t *testing.T) {
 	leaveAConnection(t, 500, 10*time.Millisecond)
 }
 
-// leaveAConnection has contexts that last at most so long.
+// leaveAConnection uses contexts that last at most that long.
 func leaveAConnection(t *testing.T, callers int, most time.Duration) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	server := testbed.NewServer(t)

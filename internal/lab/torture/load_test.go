@@ -61,7 +61,7 @@ func TestT20HugeValueBesideSmallOnes(t *testing.T) {
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
 	grown := int64(peak) - int64(base.HeapInuse)
 	t.Logf("heap grew by %d MiB", grown>>20)
-	// Twice the value, with the halves that a collection may find, and the ledger of what the
-	// callers do meanwhile: not a third copy.
+	// The memory is twice the value, plus what is left until a garbage collection, plus the ledger
+	// of the other callers. It must not be a third copy.
 	require.Less(t, grown, int64(2*size+48<<20))
 }

@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 // inFull says that each test runs in full, and alone: REDISPIPE_LONG is set.
 var inFull = os.Getenv("REDISPIPE_LONG") != ""
 
-// beside has a test run beside others, unless they run in full. Those that judge what the
-// process holds or how fast it is run alone.
+// beside runs a test in parallel with others in the short mode. Tests that judge the memory or the
+// speed of the process always run alone.
 func beside(t *testing.T) {
 	if !inFull {
 		t.Parallel()

@@ -64,7 +64,7 @@ func (p *publisher) run(ctx context.Context, rnd *rand.Rand) {
 // interval is a time in which servers lose what they pass on to each other.
 type interval struct{ from, to time.Time }
 
-// Missed is what a subscription has not got.
+// Missed is what a subscription did not get.
 type Missed struct {
 	// Numbers were published, InGaps of them did not come and lie in a gap. Excused
 	// neither came nor lie in one: a server that was killed, or stopped, had confirmed
@@ -156,8 +156,8 @@ func (p *publisher) violated(format string, args ...any) error {
 	return fmt.Errorf("channel %s, subscribed as %v: %s", p.channel, p.topic, fmt.Sprintf(format, args...))
 }
 
-// inOneOf reports whether a missing number lies in one of the gaps. What was dropped was
-// read by the client, which may be before or after its publisher has heard of it.
+// inOneOf reports whether a missing number lies in one of the gaps. A dropped message was read by
+// the client, perhaps before its publisher got the reply.
 func (n number) inOneOf(gaps []redispubsub.Gap) bool {
 	for _, g := range gaps {
 		begun := g.Reason == redispubsub.BufferFull || !n.ended.Before(g.From)

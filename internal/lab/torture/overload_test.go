@@ -77,9 +77,9 @@ func offer(conn *redisconn.Connection, ledger *oracle.Ledger, rate float64, d, d
 	return float64(good.Load()) / time.Since(begin).Seconds()
 }
 
-// Overload: at twice of what the server can do, it does not get less done. The clock is not
-// the machine's, whose own speed would be measured as well. The process is another one, since
-// nothing that is pooled may come from a bubble, or get into it.
+// Overload: at twice the load that the server can handle, throughput does not drop. The test uses a
+// simulated clock, because otherwise it would measure the speed of the machine. It runs in a
+// process of its own, because pooled objects must not leave or enter a synctest bubble.
 func TestOverloadGoodput(t *testing.T) {
 	const inBubble = "TORTURE_BUBBLE"
 	if os.Getenv(inBubble) == "" {

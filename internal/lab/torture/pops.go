@@ -74,7 +74,7 @@ func (p *Pops) random(list, i int) *rand.Rand {
 	return rand.New(rand.NewSource(p.Seed*6007 + int64(list)*1009 + int64(i)))
 }
 
-// push pushes until ctx ends. With every other push it ends the context of one who pops.
+// push pushes until ctx ends. With every second push it ends the context of a popper.
 func (p *Pops) push(ctx context.Context, list, num int, race []atomic.Pointer[context.CancelFunc]) {
 	rnd := p.random(list, ^num)
 	for ctx.Err() == nil {

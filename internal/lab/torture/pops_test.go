@@ -128,9 +128,8 @@ func TestT24PopsUnderFaults(t *testing.T) {
 	}
 }
 
-// T24: the slots of the lists move while callers block on them; masters hand over to
-// their replicas, and nothing is missing; masters are killed, and lose what they have not
-// replicated.
+// T24: callers block on lists while the slots of the lists move, and while masters hand over to
+// their replicas: nothing is missing. Killed masters lose only what they have not replicated.
 func TestT24PopsInCluster(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})

@@ -46,8 +46,8 @@ func (t *PubSubTotals) String() string {
 	return b.String()
 }
 
-// pubSubStage is servers with publishers and a subscriber, and ways to break them, which
-// draw from random choices that are the soak's own.
+// pubSubStage is a set of servers with publishers and a subscriber, and the ways to break them. The
+// soak draws the random choices.
 type pubSubStage interface {
 	// begin makes a subscriber, and publishers who number their messages. protocol is 2
 	// or 3.
@@ -166,7 +166,7 @@ func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, 
 			return missed, err
 		}
 	}
-	s.Close() // what waits for consumers is delivered
+	s.Close() // the subscription still delivers what waits for its consumer
 	consuming.Wait()
 	return judgeAll(pubs, consumers, churns, excuses)
 }

@@ -110,11 +110,11 @@ func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
 	return report, scoreNotSent(r.Ledger, r.Name, r.Proxy.Log()), nil
 }
 
-// endWithin is when goroutines of a connection that was closed count as leaked: they end
-// at once, but for what a busy machine adds.
+// endWithin is how long the goroutines of a closed connection may run before they count as leaked.
+// They end at once, except on a busy machine.
 const endWithin = time.Minute
 
-// engines are what leaked goroutines are looked for in.
+// engines are the packages whose goroutines count as leaked.
 var engines = []string{"redispipe/redisconn.", "redispipe/rediscluster."}
 
 // Close closes everything, and notes goroutines that outlive the connection.

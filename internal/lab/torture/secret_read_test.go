@@ -40,7 +40,7 @@ func (n *notebook) Text() string {
 	return n.text.String()
 }
 
-// readAs reads a value that is not of the type.
+// readAs reads a value into a type that it does not fit.
 func readAs[T any](o overheard, sync redis.SyncCtx, reqs ...redis.Request) {
 	ctx := context.Background()
 	for _, req := range reqs {
@@ -53,7 +53,7 @@ func readAs[T any](o overheard, sync redis.SyncCtx, reqs ...redis.Request) {
 	}
 }
 
-// T21: what reads results, sessions, scripts, hooks and statistics shows no value either.
+// T21: functions that read results, sessions, scripts, hooks and statistics show no value either.
 func TestT21Readers(t *testing.T) {
 	o := overheard{t}
 	notes := &notebook{}

@@ -89,7 +89,7 @@ func TestT21Secrets(t *testing.T) {
 	for i, do := range []faulty.ProxyAction{faulty.ProxyReset, faulty.ProxyCut, faulty.ProxySwallow, faulty.ProxyInsert, faulty.ProxyFlip, faulty.ProxyHalfClose} {
 		for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
 			if on == faulty.ProxyRequests && (do == faulty.ProxyInsert || do == faulty.ProxyFlip) {
-				continue // the server would quote in its error what it took for a command
+				continue // the server would take it for a command and quote it in its error
 			}
 			r.Proxy.Arm(faulty.ProxyFault{Do: do, On: on, At: faulty.ProxyAtRequestID(canaryValue), Bytes: []byte("?" + canaryValue + "\r\n")})
 			set(i)

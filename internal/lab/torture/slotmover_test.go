@@ -29,7 +29,7 @@ func newSlotMover(r *ClusterRig) *slotMover {
 	return &slotMover{ClusterRig: r, moved: map[string]int64{}, whole: whole, handsOver: handsOver}
 }
 
-// next moves one of the slots, or has the master of one hand over.
+// next moves one of the slots, or makes the master of one hand over to its replica.
 func (m *slotMover) next() error {
 	tag := m.often[rand.IntN(len(m.often))]
 	switch rand.IntN(10) {

@@ -16,7 +16,7 @@ import (
 type SoakOpts struct {
 	// Seed of all random choices.
 	Seed int64
-	// Cluster has a cluster under load, instead of one connection.
+	// Cluster puts a cluster under load, instead of one connection.
 	Cluster bool
 	// Duration of the whole. Round, default 20 s, is how long a load runs
 	// between two judgements, FaultEvery, default 5 s, the mean pause between
@@ -39,9 +39,8 @@ func (o SoakOpts) withDefaults() SoakOpts {
 	return o
 }
 
-// stage is what a Soak plays on: servers, a client of theirs, its witnesses,
-// and ways to break things, which draw from random choices and count in totals
-// that are the soak's own.
+// stage is what a Soak runs on: servers, a client, its witnesses, and the ways to break things. The
+// soak draws the random choices and counts in its totals.
 type stage interface {
 	// begin prepares a round: a client, with or without the integrity option,
 	// and a new ledger.

@@ -59,8 +59,8 @@ func (w *Witnesses) soakPops(client redis.Sender) *Pops {
 // a server a round may leave idle.
 const soakPoppers = 8
 
-// verify waits for all requests, at most so long, and compares with what the
-// servers executed. do asks them past the client.
+// verify waits for all requests, for up to within, and compares the results with what the servers
+// executed. do sends requests to the servers past the client.
 func (w *Witnesses) verify(do func(cmd string, args ...any) any, within time.Duration) (*oracle.Report, error) {
 	report := w.Ledger.Finish(within)
 	if err := w.Log.Verify(readList(do)); err != nil {

@@ -19,7 +19,7 @@ import (
 	own "github.com/joomcode/redispipe/redis"
 )
 
-// BenchmarkCallers is the time for each request, SET and GET in turn, of so many goroutines.
+// BenchmarkCallers measures the time per request, SET and GET in turn, with that many goroutines.
 func BenchmarkCallers(b *testing.B) {
 	ctx := context.Background()
 	commands := func(c redis.Cmdable) func(int) error {

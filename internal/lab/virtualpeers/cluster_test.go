@@ -92,7 +92,7 @@ func TestClusterProtocol(t *testing.T) {
 			}
 			require.ErrorContains(t, err, "have it say HELLO 3")
 			require.Equal(t, own.OutcomeNotSent, own.OutcomeOf(err))
-			break // it has dialed again, and waited, before it has told
+			break // it dialed again and waited before it reported that
 		}
 		require.NoError(t, rdb.Close())
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Connections break at random under go-redis, which sends again what it thinks that it may. Each
-// request ends once and with its own reply, and no write runs twice.
+// Connections break at random, and go-redis retries what it considers safe. Each request ends once
+// and with its own reply, and no write runs twice.
 func TestFaults(t *testing.T) {
 	for _, opts := range []redisconn.Opts{{}, {Protocol: 3}, {Integrity: true}} {
 		t.Run(fmt.Sprintf("RESP%d Integrity %v", max(2, opts.Protocol), opts.Integrity), func(t *testing.T) { faults(t, opts) })

@@ -56,8 +56,8 @@ func takesOther(o *owner) {
 	o.answer(strings.Replace(o.push("ssubscribe", ":2\r\n"), faulty.ScriptedBulk("a"), faulty.ScriptedBulk("b"), 1))
 }
 
-// Who asks for a topic that another goroutine is subscribing waits for it as well, and takes
-// nothing away when it gives up.
+// A caller that asks for a topic that another goroutine is subscribing waits for it as well. If it
+// gives up, the other one still gets the topic.
 func TestASecondSubscribeWaits(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, _ context.CancelFunc, done chan error) {
 		soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -85,7 +85,7 @@ func TestTheFirstSubscribeGivesUp(t *testing.T) {
 	})
 }
 
-// All who wait for a topic are told that it is refused.
+// Every caller that waits for a topic learns that it is refused.
 func TestASecondSubscribeIsRefused(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, _ context.CancelFunc, done chan error) {
 		second := joins(t, sub)

@@ -75,8 +75,8 @@ func (r *reads) isEmpty(t *testing.T) {
 	}
 }
 
-// A reply is kept only if nothing has happened to its key, and its lease, since it was asked for;
-// and nobody joins a read that was sent before.
+// A reply is kept only if neither its key nor its lease has changed since the read began. No caller
+// joins a read that was already sent.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -45,7 +45,7 @@ func TestNodeIsOutdated(t *testing.T) {
 	}
 }
 
-// A connection that is lost leads to no server: the next one leads to what has its address then.
+// After a connection is lost, it is not known which server is at its address.
 func TestLostLinkIsNotOutdated(t *testing.T) {
 	n := &Node{rules: &Rules{}}
 	l, id := NewLink(n), "1"
@@ -60,7 +60,7 @@ func TestLostLinkIsNotOutdated(t *testing.T) {
 	assert.False(t, n.Outdated("", "node.example"), "what is connected was verified")
 }
 
-// The certificate may be for the address only, or for the hostname only: one after the other is verified.
+// The certificate may be valid only for the address, or only for the hostname: both are verified.
 func TestMisnamedNodeIsOutdated(t *testing.T) {
 	failed := redisconn.LogConnectFailed{Error: redisconn.ErrTLS.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}, Host: "node.example"}, "TLS handshake")}
 	n := &Node{rules: &Rules{Sharded: true}, Hostname: "node.example"}

@@ -105,7 +105,7 @@ func TestWatchOnTime(t *testing.T) {
 	assert.True(t, w.onTime(100*ms))
 }
 
-// Reads go to the nodes that answer, of those that have a weight, and to all if none does.
+// Reads go to the answering nodes that have a weight, and to all nodes if there are none.
 func TestRouteAroundSilence(t *testing.T) {
 	top := oneShard(2)
 	rules := top.Nodes[0].rules

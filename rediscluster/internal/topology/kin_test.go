@@ -56,7 +56,8 @@ func TestSeedsOfSeveralClusters(t *testing.T) {
 	}
 }
 
-// A client stays with the nodes that it knows, whoever else answers at addresses that were theirs.
+// A client stays with the nodes that it knows, even if other nodes answer at their former
+// addresses.
 func TestKinStaysWithWhomItKnows(t *testing.T) {
 	whole := func(asked string, ids ...string) View { return viewOf(asked, 0, 16383, ids...) }
 	known := whole("m:1", "a", "b", "c")
@@ -81,7 +82,7 @@ func TestKinStaysWithWhomItKnows(t *testing.T) {
 	}
 }
 
-// Nodes that come and go one by one do not make a cluster another one, nor do those that have failed.
+// A cluster stays the same one while nodes join, leave or fail one by one.
 func TestKinFollowsTheClusterAsItChanges(t *testing.T) {
 	k := &Kin{}
 	for _, ids := range [][]string{{"a", "b", "c"}, {"b", "c", "d"}, {"c", "d", "e"}, {"f", "e", "d"}} {

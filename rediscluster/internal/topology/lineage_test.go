@@ -8,7 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// A server shares the lineage of a master that it was, that it has followed, or whose history it goes on with.
+// A server belongs to the lineage of a master if it was that master, has followed it, or continues
+// its history.
 func TestLineage(t *testing.T) {
 	master := ServerInfo{role: roleMaster, id: "run m", replid: "h", replid2: noHistory}
 	replica := ServerInfo{role: roleReplica, id: "run r", replid: "h", follows: true}

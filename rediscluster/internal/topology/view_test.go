@@ -45,8 +45,8 @@ func TestContradicts(t *testing.T) {
 	}
 }
 
-// A cluster that names no hosts to clients can be reached by the host that was asked alone, whatever
-// addresses its nodes have among themselves.
+// If a cluster gives clients no hosts, they can reach it only by the host that they asked, whatever
+// addresses the nodes use among themselves.
 func TestViewOfUnnamedHosts(t *testing.T) {
 	unnamed := func(port int64) any { return []any{nil, port} }
 	nodes := `a 10.0.0.1:7001@1 myself,master - 0 0 1 connected 0-8191 [5->-b]

@@ -58,7 +58,8 @@ func TestStrangersAmongSentinels(t *testing.T) {
 	}
 }
 
-// At first the sentinels count of which most answer and know each other, in whatever order they do.
+// Before any sentinel is known, the group counts in which most sentinels answer and know each
+// other. The order of their answers does not matter.
 func TestStrangersAmongSentinelsAtFirst(t *testing.T) {
 	heard := map[string]Report{"a": watcher("a b c", "m", 1), "b": watcher("b a c", "m", 1), "c": watcher("x", "other", 100)}
 	now := time.Now()
@@ -124,7 +125,8 @@ func TestSentinelsWithoutIDs(t *testing.T) {
 	assert.Equal(t, "r", s.Layout().Shards[0].Master)
 }
 
-// Of sentinels that do not know each other, and are even in all else, the greatest epoch counts, or they disagree.
+// If groups of sentinels do not know each other and are otherwise equal, the greatest epoch counts;
+// with equal epochs they disagree.
 func TestEvenSentinels(t *testing.T) {
 	for epoch, want := range map[uint64]string{1: "", 2: "other"} {
 		s, now := NewReports([]string{"a", "b"}, false), time.Now()

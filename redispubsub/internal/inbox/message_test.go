@@ -15,7 +15,7 @@ func channel(name string) pubsub.Topic { return pubsub.Topic{Kind: pubsub.Channe
 
 func at(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 
-// gapOf makes a gap of channels; to 0 is an open one.
+// gapOf makes a gap of channels. The gap is open if to is 0.
 func gapOf(reason Reason, from, to int, names ...string) *Gap {
 	g := &Gap{of: map[Source]struct{}{}, From: at(from), Reason: reason}
 	if to > 0 {

@@ -241,8 +241,8 @@ func TestARefusedTopic(t *testing.T) {
 	})
 }
 
-// The gap of a topic that the server gives up, and refuses for now, says what the server said,
-// unless that is only who has the topic.
+// If the server gives up a topic and refuses it for now, the gap contains the server's answer,
+// unless that is only a redirect.
 func TestTheGapOfARefusedTopic(t *testing.T) {
 	for _, refusal := range []*errorx.Error{
 		redis.ErrClusterDown.New("CLUSTERDOWN"),

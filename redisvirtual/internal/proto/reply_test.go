@@ -40,7 +40,7 @@ func TestAppendResult(t *testing.T) {
 	require.Equal(t, "*2\r\n$3\r\nGET\r\n$0\r\n\r\n", string(AppendWords(nil, []string{"GET", ""})))
 }
 
-// FuzzAppendResult: what is made of whatever was decoded decodes to the same.
+// FuzzAppendResult encodes decoded replies again, and requires that they decode to the same value.
 func FuzzAppendResult(f *testing.F) {
 	for _, reply := range []string{
 		"$-1\r\n", "_\r\n", "+fine\r\n", "$4\r\na\r\nb\r\n", "=6\r\ntxt:\r\n\r\n", ":-5\r\n", "#t\r\n", ",nan\r\n", ",-inf\r\n",
@@ -66,7 +66,7 @@ func FuzzAppendResult(f *testing.F) {
 		second, err := decode(string(AppendResult(nil, again, protocol)))
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprintf("%q", again), fmt.Sprintf("%q", second))
-		if !strings.Contains(reply, "!") { // an error is a line here, whatever it was
+		if !strings.Contains(reply, "!") { // in this function an error is always one line
 			require.Equal(t, fmt.Sprintf("%q", res), fmt.Sprintf("%q", again))
 		}
 	})

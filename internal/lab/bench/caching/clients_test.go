@@ -50,7 +50,7 @@ func redispipeCluster(b *testing.B, addrs []string) cached {
 func redispipeCache(b *testing.B, s redis.Sender) cached {
 	cache, err := rediscache.New(s, rediscache.Opts{
 		Prefixes: []string{""}, MaxBytes: bound,
-		NullAge: time.Minute, // so that it is not the age of null that is measured
+		NullAge: time.Minute, // long, so that the test does not measure the age of null
 	})
 	require.NoError(b, err)
 	b.Cleanup(cache.Close)

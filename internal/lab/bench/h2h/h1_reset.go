@@ -152,8 +152,8 @@ func readLists(addr string) (map[string]int, error) {
 	return executed, nil
 }
 
-// scoreNotSent compares the promises with what reached the proxy: of the
-// failed requests that it never saw a byte of, how many were called not sent.
+// scoreNotSent looks at the failed requests of which the proxy saw no byte, and counts those that
+// the client called not sent.
 func scoreNotSent(f *finding, log []faulty.ProxyRequest) {
 	if _, promises := f.Values["“not sent”, though executed"]; !promises {
 		return

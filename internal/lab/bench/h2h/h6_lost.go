@@ -112,8 +112,8 @@ const (
 	standingReplaced                      // another one was
 )
 
-// ran stops watching. It returns by ids what the servers were that ran them for a client,
-// and how many writes servers ran that had been replaced.
+// ran stops watching. It returns what each server was when it ran the client's writes, by id, and
+// how many writes ran on servers that had been replaced.
 func (w *witness) ran() (by map[string]standing, late int) {
 	close(w.done)
 	w.all.Wait()
