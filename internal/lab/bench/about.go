@@ -11,10 +11,10 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// aboutFile keeps what a table cannot say: versions, machine and date.
+// aboutFile records the versions, the machine and the date.
 const aboutFile = "about.md"
 
-// about tells what was measured, where and when.
+// about describes what was measured, where and when.
 func (r *runner) about() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s; rounds: %d of %v a measurement, medians.\n\n",
@@ -31,7 +31,7 @@ func (r *runner) about() string {
 	return b.String()
 }
 
-// cpuModel is the processor's name where the system tells it.
+// cpuModel returns the name of the processor, if the system reports it.
 func cpuModel() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {
@@ -44,8 +44,7 @@ func cpuModel() string {
 	return "unknown processor"
 }
 
-// loadAverage tells how busy the machine was with other things, where the
-// system knows.
+// loadAverage returns how busy the machine was with other work, if the system reports it.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

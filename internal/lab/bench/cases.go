@@ -10,11 +10,11 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// kind of a case: which loop runs it.
+// kind selects the loop that runs a case.
 type kind string
 
 const (
-	closedLoop  kind = "closed"   // every caller sends when its last answer is there
+	closedLoop  kind = "closed"   // each caller sends when its last answer has arrived
 	openLoop    kind = "open"     // requests come at a fixed rate
 	phases      kind = "phases"   // closed, with callers 1 → Callers → 1
 	idleConns   kind = "idle"     // memory of Callers connections that do nothing
@@ -24,10 +24,10 @@ const (
 	limit       kind = "limit"    // redis-benchmark, instead of the clients
 )
 
-// Case is something to measure, the same for every client.
+// Case is a measurement, the same for every client.
 type Case struct {
-	ID   string // what -cases says
-	Text string // what tables say
+	ID   string // the name for -cases
+	Text string // the name in tables
 	Kind kind
 
 	Callers  int           // goroutines, or connections
@@ -35,20 +35,20 @@ type Case struct {
 	Batch    int           // requests in a pipeline; 0: single requests
 	Rate     int           // requests per second, of an open loop
 	Delay    time.Duration // round trip that is added
-	Procs    int           // GOMAXPROCS of the client; 0: as it comes
+	Procs    int           // GOMAXPROCS of the client; 0: the default
 	Cluster  bool
 	TLS      bool
-	Ends     ending // of contexts
-	Stalled  bool   // the server does not answer meanwhile
-	Later    bool   // contexts end when all callers wait
+	Ends     ending // how the contexts end
+	Stalled  bool   // the server does not answer during the case
+	Later    bool   // contexts end only when all callers wait
 	Task     task   // instead of SET and GET
 	OnlyFull bool   // left out of -quick
 	OnlyOurs bool   // a way of using this library, beside its plain one
 	Tag      string
 }
 
-// concurrencies are those of the plot; the ones that have targets come first in
-// the list of cases and are not repeated.
+// concurrencies are the numbers of callers in the plot. Those that have targets come first in the
+// list of cases and are not repeated.
 var concurrencies = []int{16, 32, 64, 256, 512}
 
 // rates of the open loop in requests per second.
@@ -150,8 +150,8 @@ func find(id string) (Case, bool) {
 	return all[i], true
 }
 
-// selectCases picks those that a comma-separated list of patterns names; the
-// empty list names all that the mode has.
+// selectCases returns the cases that match a comma-separated list of patterns. An empty list means
+// all cases of the mode.
 func selectCases(patterns string, quick bool) ([]Case, error) {
 	return pick(allCases(), patterns, func(c Case) string { return c.ID },
 		func(c Case) bool { return !quick || !c.OnlyFull })
@@ -206,8 +206,8 @@ func (c Case) fits(d peer.Driver) bool {
 	return true
 }
 
-// limitID is the ID of the limit that bounds the case: none, if it is of another kind than
-// SET and GET on one server at hand.
+// limitID returns the ID of the limit for a case, or none if the case is not SET and GET on a
+// single local server.
 func (c Case) limitID() string {
 	if c.Task != "" || c.Cluster || c.TLS || c.Delay > 0 {
 		return ""
@@ -220,8 +220,8 @@ func (c Case) limitID() string {
 	return all[i].ID
 }
 
-// callersOf is Callers, but 1 for the floor behind a delay: there it says what
-// the round trip really is.
+// callersOf returns Callers, except that it returns 1 for the floor behind a delay, which measures
+// the real round trip.
 func (c Case) callersOf(d peer.Driver) int {
 	if d.Floor && c.Delay > 0 {
 		return 1

@@ -10,19 +10,19 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// job is what the parent tells a child by its standard input: one client, one
-// case. The child answers with values.
+// job is the input of a child process, on its standard input: one client and one case. The child
+// answers with values.
 type job struct {
 	Client string
 	Case   Case
-	// Addrs are what the client dials; Servers are asked what they did.
+	// Addrs are the addresses that the client dials; Servers are those whose statistics are read.
 	Addrs, Servers []string
 	CA             []byte
 	// Duration of the measurement, after a warm-up of a quarter.
 	Duration time.Duration
 }
 
-// bed is a job with everything open.
+// bed is a job with its open connections.
 type bed struct {
 	job
 	driver  peer.Driver
@@ -30,7 +30,7 @@ type bed struct {
 	control *lab.Control
 }
 
-// runChild is the whole of a child process.
+// runChild is the main function of a child process.
 func runChild(in io.Reader, out io.Writer) error {
 	b := bed{}
 	if err := json.NewDecoder(in).Decode(&b.job); err != nil {

@@ -23,7 +23,7 @@ const (
 // warmUp is the share of the measured time that runs before it.
 const warmUp = 4
 
-// outcome is what a loop did.
+// outcome is the result of a loop.
 type outcome struct {
 	ops    float64
 	errors float64
@@ -33,7 +33,7 @@ type outcome struct {
 	elapsed time.Duration
 }
 
-// failed tells that a measurement is worthless.
+// failed reports whether too many requests failed for the measurement to count.
 func (o outcome) failed() error {
 	if o.ops == 0 || o.errors > 0.01*o.ops {
 		return fmt.Errorf("%v of %v requests failed, the first with: %w", o.errors, o.ops+o.errors, o.first)
@@ -84,8 +84,7 @@ func (b *bed) measurePhases(c peer.Client) (values, error) {
 // step sends one request of a caller. first is true every other time.
 type step func(ctx context.Context, w *caller, first bool) error
 
-// loop runs callers, each sending a SET and a GET of its own keys in turn, or what a task
-// says.
+// loop runs callers. Each alternates a SET and a GET of its own keys, or does what the task says.
 type loop struct {
 	client  peer.Client
 	step    step
@@ -114,7 +113,7 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	prefix := "bench"
 	if b.Case.Task != "" {
 		l.step = l.taskStep(b.Case.Task, c.(peer.Service))
-		prefix = "bench:" + string(b.Case.Task) // others are of another type
+		prefix = "bench:" + string(b.Case.Task) // others hold values of another type
 	}
 	for i := range callers {
 		w := &caller{}
@@ -126,7 +125,7 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	return l
 }
 
-// run ends when all callers have had their last answer. Each sends at least once, however
+// run returns when all callers have had their last answer. Each sends at least one request, however
 // busy the machine is.
 func (l *loop) run(d time.Duration) outcome {
 	var stop atomic.Bool
@@ -149,7 +148,7 @@ func (l *loop) run(d time.Duration) outcome {
 	return l.sum()
 }
 
-// sum adds up what the callers did.
+// sum adds up the results of the callers.
 func (l *loop) sum() outcome {
 	total := outcome{hist: &hist.Hist{}}
 	for _, w := range l.callers {

@@ -47,7 +47,7 @@ func (r *Results) csv() string {
 
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// readCSV reads what csv wrote.
+// readCSV reads the output of csv.
 func readCSV(path string) (*Results, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/lab"
 )
 
-// delayProcess is a delay proxy in a process of its own: the processor time
-// that it uses is not the client's.
+// delayProcess is a delay proxy in its own process, so that its processor time does not count as
+// the client's.
 type delayProcess struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	addr  string
 }
 
-// delay returns the proxy of a round trip, started when first asked for.
+// delay returns the proxy for a round trip. The first call starts it.
 func (r *runner) delay(roundTrip time.Duration) (*delayProcess, error) {
 	if p := r.delays[roundTrip]; p != nil {
 		return p, nil
@@ -56,8 +56,8 @@ func (p *delayProcess) close() {
 	_ = p.cmd.Wait()
 }
 
-// runDelay is the whole of the proxy's process: it ends with its standard
-// input, and so with the parent.
+// runDelay is the main function of the proxy's process. The process ends when its standard input
+// does, that is with the parent.
 func runDelay(spec string) error {
 	target, text, _ := strings.Cut(spec, "/")
 	roundTrip, err := time.ParseDuration(text)

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// ending is how the contexts of a case end.
+// ending says how the contexts of a case end.
 type ending string
 
 const (
@@ -20,13 +20,13 @@ const (
 )
 
 const (
-	// leaveStalled is the longest that a context lasts while the server does not answer,
+	// leaveStalled is the longest life of a context while the server does not answer, and
 	// leaveLoaded while it does: some requests are answered first.
 	leaveStalled = 20 * time.Millisecond
 	leaveLoaded  = 500 * time.Microsecond
 	// leastBuffer bounds what a leastClient keeps.
 	leastBuffer = 32 << 10
-	// leaveLoad is how many other callers there are then.
+	// leaveLoad is the number of other callers in that case.
 	leaveLoad = 128
 )
 
@@ -53,10 +53,10 @@ func leavingCases() (cases []Case) {
 	return cases
 }
 
-// leaver measures how long after the end of its context a caller is back.
+// leaver measures how long after the end of its context a caller returns.
 type leaver struct {
 	ends        ending
-	least, most time.Duration // that a context lasts
+	least, most time.Duration // the life of a context
 
 	mu                sync.Mutex // guards the histograms
 	late, bare, plain hist.Hist  // see measureLeaving

@@ -1,8 +1,7 @@
-// Package caching measures the caches of several clients, each at its defaults but for the bound and
-// our age of null: how many reads that begin after a write of the same process was acknowledged
-// return what was before it, when the write of another client is seen, how long what has changed is
-// served when a slot has moved and when the connections are black-holed, and what a bound of 16 MiB
-// takes. Run it once: scripts/caches.sh does, with each server, and makes a table.
-//
-//	go test -run '^$' -bench . -benchtime 1x ./caching
+// Package caching measures the caches of several clients, each at its defaults except for the
+// memory bound and our age of null. It measures how many reads return a value from before a write
+// that the same process has acknowledged; when the write of another client becomes visible; how
+// long stale values are served after a slot has moved and while the connections are black-holed;
+// and the memory that a bound of 16 MiB takes. scripts/caches.sh runs it once with each server and
+// makes a table.
 package caching

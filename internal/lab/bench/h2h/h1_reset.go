@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// resetCallers push to a list each; a reset comes every resetEvery.
+// Each of resetCallers pushes to its own list. A reset comes every resetEvery.
 const (
 	resetCallers = 32
 	resetEvery   = 40 * time.Millisecond
@@ -101,7 +101,7 @@ func pushAndCompare(a *act) error {
 		})
 	}
 	wg.Wait()
-	// What was sent before the last reset may still be on its way.
+	// Requests from before the last reset may still be on their way.
 	time.Sleep(200 * time.Millisecond)
 	executed, err := readLists(a.Direct)
 	if err != nil {

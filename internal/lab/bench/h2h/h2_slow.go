@@ -17,10 +17,10 @@ const (
 	// slowCallers call with deadlines of slowDeadline.
 	slowCallers  = 1000
 	slowDeadline = 50 * time.Millisecond
-	// slowValue is what they fetch.
+	// slowValue is the size of the values that they fetch.
 	slowValue = 16 << 10
-	// slowBegins is when the fault comes, under full load; slowCounts is when
-	// calls begin to count: those that return later than that.
+	// slowBegins is when the fault begins, under full load. Calls that return after slowCounts
+	// count.
 	slowBegins = 200 * time.Millisecond
 	slowCounts = 500 * time.Millisecond
 )
@@ -114,7 +114,7 @@ func callWithDeadlines(a *act) error {
 				}
 				took := time.Since(begin)
 				cancel()
-				// A client that refuses at once must not make the callers spin.
+				// A client that refuses requests at once must not make the callers spin.
 				time.Sleep(max(0, 5*time.Millisecond-took))
 				if begin.Add(took).Before(counts) {
 					continue
@@ -142,8 +142,8 @@ func callWithDeadlines(a *act) error {
 	return a.found(finding{Values: values})
 }
 
-// watch samples the memory that the process got from the system, less what it
-// gave back, and its goroutines, until end.
+// watch samples, until end, the goroutines and the memory that the process has got from the system
+// and not returned.
 func watch(end time.Time) (memory uint64, goroutines int) {
 	for time.Now().Before(end) {
 		var m runtime.MemStats

@@ -10,16 +10,15 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// poisonCallers ask for what is their own, half of them from the beginning and
-// half after the poison, so that a pool cannot leave the connection that was
-// poisoned at the bottom. poisonTime is how long they go on.
+// poisonCallers read their own keys for poisonTime. Half of them start before the poison and half
+// after it, so that a pool cannot leave the poisoned connection unused.
 const (
 	poisonCallers = 16
 	poisonTime    = time.Second
 	poisonCall    = 500 * time.Millisecond
 )
 
-// poison is one caller's command, or a fault of the stream.
+// poison is a command that one caller sends, or a fault of the stream.
 type poison struct {
 	name string
 	args []string
@@ -38,7 +37,7 @@ func poisons() []poison {
 	}
 }
 
-// poisoned makes a scenario of each poison.
+// poisoned makes a scenario for each poison.
 func poisoned() []scenario {
 	var out []scenario
 	for i, p := range poisons() {
@@ -144,8 +143,8 @@ func drinkPoison(a *act, p poison) error {
 	return a.found(finding{Values: values})
 }
 
-// administer sends the poison and says what became of it. A time-out of the
-// socket may come a moment before the context's.
+// administer sends the poison and describes the result. The socket's time-out may come a moment
+// before that of the context.
 func administer(s Subject, args []string) string {
 	ctx, cancel := deadline(poisonCall)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// witness watches what all servers of a group write, and whom its sentinels name.
+// witness records all writes on the servers of a group, and which master its sentinels name.
 type witness struct {
 	group *testbed.Group
 	done  chan struct{}
@@ -23,7 +23,7 @@ type witness struct {
 	reigns   []reign
 }
 
-// reign is since when a sentinel has named the master of a greater epoch.
+// reign is the time since when a sentinel has named the master of a greater epoch.
 type reign struct {
 	since  time.Time
 	epoch  uint64
@@ -33,7 +33,7 @@ type reign struct {
 // witnessEvery is how often servers that are down are dialed, and sentinels asked.
 const witnessEvery = 2 * time.Millisecond
 
-// watchGroup watches until ran.
+// watchGroup watches until ran is called.
 func watchGroup(group *testbed.Group) *witness {
 	w := &witness{group: group, done: make(chan struct{}), monitors: make(map[string][]*torture.Monitor)}
 	for _, s := range group.Servers() {
@@ -62,8 +62,8 @@ func (w *witness) again(f func()) {
 	}
 }
 
-// monitor watches a server until that closes the connection, as one does that is killed or
-// promoted.
+// monitor watches a server until the server closes the connection, which it does when it is killed
+// or promoted.
 func (w *witness) monitor(s *testbed.Server) {
 	m, err := torture.StartMonitor(s)
 	if err != nil {
@@ -104,12 +104,12 @@ func (w *witness) names(r reign) {
 	}
 }
 
-// standing is what a server was when it ran a write.
+// standing is the role of a server when it ran a write.
 type standing uint8
 
 const (
-	standingMaster   standing = 1 << iota // of the greatest epoch that a sentinel told
-	standingReplaced                      // another one was
+	standingMaster   standing = 1 << iota // the master of the greatest epoch that a sentinel has named
+	standingReplaced                      // a master that another one had replaced
 )
 
 // ran stops watching. It returns what each server was when it ran the client's writes, by id, and
@@ -122,7 +122,7 @@ func (w *witness) ran() (by map[string]standing, late int) {
 		for _, m := range monitors {
 			for _, write := range m.Stop() {
 				if len(write.Args) < 3 || slices.Contains(w.group.Addrs(), write.From) {
-					continue // its master's
+					continue // it came from its master
 				}
 				as := w.standing(addr, write.At)
 				by[write.Args[2]] |= as
@@ -152,12 +152,12 @@ func (w *witness) standing(addr string, when time.Time) standing {
 
 // lostWrites counts writes that were acknowledged and lost.
 type lostWrites struct {
-	// unreplicated were run by the master of the greatest epoch, and had not reached the
-	// replica that was promoted: nobody could have known.
+	// unreplicated writes ran on the master of the greatest epoch but did not reach the promoted
+	// replica: no client could know that.
 	unreplicated int
-	// late were run by a master that had been replaced.
+	// late writes ran on a master that had been replaced.
 	late int
-	// unexplained were run by nobody, as far as was watched.
+	// unexplained writes ran on no server that was watched.
 	unexplained int
 }
 

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// failoverCallers push to a list each, with a rest after each push: what they do is
-	// to be little beside what the servers do.
+	// Each of failoverCallers pushes to its own list and pauses after each push, so that the
+	// client's load is small compared with that of the servers.
 	failoverCallers = 16
 	failoverRest    = time.Millisecond
-	// failoverGap is the least time without a write that counts as one.
+	// failoverGap is the shortest time without a write that counts as an outage.
 	failoverGap = 5 * time.Millisecond
-	// failoverMargin is how long before a failover the last write may have ended that it
-	// is to blame for.
+	// failoverMargin is how long before a failover the last write may have ended, if the outage is
+	// to be attributed to the failover.
 	failoverMargin = 100 * time.Millisecond
-	// failoverPause is how long all is well between two failovers.
+	// failoverPause is the time without faults between two failovers.
 	failoverPause = 500 * time.Millisecond
-	// failoverStay is how long an old master goes on as one. Sentinels leave it so for 10
-	// to 30 s, which is too long to see many failovers.
+	// failoverStay is how long an old master still acts as a master. Sentinels leave it in that role
+	// for 10 to 30 s, which would allow only few failovers.
 	failoverStay = 2 * time.Second
 )
 
-// failover replaces a master, and returns when sentinels name another one.
+// failover replaces a master, and returns when the sentinels name another one.
 type failover func(g *testbed.Group, old *testbed.Server) error
 
-// failovers are the scenarios of a master that sentinels watch.
+// failovers are the scenarios with a master that sentinels watch.
 func failovers() []scenario {
 	return []scenario{
 		failoverScenario("H6a", "Three sentinels replace a master gracefully, again and again: it holds its clients back meanwhile.",
@@ -48,7 +48,7 @@ func failovers() []scenario {
 				if _, err := g.WaitPromoted(old); err != nil {
 					return err
 				}
-				return old.Restart() // it says that it is a master
+				return old.Restart() // it claims to be a master
 			}),
 	}
 }
@@ -83,7 +83,7 @@ type failoverStage struct {
 
 	ended   chan struct{} // closed when run has returned; the rest is run's until then
 	seen    []seenFailover
-	until   time.Time // when the last one began, which the client did not see the end of
+	until   time.Time // when the last failover began whose end the client did not see
 	err     error
 	witness *witness
 }
@@ -102,7 +102,7 @@ func (s *failoverStage) run(done <-chan struct{}) {
 		s.until = time.Now()
 		s.err = s.once()
 		select {
-		case <-done: // in the middle of it
+		case <-done: // during a failover
 			return
 		default:
 			s.until = time.Now()
@@ -110,7 +110,7 @@ func (s *failoverStage) run(done <-chan struct{}) {
 	}
 }
 
-// once fails over, and returns when all has settled.
+// once makes one failover, and returns when the group has settled.
 func (s *failoverStage) once() error {
 	old, err := s.group.Master()
 	if err != nil {
@@ -130,17 +130,17 @@ func (s *failoverStage) once() error {
 	f.announced = <-announced
 	s.seen = append(s.seen, f)
 	time.Sleep(failoverStay)
-	promoted, err := s.group.WaitPromoted(old) // now, since they may have replaced the first
+	promoted, err := s.group.WaitPromoted(old) // they may have replaced the first one by now
 	if err != nil {
 		return err
 	}
-	if err := s.group.Promote(promoted); err != nil { // as an operator who does not wait for them to demote the other
+	if err := s.group.Promote(promoted); err != nil { // like an operator who does not wait until they demote the other
 		return err
 	}
 	return s.group.WaitSettled(promoted)
 }
 
-// pushThroughFailovers pushes ids, and notes the times without a success.
+// pushThroughFailovers pushes ids, and records the outages.
 func pushThroughFailovers(a *act) error {
 	s, err := a.open()
 	if err != nil {
@@ -185,8 +185,8 @@ func pushThroughFailovers(a *act) error {
 	return a.found(found)
 }
 
-// score compares what callers were told with what the last master has, and what masters
-// have run.
+// score compares the replies to callers with the contents of the last master and with the writes
+// that masters ran.
 func (s *failoverStage) score(f *finding) {
 	<-s.ended
 	master, err := s.group.Master()
@@ -234,8 +234,8 @@ func (s *failoverStage) score(f *finding) {
 	}
 }
 
-// outages returns of each failover the longest time without a write, and how long after
-// the announcement that ended.
+// outages returns, for each failover, the longest time without a write, and how long after the
+// announcement that time ended.
 func (s *failoverStage) outages(gaps []torture.Gap) (lasted, resumed []time.Duration) {
 	lasted, resumed = make([]time.Duration, len(s.seen)), make([]time.Duration, len(s.seen))
 	for i, one := range s.seen {
@@ -252,7 +252,7 @@ func (s *failoverStage) outages(gaps []torture.Gap) (lasted, resumed []time.Dura
 	return lasted, resumed
 }
 
-// quantiles shows some of a sorted list, by percent.
+// quantiles formats the given percentiles of a sorted list.
 func quantiles(list []time.Duration, percents ...int) (text string) {
 	if len(list) == 0 {
 		return "–"

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Config says what to run.
+// Config says which scenarios to run.
 type Config struct {
-	// Child is the command of a child process: it has to call RunChild.
+	// Child is the command line of a child process. It must call RunChild.
 	Child []string
 	// Only is a pattern of scenarios, such as H1 or H5*; empty is all.
 	Only string
 	// Clients are names, separated by commas; empty is all.
 	Clients string
-	// Duration of the scenarios that take as long as they are given.
+	// Duration is the length of the scenarios whose length can be chosen.
 	Duration time.Duration
 	// Log gets progress.
 	Log io.Writer
@@ -74,7 +74,7 @@ func (c Config) wants(name string) bool {
 	return false
 }
 
-// versions tells what is compared.
+// versions lists the clients that are compared.
 func versions() string {
 	found := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -130,7 +130,7 @@ func (c Config) play(s scenario, e entry, safest bool) (string, error) {
 	return "| " + strings.Join(row, " | ") + " |\n", nil
 }
 
-// child runs one process. It returns what that has found, and how it died, if it did.
+// child runs one process. It returns the finding, and how the process died if it did.
 func (c Config) child(j job, st *stage) (f finding, died string) {
 	f.Values = map[string]string{}
 	input, err := json.Marshal(j)
@@ -147,7 +147,7 @@ func (c Config) child(j job, st *stage) (f finding, died string) {
 	if err := cmd.Start(); err != nil {
 		return f, err.Error()
 	}
-	// A hung process is killed: it gets a minute more than it can need.
+	// A hung process is killed after a minute more than it can need.
 	watchdog := time.AfterFunc(j.Duration+time.Minute, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
 	done := make(chan struct{})
@@ -156,7 +156,7 @@ func (c Config) child(j job, st *stage) (f finding, died string) {
 	for lines.Scan() {
 		var ev event
 		if json.Unmarshal(lines.Bytes(), &ev) != nil {
-			continue // a client that prints
+			continue // a line that the client printed
 		}
 		switch {
 		case ev.Ready && st.fault != nil:
@@ -173,7 +173,7 @@ func (c Config) child(j job, st *stage) (f finding, died string) {
 	return f, death(err, stderr.String())
 }
 
-// death names the way a process ended.
+// death describes how a process ended.
 func death(err error, stderr string) string {
 	for _, sign := range []struct{ text, name string }{
 		{"out of memory", "died: out of memory"}, {"cannot allocate", "died: out of memory"},
@@ -190,7 +190,7 @@ func death(err error, stderr string) string {
 	return strings.Split(strings.TrimSpace(stderr)+"\n", "\n")[0]
 }
 
-// Self is the command that runs this program's own file with some flag.
+// Self is the command line that runs this program with some flag.
 func Self(flag string) ([]string, error) {
 	exe, err := os.Executable()
 	return []string{exe, flag}, err

@@ -9,25 +9,25 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/torture"
 )
 
-// scenario is one fault, or one family of them.
+// scenario is a fault, or a family of faults.
 type scenario struct {
 	id, text string
 	// columns are the keys of finding.Values that the table shows, in order.
 	columns []string
-	// sentinel asks for clients that ask sentinels for their master.
+	// sentinel: only clients that ask sentinels for their master take part.
 	sentinel bool
-	// oursOnly is for what no peer's API has.
+	// oursOnly: no other client has the API.
 	oursOnly bool
 	// lasts is how many times Config.Duration it takes; 0 is once.
 	lasts int
 	// stage sets up the parent's part.
 	stage func() (*stage, error)
-	// act is the child's part. Subjects and what they started may be left
-	// behind: the process ends.
+	// act is the child's part. It may leave subjects and their goroutines behind, because the
+	// process ends.
 	act func(*act) error
 }
 
-// scenarios are all, in the order of the report.
+// scenarios are all scenarios, in the order of the report.
 func scenarios() []scenario {
 	list := []scenario{resetAfterExecution, frozen, trickling}
 	list = append(list, poisoned()...)
@@ -44,16 +44,16 @@ func (s scenario) duration(c Config) time.Duration {
 type stage struct {
 	// addr is what the client dials; direct is the real server, past any proxy.
 	addr, direct string
-	// sentinels are what clients dial that ask sentinels for their master.
+	// sentinels are the addresses for clients that ask sentinels.
 	sentinels []string
-	// fault runs once, when the child has said that it is ready; nil for none.
+	// fault, if not nil, runs once when the child has reported that it is ready.
 	fault func(done <-chan struct{})
-	// score completes the finding when the child has ended; nil for none.
+	// score, if not nil, completes the finding when the child has ended.
 	score func(*finding)
 	close func()
 }
 
-// finding is what a child found out.
+// finding is the result of a child.
 type finding struct {
 	Values map[string]string
 	// Refused are the ids of requests that ended with an error.
@@ -64,14 +64,13 @@ type finding struct {
 	Gaps   []torture.Gap
 }
 
-// refusal is a request that failed, and whether its error promised that it had
-// not been sent.
+// refusal is a failed request, and whether its error promises that it was not sent.
 type refusal struct {
 	ID      string
 	NotSent bool
 }
 
-// job is what a child is told by its standard input.
+// job is the input of a child, on its standard input.
 type job struct {
 	Scenario, Subject string
 	Target            target
@@ -105,11 +104,11 @@ func (a *act) promised(err error) bool { return a.entry.notSent != nil && a.entr
 const (
 	// openTimeout bounds the first connection.
 	openTimeout = 5 * time.Second
-	// patience is when something that should have ended counts as hanging.
+	// patience is the time after which something that should have ended counts as hung.
 	patience = 5 * time.Second
 )
 
-// RunChild is the whole of a child process.
+// RunChild is the main function of a child process.
 func RunChild(in io.Reader, out io.Writer) error {
 	a := &act{out: json.NewEncoder(out)}
 	if err := json.NewDecoder(in).Decode(&a.job); err != nil {
@@ -124,7 +123,7 @@ func RunChild(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// within runs f and tells how long it took; false if it still runs after d.
+// within runs f and returns how long it took, or false if it still runs after d.
 func within(d time.Duration, f func()) (time.Duration, bool) {
 	begin := time.Now()
 	done := make(chan struct{})
@@ -140,7 +139,7 @@ func within(d time.Duration, f func()) (time.Duration, bool) {
 	}
 }
 
-// deadline is a context that ends soon.
+// deadline returns a context that ends after d.
 func deadline(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), d)
 }

@@ -1,8 +1,8 @@
-// Package h2h puts clients side by side under the same faults: what they lose,
-// repeat, mix up and survive.
+// Package h2h runs clients side by side under the same faults, and compares what they lose, repeat,
+// mix up and survive.
 //
-// Each client runs in a process of its own, against servers and proxies of the
-// parent process, at its defaults and at its safest settings. See Run.
+// Each client runs in a process of its own, against servers and proxies of the parent process, at its
+// defaults and at its safest settings. See Run.
 package h2h
 
 import (
@@ -12,30 +12,29 @@ import (
 
 // Subject is a client under test.
 type Subject interface {
-	// Do carries out one command. Values are string, int64, nil or []any; any
-	// error, the server's included, is an error.
+	// Do runs one command. It returns a string, int64, nil or []any, or any error, including those
+	// of the server.
 	Do(ctx context.Context, args ...string) (any, error)
 	Close()
 }
 
-// entry is a client in one way of using it.
+// entry is a client with one way of using it.
 type entry struct {
 	name, module string
 	open         func(target) (Subject, error)
-	// safest describes the settings that target.Safest asks for; empty if there
-	// are none to be had.
+	// safest describes the settings that target.Safest asks for. It is empty if the client has none.
 	safest string
-	// notSent reports whether an error promises that nothing was sent; nil if the
-	// client makes no such promise.
+	// notSent reports whether an error promises that nothing was sent. It is nil if the client makes
+	// no such promise.
 	notSent func(error) bool
-	// sentinel is set if it asks sentinels for their master.
+	// sentinel is set if the client asks sentinels for their master.
 	sentinel bool
 }
 
 // target is what to connect to, and how.
 type target struct {
 	Addr string
-	// Sentinels, if there are any, are asked for the master that they call masterName.
+	// Sentinels, if any, are asked for the master called masterName.
 	Sentinels []string
 	Safest    bool
 }
@@ -59,7 +58,7 @@ func entryByName(name string) (entry, bool) {
 	return entry{}, false
 }
 
-// normal brings what clients return into the form that Subject promises.
+// normal converts a client's results into the types that Subject promises.
 func normal(v any) any {
 	switch v := v.(type) {
 	case nil, string, int64:
@@ -79,7 +78,7 @@ func normal(v any) any {
 	}
 }
 
-// anys is for clients that take arguments of any type.
+// anys converts arguments for clients that take any type.
 func anys(args []string) []any {
 	out := make([]any, len(args))
 	for i, a := range args {

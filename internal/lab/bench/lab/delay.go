@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// delayChunk is the most that is read at once; delayQueue is how many
-	// chunks may be on their way in one direction. Their product is far above
-	// what loopback carries in the longest delay, so they limit nothing.
+	// delayChunk is the most bytes that are read at once. delayQueue is the number of chunks that
+	// may be on their way in one direction. Their product is far above what loopback carries in the
+	// longest delay, so they limit nothing.
 	delayChunk = 64 << 10
 	delayQueue = 1 << 16
-	// delaySocket is the sockets' buffer: a write must not have to wait for its
-	// receiver, since all connections share the goroutine that writes.
+	// delaySocket is the size of the sockets' buffers. It is large, so that no write waits for its
+	// receiver, because all connections share the goroutine that writes.
 	delaySocket = 4 << 20
 )
 
-// Delay is a TCP proxy that hands on every byte a fixed time after it came, as
-// a longer wire would: the bandwidth stays as it is.
+// Delay is a TCP proxy that forwards every byte after a fixed delay, like a longer wire: the
+// bandwidth stays the same.
 type Delay struct {
 	listener net.Listener
 	target   string
@@ -31,7 +31,7 @@ type Delay struct {
 	shut  bool
 }
 
-// parcel is what one read brought; without bytes it is the end of a stream.
+// parcel is the result of one read. A parcel without bytes marks the end of the stream.
 type parcel struct {
 	due   time.Time
 	to    *net.TCPConn
@@ -97,7 +97,7 @@ func (d *Delay) accept() {
 	}
 }
 
-// keep has Close close the connection too; false means that it already has.
+// keep registers a connection for Close. It returns false if the proxy is closed already.
 func (d *Delay) keep(c *net.TCPConn) bool {
 	_ = c.SetReadBuffer(delaySocket)
 	_ = c.SetWriteBuffer(delaySocket)
@@ -139,8 +139,8 @@ func (d *Delay) put(queue chan<- parcel, p parcel) bool {
 	}
 }
 
-// deliver writes the parcels of one direction. They are due in the order in
-// which they came, all delays being equal.
+// deliver writes the parcels of one direction. They become due in the order in which they arrived,
+// because all delays are equal.
 func (d *Delay) deliver(queue <-chan parcel) {
 	wait := PreciseSleeper()
 	for {

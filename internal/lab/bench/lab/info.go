@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Info is what servers tell of themselves, added up.
+// Info is the sum of the servers' INFO.
 type Info struct {
 	// CPU is the processor time used by the server's process.
 	CPU time.Duration
 	// Commands were processed and Reads made on the sockets of clients.
 	Commands, Reads float64
-	// Clients are the connections open now, ours included.
+	// Clients is the number of open connections, including ours.
 	Clients float64
 }
 
-// Sub is what happened since before, one INFO of each server not counted.
+// Sub returns what happened since before, without the one INFO per server.
 func (i Info) Sub(before Info, servers int) Info {
 	return Info{
 		CPU:      i.CPU - before.CPU,
@@ -30,8 +30,7 @@ func (i Info) Sub(before Info, servers int) Info {
 	}
 }
 
-// Control is a plain connection to each of some servers. One goroutine may use
-// it.
+// Control is a plain connection to each of several servers. One goroutine at a time may use it.
 type Control struct{ conns []*controlConn }
 
 type controlConn struct {
@@ -88,7 +87,7 @@ func (c *Control) Info() (Info, error) {
 	return sum, err
 }
 
-// do understands statuses, errors and bulks, all that is asked for here.
+// do parses only statuses, errors and bulk strings, which is all that is needed here.
 func (c *controlConn) do(command string) (string, error) {
 	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return "", err

@@ -1,5 +1,5 @@
-// Package lab is what the benchmark measures against: servers of its own, what
-// they tell of themselves, and a link with a delay.
+// Package lab starts the servers that the benchmark measures, reads their statistics, and adds a
+// link with a delay.
 package lab
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Lab is a server, that talks TLS too, and a cluster of three masters.
+// Lab is a server, which also speaks TLS, and a cluster of three masters.
 type Lab struct {
 	ca      *testbed.CA
 	server  *testbed.Server
 	cluster *testbed.Cluster
 }
 
-// Start starts the servers that are asked for. Close the Lab.
+// Start starts the requested servers. Call Close on the Lab.
 func Start(server, cluster bool) (*Lab, error) {
 	ca, err := testbed.NewCA()
 	if err != nil {
@@ -57,8 +57,7 @@ func (l *Lab) Cluster() []string { return l.cluster.Addrs() }
 // CA is the certificate of the authority that signed the server's, in PEM.
 func (l *Lab) CA() []byte { return l.ca.PEM() }
 
-// TrustOnly makes a client's configuration from what CA returned, in another
-// process.
+// TrustOnly makes a client's TLS configuration in another process from the result of CA.
 func TrustOnly(ca []byte) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
