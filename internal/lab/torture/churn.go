@@ -13,17 +13,15 @@ import (
 const (
 	// churners subscribe and unsubscribe during a round.
 	churners = 24
-	// churnMean and churnMost are how long a topic stays subscribed, on the average and at
-	// the most.
+	// churnMean and churnMost are the mean and the longest time for which a topic stays subscribed.
 	churnMean = time.Second
 	churnMost = 5 * time.Second
-	// tellWithin is how late a subscriber that runs may be told of a loss: by a node that
-	// does not know yet that it is no master any more. What was lost so short before
-	// Unsubscribe is told of to nobody.
+	// tellWithin is how late a subscriber may report a loss, for example if a node does not know yet
+	// that it is no longer a master. A loss just before Unsubscribe is not reported at all.
 	tellWithin = nodeTimeout + busLag
 )
 
-// churn is a subscription of which the topics come and go.
+// churn is a subscription whose topics come and go.
 type churn struct {
 	sub *redispubsub.Subscription
 	consumer
@@ -32,15 +30,15 @@ type churn struct {
 	episodes []episode
 }
 
-// episode is a time in which a channel was subscribed: from the return of Subscribe to the
-// begin of Unsubscribe.
+// episode is a time in which a channel was subscribed: from the return of Subscribe to the call of
+// Unsubscribe.
 type episode struct {
 	p        *publisher
 	from, to time.Time
 }
 
-// startChurn has topics of the publishers come and go until ctx is done. wait returns when
-// that is over.
+// startChurn subscribes and unsubscribes topics of the publishers until ctx is done. wait returns
+// when that is over.
 func startChurn(ctx context.Context, s *redispubsub.Subscriber, pubs []*publisher, rnd *rand.Rand, consuming *sync.WaitGroup) (all []*churn, wait func() error) {
 	var churning sync.WaitGroup
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))

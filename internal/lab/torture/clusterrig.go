@@ -15,7 +15,7 @@ import (
 // nodeTimeout is how long a node may be silent before the other nodes consider it dead.
 const nodeTimeout = time.Second
 
-// ClusterRig is a cluster client under test with all that judges it.
+// ClusterRig is a cluster client under test, with everything that judges it.
 type ClusterRig struct {
 	Witnesses
 	Nodes  *testbed.Cluster
@@ -24,14 +24,14 @@ type ClusterRig struct {
 	family oracle.Family // of the client
 }
 
-// NewClusterRig makes a client of a cluster. Close it.
+// NewClusterRig makes a client of a cluster. Call Close.
 func NewClusterRig(name string, seed int64, nodes *testbed.Cluster, opts rediscluster.Opts) (*ClusterRig, error) {
 	r := &ClusterRig{Witnesses: Witnesses{seed: seed}, Nodes: nodes, family: oracle.NewFamily()}
 	r.NewLedger(name)
 	return r, r.Connect(opts)
 }
 
-// Connect makes the rig's client, instead of the one it has.
+// Connect makes a new client for the rig, in place of the present one.
 func (r *ClusterRig) Connect(opts rediscluster.Opts) error {
 	if r.Client != nil {
 		r.Client.Close()
@@ -77,12 +77,12 @@ func (r *ClusterRig) WaitAnswers(within time.Duration) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// Judge is Rig.Judge, without a proxy. The cluster has to be whole.
+// Judge is Rig.Judge without a proxy. All slots of the cluster must have an owner.
 func (r *ClusterRig) Judge(within time.Duration) (*oracle.Report, error) {
 	dumb := &redisdumb.Conn{Addr: r.Nodes.Addrs()[0], Timeout: 5 * time.Second}
 	defer func() { dumb.Close() }()
-	// Redirects are followed here: the keys of a slot come one after the other,
-	// and redisdumb would be sent to its owner anew for each of them.
+	// This follows redirects itself and reuses the node, because the keys of a slot come one after
+	// the other and redisdumb would be redirected for each of them.
 	do := func(cmd string, args ...any) (res any) {
 		for range 20 {
 			res = dumb.Do(cmd, args...)
@@ -102,7 +102,7 @@ func (r *ClusterRig) Judge(within time.Duration) (*oracle.Report, error) {
 	return r.verify(do, within)
 }
 
-// Close closes the client, and notes goroutines that outlive it by a second.
+// Close closes the client, and reports goroutines that outlive it by a second.
 func (r *ClusterRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()

@@ -12,8 +12,8 @@ import (
 // maxEventText bounds the text that Events keeps.
 const maxEventText = 4 << 20
 
-// Events is a redisconn.Logger that keeps the events, as text in every form
-// that a user may print, and counts them.
+// Events is a redisconn.Logger that counts the events and keeps them as text, in every form that a
+// user may print.
 type Events struct {
 	mu     sync.Mutex // guards all fields
 	counts map[string]int
@@ -39,7 +39,7 @@ func (e *Events) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 // ReqStat implements redisconn.Logger.
 func (e *Events) ReqStat(*redisconn.Connection, redis.Request, any, int64, int64, int64) {}
 
-// Count returns how many events of a kind there were, as "LogDisconnected".
+// Count returns the number of events of a kind, such as "LogDisconnected".
 func (e *Events) Count(kind string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// heard is what a subscription was told of a channel.
+// heard is what a subscription got on a channel.
 type heard struct {
 	numbers []int // that came in order, without doubtful ones
 	places  []int // of numbers, among all events
@@ -17,14 +17,14 @@ type heard struct {
 	told    map[redispubsub.Reason]int // gaps, by reason
 }
 
-// placedGap is a gap with an end. Until when messages are missing an open one does not say.
+// placedGap is a gap with an end, because an open gap does not say which messages are missing.
 type placedGap struct {
 	redispubsub.Gap
 	place int // among all events
 }
 
-// hear collects what events say of the channel: no number comes twice or out of order, unless
-// servers pass it on late, and no gap stays open.
+// hear collects the events of the channel. It requires that no number comes twice or out of order,
+// unless servers may pass it on late, and that no gap stays open.
 func (p *publisher) hear(events []redispubsub.Event) (*heard, error) {
 	h := &heard{told: map[redispubsub.Reason]int{}, came: map[int]bool{}}
 	open := map[redispubsub.Reason]bool{}
@@ -71,7 +71,7 @@ func (p *publisher) hear(events []redispubsub.Event) (*heard, error) {
 	return h, nil
 }
 
-// last returns the last number that came, -1 if none did.
+// last returns the last number that came, or -1.
 func (h *heard) last() int {
 	if len(h.numbers) == 0 {
 		return -1
@@ -79,8 +79,8 @@ func (h *heard) last() int {
 	return h.numbers[len(h.numbers)-1]
 }
 
-// around returns whether a number came, and if not the gaps that may tell of it: those between
-// the numbers before and after it, and later those that are told late.
+// around reports whether a number came. If not, it returns the gaps that may cover it: those
+// between the numbers before and after it, and later ones that were reported late.
 func (h *heard) around(n int) (came bool, gaps, late []redispubsub.Gap) {
 	if h.came[n] {
 		return true, nil, nil

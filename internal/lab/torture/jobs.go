@@ -11,26 +11,28 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Jobs are workers that take the jobs of one queue by a redis.JobReader each. Their loops are cancelled,
-// and they die, at random. Each payload is pushed once.
+// Jobs are workers on one queue, each with its own redis.JobReader. At random, their loops are
+// cancelled and workers die. Each payload is pushed once.
 type Jobs struct {
-	// Connect returns what a worker sends with, and how it is closed when the worker dies.
+	// Connect returns the sender of a worker, and a function that closes it when the worker dies.
 	Connect func() (redis.Sender, func(), error)
 	Opts    redis.JobOpts
 	Seed    int64
 	Workers int
 
-	// Cancelled counts the loops whose contexts ended, Deaths the workers that died with a job in their hands.
+	// Cancelled counts the loops whose contexts ended. Deaths counts the workers that died while
+	// they held a job.
 	Cancelled, Deaths atomic.Int64
-	// Unknown counts the errors with an unknown outcome, UnknownAcks those of them that are about an
-	// acknowledgement, Taken the jobs that others have taken over, as workers were told.
+	// Unknown counts the errors with an unknown outcome, and UnknownAcks those among them that
+	// concern an acknowledgement. Taken counts the jobs that another worker took over, as reported
+	// to workers.
 	Unknown, UnknownAcks, Taken atomic.Int64
 
 	mu    sync.Mutex // guards times
 	times map[string]int
 }
 
-// Run has the workers work until ctx ends.
+// Run runs the workers until ctx ends.
 func (j *Jobs) Run(ctx context.Context) error {
 	failed := make(chan error, j.Workers)
 	var wg sync.WaitGroup
@@ -70,7 +72,7 @@ func (j *Jobs) live(ctx context.Context, rnd *rand.Rand) error {
 	return err
 }
 
-// work works until ctx ends, or the worker dies.
+// work handles jobs until ctx ends or the worker dies.
 func (j *Jobs) work(ctx context.Context, reader *redis.JobReader, rnd *rand.Rand, end func()) (died bool) {
 	for job, err := range reader.Jobs(ctx) {
 		if err != nil {
@@ -117,8 +119,8 @@ func (j *Jobs) deliver(job string) {
 	j.times[job]++
 }
 
-// Delivered returns how many jobs were delivered, and how many deliveries were not the first of
-// their jobs.
+// Delivered returns the number of delivered jobs, and of deliveries that were not the first of
+// their job.
 func (j *Jobs) Delivered() (jobs, again int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

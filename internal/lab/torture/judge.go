@@ -10,17 +10,16 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Precision scores what a client called "not sent" against the proxy's log.
+// Precision compares the requests that a client called not sent with the proxy's log.
 type Precision struct {
-	// NotSent counts the requests called not sent, False those of them of which
-	// the proxy saw something.
+	// NotSent counts the requests called not sent, and False those among them that the proxy saw.
 	NotSent, False int64
-	// Unknown counts the requests called unknown, Unseen those of them of which
-	// the proxy saw nothing.
+	// Unknown counts the requests called unknown, and Unseen those among them that the proxy did not
+	// see.
 	Unknown, Unseen int64
 }
 
-// Share is the share of the not-sent claims that are right; 1 without any.
+// Share is the share of the correct claims among those of not sent, or 1 if there are none.
 func (p Precision) Share() float64 {
 	if p.NotSent == 0 {
 		return 1
@@ -28,8 +27,7 @@ func (p Precision) Share() float64 {
 	return 1 - float64(p.False)/float64(p.NotSent)
 }
 
-// scoreNotSent compares a ledger with the requests that a proxy saw, as far as
-// they carry their tag.
+// scoreNotSent compares a ledger with the requests that a proxy saw, if they carry their tag.
 func scoreNotSent(l *oracle.Ledger, name string, log []faulty.ProxyRequest) Precision {
 	seen := map[uint64]bool{}
 	for _, r := range log {
@@ -72,7 +70,7 @@ func tagID(name, arg string) (uint64, bool) {
 	return id, err == nil
 }
 
-// readList reads a list of the execution log past the client under test.
+// readList reads a list of the execution log, without the client under test.
 func readList(do func(cmd string, args ...any) any) func(key string) ([]string, error) {
 	return func(key string) ([]string, error) {
 		res := do("LRANGE", key, 0, -1)
@@ -92,7 +90,7 @@ func readList(do func(cmd string, args ...any) any) func(key string) ([]string, 
 	}
 }
 
-// readCounter reads a counter past the client under test.
+// readCounter reads a counter, without the client under test.
 func readCounter(do func(cmd string, args ...any) any, key string) (int64, error) {
 	res := do("GET", key)
 	if err := redis.AsError(res); err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Load is a mix of requests whose results the oracle can judge: ECHO, SET and
-// GET of values that say whose they are, RPUSH to the execution log, INCR of a
-// counter, batches and transactions.
+// Load is a mix of requests whose results the oracle can judge: ECHO, SET and GET of values that
+// contain their owner, RPUSH to the execution log, INCR of a counter, batches and transactions.
 type Load struct {
 	// Sender is the client under test.
 	Sender redis.Sender
@@ -25,32 +24,32 @@ type Load struct {
 	Name string
 	// Seed of the workers' choices.
 	Seed int64
-	// Workers is the number of goroutines, Requests how many each sends;
-	// 0 means until the context ends.
+	// Workers is the number of goroutines. Requests is the number of requests of each; 0 means until
+	// the context ends.
 	Workers, Requests int
 	// MinValue and MaxValue are the sizes of values. Default 64 to 256 bytes.
 	MinValue, MaxValue int
-	// Window is how many requests a worker has in flight. Default 1.
+	// Window is the number of requests that a worker has in flight. Default 1.
 	Window int
 	// Timeout, if set, makes SyncCtx send the requests with that deadline, one at a time.
 	Timeout time.Duration
-	// Took, if set, is told how long each request with a Timeout has taken.
+	// Took, if set, is called with the duration of each request that has a Timeout.
 	Took func(time.Duration)
-	// Pause is how long a worker rests after each request.
+	// Pause is the pause of a worker after each request.
 	Pause time.Duration
-	// Calm leaves out what is not a single request of a single reply.
+	// Calm leaves out everything except single requests with a single reply.
 	Calm bool
-	// Unordered is for a client that promises no order to requests that are in
-	// flight together, as of a cluster, where each may be redirected by itself:
-	// each of them writes to a list of its own.
+	// Unordered is for clients that promise no order among requests in flight, such as those of a
+	// cluster, where each request may be redirected separately. Then each of them writes to its own
+	// list.
 	Unordered bool
 }
 
-// refusedPause keeps workers from spinning while everything is refused.
+// refusedPause keeps workers from spinning while all requests are refused.
 const refusedPause = time.Millisecond
 
-// Run runs the workers, and returns when they have sent everything; what is in
-// flight then is for Ledger.Finish to wait for.
+// Run runs the workers, and returns when they have sent everything. Call Ledger.Finish to wait for
+// the requests in flight.
 func (l *Load) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for w := range l.Workers {
@@ -67,8 +66,8 @@ type worker struct {
 	tokens chan *token
 }
 
-// token is the right to have something in flight, and the redis.Future of it if
-// that is one request.
+// token is the right to have something in flight. If that is a single request, the token is also
+// its redis.Future.
 type token struct {
 	*worker
 	num int
@@ -117,8 +116,7 @@ func (t *token) Resolve(res any, id uint64) {
 // Cancelled implements redis.Future.
 func (t *token) Cancelled() error { return nil }
 
-// free lets the worker send the next request, after a rest if this one was
-// refused.
+// free lets the worker send the next request, after a pause if this one was refused.
 func (t *token) free(res any) {
 	put := func() {
 		select {
@@ -133,8 +131,7 @@ func (t *token) free(res any) {
 	put()
 }
 
-// list is the key of the execution log for a request, the place of which in its
-// batch is given.
+// list returns the key of the execution log for a request with the given place in its batch.
 func (t *token) list(place int) string {
 	if !t.Unordered {
 		return t.key("log")
@@ -145,7 +142,7 @@ func (t *token) list(place int) string {
 // call sends one request with a deadline.
 func (w *worker) call(ctx context.Context) {
 	req, id := w.request(w.key("log"))
-	// Not ctx: its end stops the load, and leaves in peace what is under way.
+	// This is not ctx, because the end of ctx stops the load but not the requests under way.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Timeout)
 	defer cancel()
 	begin := time.Now()
@@ -217,14 +214,14 @@ func (t *token) sendTransaction() {
 	}), 0)
 }
 
-// key is a key of a worker's own; all its keys are in one slot of a cluster.
+// key returns a key of the worker. In a cluster all its keys are in one slot.
 func (l *Load) key(worker int, kind string) string {
 	return fmt.Sprintf("{%s-%d}%s", l.Name, worker, kind)
 }
 
 func (w *worker) key(kind string) string { return w.Load.key(w.num, kind) }
 
-// request draws a request. If it is one of the execution log it goes to list.
+// request draws a random request. A request of the execution log goes to list.
 func (w *worker) request(list string) (redis.Request, uint64) {
 	switch w.rnd.Intn(6) {
 	case 0:
@@ -244,7 +241,7 @@ func (w *worker) request(list string) (redis.Request, uint64) {
 	}
 }
 
-// size draws a value's size; each doubling of it is as likely.
+// size draws the size of a value. Each doubling is equally likely.
 func (w *worker) size() int {
 	least, most := max(w.MinValue, 64), max(w.MaxValue, 256)
 	size := least

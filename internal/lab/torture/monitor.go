@@ -11,14 +11,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Monitor tells what a server writes for its clients, by MONITOR.
+// Monitor records what clients write on a server, by MONITOR.
 type Monitor struct {
 	conn   net.Conn
 	ended  chan struct{}
 	writes []MonitoredWrite // of run until it has ended
 }
 
-// MonitoredWrite is a command of a client that writes.
+// MonitoredWrite is a write command of a client.
 type MonitoredWrite struct {
 	// At is when it ran, by the server's clock.
 	At time.Time
@@ -28,7 +28,7 @@ type MonitoredWrite struct {
 	Args []string
 }
 
-// StartMonitor watches a server that answers. Stop it.
+// StartMonitor watches a server that answers. Call Stop.
 func StartMonitor(s *testbed.Server) (*Monitor, error) {
 	conn, err := net.Dial("tcp", s.Addr())
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *Monitor) run(in *bufio.Reader) {
 	}
 }
 
-// parseMonitored reads a line, as +1700000000.123456 [0 127.0.0.1:5000] "SET" "key" "1".
+// parseMonitored parses a line such as +1700000000.123456 [0 127.0.0.1:5000] "SET" "key" "1".
 func parseMonitored(line string) (w MonitoredWrite, ok bool) {
 	fields := strings.Fields(strings.TrimPrefix(line, "+"))
 	if len(fields) < 4 {
@@ -86,7 +86,7 @@ func parseMonitored(line string) (w MonitoredWrite, ok bool) {
 // Ended is closed when the server has closed the connection, or after Stop.
 func (m *Monitor) Ended() <-chan struct{} { return m.ended }
 
-// Stop ends the watch, and returns what has been written.
+// Stop ends the watch, and returns what was written.
 func (m *Monitor) Stop() []MonitoredWrite {
 	m.conn.Close()
 	<-m.ended

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// number is a message of a channel: its number is its index among those of the channel.
+// number is a message of a channel, with its index among the messages of that channel.
 type number struct {
 	began, ended time.Time // of PUBLISH
 	doubtful     bool      // PUBLISH has failed: it may have run, at any time
@@ -30,7 +30,7 @@ type publisher struct {
 	numbers []number
 }
 
-// publish publishes the next number, and reports whether that went well.
+// publish publishes the next number, and reports whether that succeeded.
 func (p *publisher) publish(ctx context.Context) bool {
 	cmd := "PUBLISH"
 	if p.topic.Kind == redispubsub.KindSharded {
@@ -44,7 +44,7 @@ func (p *publisher) publish(ctx context.Context) bool {
 	return !n.doubtful
 }
 
-// takenBy notes the node that has answered.
+// takenBy records the node that answered.
 type takenBy string
 
 func (*takenBy) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
@@ -61,20 +61,20 @@ func (p *publisher) run(ctx context.Context, rnd *rand.Rand) {
 	}
 }
 
-// interval is a time in which servers lose what they pass on to each other.
+// interval is a time in which servers lose messages that they pass on to each other.
 type interval struct{ from, to time.Time }
 
 // Missed is what a subscription did not get.
 type Missed struct {
-	// Numbers were published, InGaps of them did not come and lie in a gap. Excused
-	// neither came nor lie in one: a server that was killed, or stopped, had confirmed
-	// them and not passed them on to the node of the subscription. Late lie in a gap that
-	// came behind later numbers: the same, but the subscription was moved after. Behind came
-	// after later numbers, which another node had taken.
+	// Numbers were published. InGaps did not come and lie in a gap. Excused neither came nor lie in
+	// a gap: a killed or stopped server had confirmed them without passing them on to the node of
+	// the subscription. Late lie in a gap that was reported after later numbers, for the same
+	// reason, because the subscription moved afterwards. Behind came after later numbers, which
+	// another node had accepted.
 	Numbers, InGaps, Excused, Late, Behind int
-	// Episodes counts the times that a topic of a churn was subscribed.
+	// Episodes counts how often a topic of a churn was subscribed.
 	Episodes int
-	// Gaps counts those that were told of a channel, by reason.
+	// Gaps counts the reported gaps of channels, by reason.
 	Gaps map[redispubsub.Reason]int
 }
 
@@ -93,8 +93,8 @@ func (m *Missed) add(o Missed) {
 	}
 }
 
-// missing finds what was published in an episode, and has not come: every number lies in a
-// gap, in its place.
+// missing finds the messages that were published in an episode and did not come: each must lie in a
+// gap at the right place.
 func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Missed, err error) {
 	first, _ := slices.BinarySearchFunc(p.numbers, e.from, func(n number, from time.Time) int { return n.began.Compare(from) })
 	for n := first; n < len(p.numbers) && !p.numbers[n].ended.After(e.to); n++ {
@@ -116,8 +116,8 @@ func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Mis
 	return missed, nil
 }
 
-// judge judges what a subscription was told that was there before the first number and
-// until after the last.
+// judge judges the messages of a subscription that existed from before the first number until after
+// the last.
 func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (missed Missed, err error) {
 	h, err := p.hear(events)
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (misse
 	return missed, err
 }
 
-// neighbours tells of the numbers around one when they were published, where, and what came.
+// neighbours describes the numbers around one: when and where they were published, and what came.
 func (p *publisher) neighbours(h *heard, n int) string {
 	var b strings.Builder
 	for i := max(0, n-3); i < min(len(p.numbers), n+8); i++ {
@@ -142,7 +142,7 @@ func (p *publisher) neighbours(h *heard, n int) string {
 	return b.String()
 }
 
-// in reports whether a gap is one of the publisher's channel.
+// in reports whether a gap concerns the publisher's channel.
 func (p *publisher) in(gap redispubsub.Gap) bool {
 	for _, topic := range gap.Topics {
 		if topic == p.topic {
@@ -168,8 +168,8 @@ func (n number) inOneOf(gaps []redispubsub.Gap) bool {
 	return false
 }
 
-// overtakenBy reports whether a later number may come first: another node has taken it, and the
-// client had waited for as long as the bus should take.
+// overtakenBy reports whether a later number may come first: another node accepted it, and the
+// client had waited at least as long as the cluster bus should take.
 func (n number) overtakenBy(later number) bool {
 	return n.node != later.node && later.ended.Sub(n.began) >= busLag
 }
@@ -190,7 +190,7 @@ type consumer struct {
 	last   map[string]string // payload by channel
 }
 
-// run takes events until the subscription is closed; slow has it rest now and then.
+// run takes events until the subscription is closed. If slow is set, it pauses now and then.
 func (c *consumer) run(sub *redispubsub.Subscription, slow *rand.Rand) {
 	for ev, err := range sub.Events(context.Background()) {
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Pops are blocking pops whose contexts end at random, and pushes that race them. They
-// are judged by Queue.
+// Pops are blocking pops whose contexts end at random, and pushes that race with them. Queue judges
+// them.
 type Pops struct {
 	// Sender is the client under test.
 	Sender redis.Sender
@@ -24,15 +24,15 @@ type Pops struct {
 	Name string
 	// Seed of the goroutines' choices.
 	Seed int64
-	// Lists is how many there are, Poppers and Pushers how many goroutines each has.
+	// Lists is the number of lists; Poppers and Pushers are the numbers of goroutines per list.
 	Lists, Poppers, Pushers int
-	// Patience is the longest time after which the context of a pop ends. Default 10 ms,
-	// in which a connection can be made even under the race detector.
+	// Patience is the longest life of a pop's context. Default 10 ms, in which a connection can be
+	// made even under the race detector.
 	Patience time.Duration
 
-	// Cancelled counts the pops whose contexts ended before they were answered, Delivered those
-	// that had an element, Late those of them whose contexts had ended, and Unknown those of
-	// unknown outcome.
+	// Cancelled counts the pops whose contexts ended before they were answered. Delivered counts
+	// those that got an element, Late those among them whose contexts had ended, and Unknown those
+	// with an unknown outcome.
 	Cancelled, Delivered, Late, Unknown atomic.Int64
 }
 
@@ -43,8 +43,8 @@ const (
 	pushTimeout = 100 * time.Millisecond
 )
 
-// Run runs the goroutines until ctx ends, or until so many pops were cancelled, if that
-// is not 0. It returns when all have their last answer.
+// Run runs the goroutines until ctx ends, or until that many pops were cancelled if it is not 0. It
+// returns when all have their last answer.
 func (p *Pops) Run(ctx context.Context, cancels int64) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +67,8 @@ func (p *Pops) Run(ctx context.Context, cancels int64) {
 	wg.Wait()
 }
 
-// key is a list's; it has the slot of Load's worker of that number.
+// key returns the key of a list. It has the same slot as the keys of the Load worker with that
+// number.
 func (p *Pops) key(list int) string { return fmt.Sprintf("{%s-%d}queue", p.Name, list) }
 
 func (p *Pops) random(list, i int) *rand.Rand {
@@ -109,7 +110,7 @@ func (p popper) run(ctx context.Context) {
 		patience = 10 * time.Millisecond
 	}
 	for ctx.Err() == nil {
-		// Not ctx: its end stops the load, and leaves in peace what is under way.
+		// This is not ctx, because the end of ctx stops the load but not the requests under way.
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(p.rnd.Int63n(int64(patience))))
 		p.cancel.Store(&cancel)
 		pop := p.Queue.Pop(p.key, p.num)
@@ -136,7 +137,7 @@ func (p popper) run(ctx context.Context) {
 	}
 }
 
-// pop pops in one of the ways in which a pop can be sent, and returns a reply of BLPOP.
+// pop pops in one of the possible ways, and returns the reply in the form of BLPOP.
 func (p popper) pop(ctx context.Context) (res any) {
 	client := redis.SyncCtx{S: p.Sender}
 	switch way := p.rnd.Intn(32); {

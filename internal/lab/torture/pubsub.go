@@ -15,11 +15,11 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// PubSubTotals are what a PubSub did and found.
+// PubSubTotals are the counts and findings of a PubSub.
 type PubSubTotals struct {
 	Missed
 	Rounds int
-	// Faults counts those that happened, by kind.
+	// Faults counts the faults by kind.
 	Faults map[string]int
 	Took   time.Duration
 	// Samples are taken after each round, when nothing is subscribed.
@@ -49,24 +49,23 @@ func (t *PubSubTotals) String() string {
 // pubSubStage is a set of servers with publishers and a subscriber, and the ways to break them. The
 // soak draws the random choices.
 type pubSubStage interface {
-	// begin makes a subscriber, and publishers who number their messages. protocol is 2
-	// or 3.
+	// begin makes a subscriber, and publishers that number their messages. protocol is 2 or 3.
 	begin(protocol int) (*redispubsub.Subscriber, []*publisher, error)
 	// fault makes one random fault, and undoes it after a while or with ctx. It returns
 	// its kind.
 	fault(ctx context.Context) (kind string, err error)
-	// heal undoes what faults have left, and returns when servers may have lost what
-	// they pass on to each other.
+	// heal undoes the remaining faults, and returns the times in which servers may have lost
+	// messages that they pass on to each other.
 	heal() []interval
 	// end closes what begin has made.
 	end()
 	close()
 }
 
-// PubSub is T29: numbered messages on channels, patterns and sharded channels, with RESP2
-// and RESP3 in turn, for consumers that are quick or slow, random faults between servers
-// and subscriber and in the servers, and a judgement after each round. It ends early at the
-// first violation, which is its error, or with ctx.
+// PubSub is T29: numbered messages on channels, patterns and sharded channels, alternately with
+// RESP2 and RESP3, for quick and slow consumers. Random faults hit the servers and their links to
+// the subscriber, and each round is judged. It ends early with the first violation, which is its
+// error, or with ctx.
 func PubSub(ctx context.Context, o SoakOpts) (*PubSubTotals, error) {
 	o = o.withDefaults()
 	rnd := rand.New(rand.NewSource(o.Seed))
@@ -116,7 +115,7 @@ var consumersOf = []redispubsub.SubscriptionOpts{
 	{MaxMessages: 16, Policy: redispubsub.Block},
 }
 
-// settleWithin bounds how long it takes until all is subscribed again.
+// settleWithin bounds the time until everything is subscribed again.
 const settleWithin = 30 * time.Second
 
 func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, err error) {
@@ -171,7 +170,7 @@ func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, 
 	return judgeAll(pubs, consumers, churns, excuses)
 }
 
-// judgeAll judges what each consumer has got of each publisher.
+// judgeAll judges what each consumer got from each publisher.
 func judgeAll(pubs []*publisher, consumers []*consumer, churns []*churn, excuses []interval) (missed Missed, err error) {
 	var errs []error
 	for i, c := range consumers {
@@ -217,7 +216,7 @@ func (r *pubSubRound) play(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// settle publishes until all consumers have the last number.
+// settle publishes until every consumer has the last number.
 func settle(ctx context.Context, p *publisher, consumers []*consumer) error {
 	end := time.Now().Add(settleWithin)
 	for time.Now().Before(end) && ctx.Err() == nil {
@@ -240,7 +239,7 @@ func settle(ctx context.Context, p *publisher, consumers []*consumer) error {
 	return p.violated("not subscribed again within %v", settleWithin)
 }
 
-// pubSubConn are options by which silence is noticed soon.
+// pubSubConn are options with which silence is noticed early.
 func pubSubConn(protocol int) redisconn.Opts {
 	opts := soakConn(false)
 	opts.Protocol, opts.Logger = protocol, redisconn.NoopLogger{}

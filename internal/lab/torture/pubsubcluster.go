@@ -99,12 +99,12 @@ func (s *clusterPubSub) fault(ctx context.Context) (kind string, err error) {
 	return kind, err
 }
 
-// busLag is how late nodes pass messages on: by delayed acknowledgments.
+// busLag is how late nodes pass on messages, because of delayed acknowledgments.
 const busLag = 100 * time.Millisecond
 
-// excuse allows servers to lose what they pass on to each other: a node that is killed has
-// confirmed what it has not passed on yet; one that was stopped, and the others, give their
-// links up, with all that waits there.
+// excuse allows servers to lose messages that they pass on to each other. A killed node has
+// confirmed messages that it has not passed on. A stopped node, and the others, close the links
+// between them and lose what waits there.
 func (s *clusterPubSub) excuse(began time.Time) {
 	s.excuses = append(s.excuses, interval{began.Add(-busLag), time.Now().Add(nodeTimeout)})
 }

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// pulse notes when the process ran. One that was stopped has read nothing meanwhile of what
-// servers have sent, though its clock has gone on.
+// pulse records when the process ran. A stopped process has read nothing from servers, although its
+// clock went on.
 type pulse struct {
 	mu    sync.Mutex // guards beats
 	beats []time.Time
 }
 
-// beat is how often a pulse notes the time at the most.
+// beat is the shortest time between two records of a pulse.
 const beat = 10 * time.Millisecond
 
 // run notes the time until ctx is done.
@@ -27,8 +27,8 @@ func (p *pulse) run(ctx context.Context) {
 	}
 }
 
-// before returns a time since when the process has run for d until t, or the zero time if it
-// has not run for that long.
+// before returns a time such that the process has run for d between that time and t, or the zero
+// time if it has not run that long.
 func (p *pulse) before(t time.Time, d time.Duration) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

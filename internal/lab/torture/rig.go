@@ -21,14 +21,13 @@ type RigOpts struct {
 	Server *testbed.Server
 	// ServerOpts are for the rig's own server.
 	ServerOpts testbed.Options
-	// Conn are the options of the connection; its Logger is the rig's Events.
+	// Conn are the options of the connection. Its Logger is replaced by the rig's Events.
 	Conn redisconn.Opts
-	// LogLimit is the proxy's; a Rig scores all requests of the log.
+	// LogLimit is the proxy's option. A Rig judges all requests in the log.
 	LogLimit int
 }
 
-// Rig is a connection under test with all that judges it: server, proxy,
-// ledger.
+// Rig is a connection under test with everything that judges it: server, proxy, ledger.
 type Rig struct {
 	Witnesses
 	Server *testbed.Server
@@ -40,8 +39,8 @@ type Rig struct {
 	family oracle.Family // of the connection
 }
 
-// NewRig starts a server (if none is given), a proxy before it, and a
-// connection through the proxy. Close it.
+// NewRig starts a server (if none is given), a proxy in front of it, and a connection through the
+// proxy. Call Close.
 func NewRig(o RigOpts) (*Rig, error) {
 	if o.LogLimit == 0 {
 		o.LogLimit = 4 << 20
@@ -67,7 +66,7 @@ func NewRig(o RigOpts) (*Rig, error) {
 	return r, nil
 }
 
-// Connect makes the rig's connection, instead of the one it has.
+// Connect makes a new connection for the rig, in place of the present one.
 func (r *Rig) Connect(opts redisconn.Opts) error {
 	if r.Conn != nil {
 		r.Conn.Close()
@@ -83,11 +82,11 @@ func (r *Rig) Connect(opts redisconn.Opts) error {
 	return nil
 }
 
-// setUpWithin is how long what servers that are well are asked for may fail: a client gives
-// up after IOTimeout, and the machine may stand still for longer.
+// setUpWithin is how long requests to healthy servers may fail: a client gives up after IOTimeout,
+// and the machine may pause for longer.
 const setUpWithin = time.Minute
 
-// setUp returns what once does when it succeeds. It may do it more than once.
+// setUp calls once until it succeeds, and returns its result.
 func setUp[T any](once func() (T, error)) (T, error) {
 	for end := time.Now().Add(setUpWithin); ; time.Sleep(5 * time.Millisecond) {
 		res, err := once()
@@ -100,8 +99,8 @@ func setUp[T any](once func() (T, error)) (T, error) {
 // Load returns a load on the rig's connection, judged by its ledger.
 func (r *Rig) Load(workers, requests int) *Load { return r.load(r.Conn, workers, requests) }
 
-// Judge waits for all requests, at most so long, compares with what the server
-// executed and the proxy saw, and returns the report. The server has to answer.
+// Judge waits for all requests, for a limited time, compares the results with what the server
+// executed and the proxy saw, and returns the report. The server must answer.
 func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
 	report, err := r.verify(r.Server.Do, within)
 	if err != nil {
@@ -117,7 +116,7 @@ const endWithin = time.Minute
 // engines are the packages whose goroutines count as leaked.
 var engines = []string{"redispipe/redisconn.", "redispipe/rediscluster."}
 
-// Close closes everything, and notes goroutines that outlive the connection.
+// Close closes everything, and reports goroutines that outlive the connection.
 func (r *Rig) Close() {
 	if r.Conn != nil {
 		r.Conn.Close()

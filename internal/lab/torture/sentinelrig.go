@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// SentinelRig is a client of a master that sentinels watch, with all that judges it.
-// The client reaches the sentinels by proxies.
+// SentinelRig is a client of a master that sentinels watch, with everything that judges it. The
+// client reaches the sentinels through proxies.
 type SentinelRig struct {
 	Witnesses
 	Group   *testbed.Group
@@ -33,23 +33,23 @@ type SentinelRig struct {
 	dials []Dial
 }
 
-// Dial is a connection that the client has made, or could not make.
+// Dial is a connection that the client has made or failed to make.
 type Dial struct {
 	At   time.Time
 	Addr string
 	Err  error // nil if it was made
 }
 
-// Move is when the client has taken a server for the master.
+// Move is the time when the client began to use a server as the master.
 type Move struct {
 	At     time.Time
 	Master string
-	// Issued is how many requests were issued before: those of this id and above know
-	// of the move.
+	// Issued is the number of requests that were issued before. Requests with this id and later ones
+	// know of the move.
 	Issued uint64
 }
 
-// NewSentinelRig makes a client of a group. Close it.
+// NewSentinelRig makes a client of a group. Call Close.
 func NewSentinelRig(name string, seed int64, group *testbed.Group, opts rediscluster.Opts) (*SentinelRig, error) {
 	r := &SentinelRig{Witnesses: Witnesses{seed: seed}, Group: group, lost: make(map[string]time.Time)}
 	r.NewLedger(name)
@@ -82,8 +82,8 @@ func (r *SentinelRig) Load(workers, requests int) *Load {
 	return l
 }
 
-// Judge is Rig.Judge, without a proxy of the servers. What it reads it reads again if the sentinels,
-// which disconnect the clients of a server that they give another role, were not done.
+// Judge is Rig.Judge without a proxy in front of the servers. It repeats its reads if sentinels
+// were still changing the role of a server, which disconnects that server's clients.
 func (r *SentinelRig) Judge(within time.Duration) (*oracle.Report, error) {
 	master, err := r.Group.Master()
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *SentinelRig) Judge(within time.Duration) (*oracle.Report, error) {
 	return r.verify(read, within)
 }
 
-// Close closes the client, and notes goroutines that outlive it by a second.
+// Close closes the client, and reports goroutines that outlive it by a second.
 func (r *SentinelRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()
@@ -140,7 +140,7 @@ func (l sentinelEvents) Report(_ *rediscluster.Cluster, event rediscluster.LogEv
 	}
 }
 
-// Left returns the client's first move away from a master; false if it has not moved.
+// Left returns the client's first move away from a master, or false if there was none.
 func (r *SentinelRig) Left(old string) (Move, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *SentinelRig) Left(old string) (Move, bool) {
 	return Move{}, false
 }
 
-// Dials returns when and how the client's dials of a server have ended.
+// Dials returns when and how the client's dials of a server ended.
 func (r *SentinelRig) Dials(addr string) (dials []Dial) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,8 +166,8 @@ func (r *SentinelRig) Dials(addr string) (dials []Dial) {
 	return dials
 }
 
-// LostBy reports whether the client had lost a socket by then, so that it has written
-// nothing to it since.
+// LostBy reports whether the client had lost a socket by that time. If so, it has written nothing
+// to the socket since.
 func (r *SentinelRig) LostBy(socket string, when time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,7 +175,7 @@ func (r *SentinelRig) LostBy(socket string, when time.Time) bool {
 	return lost && at.Before(when)
 }
 
-// Watch notes what a server writes, until it is stopped.
+// Watch records the writes on a server until Watched is called.
 func (r *SentinelRig) Watch(s *testbed.Server) error {
 	m, err := StartMonitor(s)
 	if err == nil {
@@ -184,7 +184,7 @@ func (r *SentinelRig) Watch(s *testbed.Server) error {
 	return err
 }
 
-// Watched stops watching, and returns what was written meanwhile.
+// Watched stops watching, and returns the recorded writes.
 func (r *SentinelRig) Watched() (writes []MonitoredWrite) {
 	for _, m := range r.monitors {
 		writes = append(writes, m.Stop()...)
@@ -193,8 +193,7 @@ func (r *SentinelRig) Watched() (writes []MonitoredWrite) {
 	return writes
 }
 
-// Announced returns when the first of some sentinels of a group names another master than
-// old.
+// Announced returns the time when the first of the given sentinels names a master other than old.
 func Announced(ctx context.Context, group *testbed.Group, sentinels []string, old *testbed.Server) (time.Time, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -221,9 +220,8 @@ func Announced(ctx context.Context, group *testbed.Group, sentinels []string, ol
 	}
 }
 
-// Outages writes every millisecond until the context ends, and returns when writes
-// began to succeed that had failed or waited before: each with when the last one had
-// succeeded.
+// Outages writes every millisecond until the context ends. It returns the times without a
+// successful write.
 func (r *SentinelRig) Outages(ctx context.Context, least time.Duration) (gaps []Gap) {
 	last := time.Now()
 	for ctx.Err() == nil {
@@ -241,5 +239,5 @@ func (r *SentinelRig) Outages(ctx context.Context, least time.Duration) (gaps []
 	return gaps
 }
 
-// Gap is a time without a write that succeeded.
+// Gap is a time without a successful write.
 type Gap struct{ From, To time.Time }

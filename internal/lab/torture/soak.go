@@ -18,9 +18,8 @@ type SoakOpts struct {
 	Seed int64
 	// Cluster puts a cluster under load, instead of one connection.
 	Cluster bool
-	// Duration of the whole. Round, default 20 s, is how long a load runs
-	// between two judgements, FaultEvery, default 5 s, the mean pause between
-	// two faults.
+	// Duration is the length of the soak. Round, default 20 s, is how long a load runs between two
+	// judgements. FaultEvery, default 5 s, is the mean pause between two faults.
 	Duration, Round, FaultEvery time.Duration
 	// Logf, if set, gets a line per round.
 	Logf func(format string, args ...any)
@@ -47,23 +46,23 @@ type stage interface {
 	begin(round int, name string) error
 	// load returns a load on the client.
 	load(workers int) *Load
-	// pops returns blocking pops on the client, which run beside the load, or nil.
+	// pops returns blocking pops on the client that run beside the load, or nil.
 	pops() *Pops
 	// fault makes one random fault, and undoes it after a while or with ctx.
 	fault(ctx context.Context) error
 	// judge waits until everything works again, and judges the round.
 	judge() (*oracle.Report, error)
-	// clear forgets what the round left on the servers.
+	// clear deletes what the round left on the servers.
 	clear() error
-	// about says what is special of the round.
+	// about describes the round.
 	about() string
-	// close closes everything, and returns what was found by that.
+	// close closes everything, and reports what is left.
 	close() *oracle.Report
 }
 
-// Soak is T22: loads of all shapes on one connection or a cluster, random faults
-// between the client and its servers and in these, a judgement after each round.
-// It ends early at the first violation, or with ctx.
+// Soak is T22: loads of all kinds on one connection or a cluster, with random faults in the servers
+// and between them and the client. Each round is judged. It ends early at the first violation, or
+// with ctx.
 func Soak(ctx context.Context, o SoakOpts) (*Totals, error) {
 	o = o.withDefaults()
 	s := &soak{SoakOpts: o, rnd: rand.New(rand.NewSource(o.Seed)), totals: &Totals{Faults: map[string]int{}}}
@@ -100,7 +99,7 @@ func (s *soak) run(ctx context.Context) error {
 	return nil
 }
 
-// round runs one load with faults, and judges it.
+// round runs one load with faults and judges it.
 func (s *soak) round(ctx context.Context, d time.Duration) error {
 	n := s.totals.Rounds
 	if err := s.stage.begin(n, fmt.Sprintf("%s-%d", s.name(), n)); err != nil {
@@ -157,7 +156,7 @@ func since(before, after map[string]int) map[string]int {
 	return diff
 }
 
-// finish adds a round to the totals, and forgets what it held.
+// finish adds a round to the totals, and drops its data.
 func (s *soak) finish(report *oracle.Report) error {
 	s.totals.Rounds++
 	s.totals.Report.Add(report)
@@ -179,8 +178,8 @@ func (s *soak) load() *Load {
 	return load
 }
 
-// changes reports whether a round has a new client, and whether that has the
-// integrity option: rounds with it are between two without.
+// changes reports whether a round has a new client, and whether that has the integrity option: each
+// round with it is between two without it.
 func changes(round int) (anew, integrity bool) { return round%3 != 1, round%3 == 2 }
 
 func soakConn(integrity bool) redisconn.Opts {

@@ -19,12 +19,11 @@ type clusterStage struct {
 	*ClusterRig
 	rnd    *rand.Rand
 	totals *Totals
-	// loaded is the load of this round: slots of its keys are moved.
+	// loaded is the load of this round. The slots of its keys are moved.
 	loaded    *Load
 	integrity bool
 	policy    rediscluster.ReplicaPolicyEnum
-	// gentle rounds have no fault that loses what a master has acknowledged, so
-	// that in them nothing may be missing.
+	// gentle rounds have no fault that loses acknowledged writes, so nothing may be missing in them.
 	gentle bool
 }
 
@@ -43,8 +42,8 @@ func newClusterStage(name string, seed int64, rnd *rand.Rand, totals *Totals) (s
 	return &clusterStage{ClusterRig: r, rnd: rnd, totals: totals}, nil
 }
 
-// soakCluster has requests time out while a master is frozen that is not yet
-// considered dead: a write that is sent again then runs twice.
+// soakCluster sets a time-out that ends requests while a master is frozen and not yet considered
+// dead. A write that is then sent again runs twice.
 func soakCluster(integrity bool) rediscluster.Opts {
 	opts := soakConn(integrity)
 	opts.IOTimeout = nodeTimeout / 10
@@ -62,7 +61,7 @@ func (s *clusterStage) begin(round int, name string) error {
 	return s.Connect(soakCluster(integrity))
 }
 
-// load returns a load that reads from masters only, or from replicas too.
+// load returns a load that reads from masters only, or also from replicas.
 func (s *clusterStage) load(workers int) *Load {
 	s.policy = []rediscluster.ReplicaPolicyEnum{
 		rediscluster.MasterOnly, rediscluster.MasterAndSlaves, rediscluster.PreferSlaves,
@@ -104,15 +103,14 @@ func (s *clusterStage) close() *oracle.Report {
 	return s.Ledger.Report
 }
 
-// clusterFaults are the faults of a gentle round, killing those that others have
-// besides.
+// clusterFaults are the faults of a gentle round. Other rounds also kill masters.
 var (
 	clusterFaults = []string{"failover", "move slots", "restart replica", "freeze"}
 	killing       = []string{"kill master", "kill master"}
 )
 
-// fault ends when all nodes agree again. If one has replaced another meanwhile
-// that was not asked to, writes may be lost: it did not wait for all of them.
+// fault ends when all nodes agree again. If a node was replaced without being asked to, writes may
+// be lost, because it did not wait for its replica.
 func (s *clusterStage) fault(ctx context.Context) error {
 	kinds := clusterFaults
 	if !s.gentle {
@@ -161,7 +159,7 @@ func (s *clusterStage) fault(ctx context.Context) error {
 	return nil
 }
 
-// moveSlots moves slots of some workers' keys.
+// moveSlots moves slots of the keys of some workers.
 func (s *clusterStage) moveSlots(ctx context.Context, masters []*testbed.Node) error {
 	for range 1 + s.rnd.Intn(4) {
 		if ctx.Err() != nil {

@@ -42,8 +42,8 @@ func (s *connStage) begin(round int, name string) error {
 
 func (s *connStage) load(workers int) *Load { return s.Load(workers, 0) }
 
-// pops returns none with the integrity option, where replies are inserted and deleted:
-// it guards the shared connection only.
+// pops returns nil with the integrity option. These rounds insert and delete replies, and the
+// option protects only the shared connection.
 func (s *connStage) pops() *Pops {
 	if s.integrity {
 		return nil
@@ -74,8 +74,8 @@ func (s *connStage) close() *oracle.Report {
 	return s.Ledger.Report
 }
 
-// connFaults are the faults of a connection. Those that change or shift replies are
-// for connections with the integrity option: without it nobody can tell.
+// connFaults are the faults of a connection. Those that change or shift replies are only for
+// connections with the integrity option, because no client notices them without it.
 var connFaults = []faulty.ProxyAction{
 	faulty.ProxyCut, faulty.ProxyReset, faulty.ProxyReset, faulty.ProxyHalfClose,
 	faulty.ProxySwallow, faulty.ProxyTrickle, faulty.ProxyDelay, faulty.ProxySlice,
@@ -123,8 +123,8 @@ func (s *connStage) proxyFault(kind faulty.ProxyAction) faulty.ProxyFault {
 	f.N = 1 + s.rnd.Intn(1460)
 	f.Interval = time.Duration(1+s.rnd.Intn(900)) * time.Millisecond
 	if kind == faulty.ProxyInsert || kind == faulty.ProxyDelete {
-		// One in each batch at the most: one lost and one inserted make the count
-		// right again.
+		// There is at most one such fault in a batch, because one lost and one inserted reply leave
+		// the count right.
 		f.On, f.At, f.Times = faulty.ProxyReplies, faulty.ProxyAtChance(0.01), 1
 		f.Bytes = []byte("$5\r\nwrong\r\n")
 	}

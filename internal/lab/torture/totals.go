@@ -12,12 +12,12 @@ import (
 type Totals struct {
 	Report    oracle.Report
 	Precision Precision
-	// Faults counts those that happened, by kind.
+	// Faults counts the faults by kind.
 	Faults map[string]int
-	// Pops are what became of the elements of blocking pops.
+	// Pops says what happened to the elements of blocking pops.
 	Pops oracle.Tally
-	// Rounds counts the judgements; in Lossy of them the servers might have lost
-	// writes that they had acknowledged.
+	// Rounds counts the judgements. In Lossy of them, the servers might have lost acknowledged
+	// writes.
 	Rounds, Lossy int
 	Took          time.Duration
 	// Samples are taken after a garbage collection, at the end of each round,
@@ -25,9 +25,8 @@ type Totals struct {
 	Samples []oracle.Sample
 }
 
-// Slopes are the growth of the heap, in bytes, and of goroutines and file
-// descriptors per hour, in the second half of the samples: the first half fills
-// pools and caches.
+// Slopes are the growth per hour of the heap, in bytes, of goroutines and of file descriptors, in
+// the second half of the samples, because the first half fills pools and caches.
 func (t *Totals) Slopes() (heap, goroutines, fds float64) {
 	late := t.Samples[len(t.Samples)/2:]
 	return oracle.Slope(late, func(s oracle.Sample) float64 { return float64(s.HeapInuse) }),

@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Witnesses tell what became of the requests of a client: what it reported,
-// and what its servers executed.
+// Witnesses record what happened to the requests of a client: the client's results, and what the
+// servers executed.
 type Witnesses struct {
 	// Name begins all keys and tags.
 	Name    string
@@ -21,8 +21,8 @@ type Witnesses struct {
 	counter string
 }
 
-// NewLedger begins a new ledger, with its own log and counter. The name is one
-// that no other ledger of the same servers has.
+// NewLedger begins a new ledger, with its own log and counter. Its name must be unique among the
+// ledgers of the same servers.
 func (w *Witnesses) NewLedger(name string) {
 	w.Name, w.counter = name, "counter:"+name
 	w.Ledger = oracle.NewLedger(name)
@@ -31,7 +31,7 @@ func (w *Witnesses) NewLedger(name string) {
 	w.Queue = oracle.NewQueue(w.Ledger)
 }
 
-// AllowLoss is for faults that lose what a server has acknowledged.
+// AllowLoss is for faults that lose acknowledged writes.
 func (w *Witnesses) AllowLoss() { w.Log.Lossy, w.Counter.Lossy, w.Queue.Lossy = true, true, true }
 
 // load returns a load on a client.
@@ -42,7 +42,7 @@ func (w *Witnesses) load(client redis.Sender, workers, requests int) *Load {
 	}
 }
 
-// pops returns blocking pops of a client, of lists with so many goroutines each.
+// pops returns blocking pops on a client: of that many lists, with that many goroutines each.
 func (w *Witnesses) pops(client redis.Sender, lists, poppers, pushers int) *Pops {
 	return &Pops{
 		Sender: client, Ledger: w.Ledger, Queue: w.Queue, Name: w.Name, Seed: w.seed,
@@ -50,13 +50,13 @@ func (w *Witnesses) pops(client redis.Sender, lists, poppers, pushers int) *Pops
 	}
 }
 
-// soakPops returns as many pops of a client as run beside a load.
+// soakPops returns the pops that run beside a load.
 func (w *Witnesses) soakPops(client redis.Sender) *Pops {
 	return w.pops(client, 2, soakPoppers/2, 1)
 }
 
-// soakPoppers is how many goroutines of a soak pop, and how many dedicated connections to
-// a server a round may leave idle.
+// soakPoppers is the number of goroutines of a soak that pop, and so the number of dedicated
+// connections to a server that may be idle after a round.
 const soakPoppers = 8
 
 // verify waits for all requests, for up to within, and compares the results with what the servers
