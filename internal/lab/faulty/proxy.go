@@ -10,12 +10,11 @@ import (
 
 // ProxyOpts are the options of a Proxy. The zero value is useful.
 type ProxyOpts struct {
-	// Seed makes the random parts (slices, chances, random bytes and bits)
-	// repeat. Each stream draws from its own source, made of Seed and its
-	// connection's number.
+	// Seed makes the random parts (slices, chances, random bytes and bits) reproducible. Each stream
+	// has its own source, made from Seed and the number of its connection.
 	Seed int64
-	// LogLimit is how many of the latest requests, at least the half of it,
-	// stay in the log; 0 is 100,000, negative keeps none.
+	// LogLimit is how many of the latest requests, or at least half of them, stay in the log. 0
+	// means 100,000; a negative value keeps none.
 	LogLimit int
 	// DialTimeout bounds the dial to the server; 0 is 5 s.
 	DialTimeout time.Duration
@@ -49,7 +48,7 @@ type Proxy struct {
 
 // ProxyStats are a Proxy's totals.
 type ProxyStats struct {
-	// Accepted counts connections, Open those that are open now.
+	// Accepted counts all connections, Open those that are open now.
 	Accepted, Open int
 	// Requests and Replies count complete messages that arrived.
 	Requests, Replies int64
@@ -57,7 +56,7 @@ type ProxyStats struct {
 	Faults map[ProxyAction]int
 }
 
-// ListenProxy starts a Proxy in front of target ("host:port", TCP). Close it.
+// ListenProxy starts a Proxy in front of target ("host:port", TCP). Call Close.
 func ListenProxy(target string, opts ProxyOpts) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,8 +103,8 @@ func (p *Proxy) SetTarget(addr string) {
 	p.target = addr
 }
 
-// Refuse makes the proxy reset new connections as soon as they are accepted,
-// as long as on is true. Those that are open stay.
+// Refuse(true) makes the proxy reset new connections as soon as they are accepted, until
+// Refuse(false). Open connections stay.
 func (p *Proxy) Refuse(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,9 +183,9 @@ func (p *Proxy) disarm(a *ProxyArmed) {
 	p.armed.Store(&armed)
 }
 
-// Heal disarms all faults and ends those that last: streams pass unhindered
-// again, delays are cut short, and connections with bytes swallowed are reset,
-// since TCP never goes on after a gap.
+// Heal disarms all faults and ends those that last: streams pass unhindered again, and delays are
+// cut short. Connections whose bytes were swallowed are reset, since TCP never continues after a
+// gap.
 func (p *Proxy) Heal() {
 	for _, a := range *p.armed.Load() {
 		p.disarm(a)
@@ -207,20 +206,20 @@ func (p *Proxy) healing() <-chan struct{} {
 	return p.healed
 }
 
-// Log returns the requests that have arrived, in the order of their first
-// bytes. What arrived is noted before it is forwarded; Forwarded, Delivered and
-// Replied may lag behind the peer by an instant.
+// Log returns the requests that have arrived, in the order of their first bytes. Bytes are logged
+// before they are forwarded. Forwarded, Delivered and Replied may lag behind the peer by an
+// instant.
 func (p *Proxy) Log() []ProxyRequest { return p.log.take(false) }
 
-// TakeLog is Log, and empties it. Call it while nothing is in flight: what is
-// half arrived is forgotten too.
+// TakeLog is Log, and empties the log. Call it while nothing is in flight, because it also drops
+// requests that have arrived in part.
 func (p *Proxy) TakeLog() []ProxyRequest { return p.log.take(true) }
 
 // proxyDials bounds the list of Dials, for proxies that run for days.
 const proxyDials = 100_000
 
-// Dials returns when each of the first 100,000 connections was accepted,
-// refused ones included.
+// Dials returns the time when each of the first 100,000 connections was accepted, including refused
+// ones.
 func (p *Proxy) Dials() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -28,11 +28,11 @@ func (d ProxyDirection) String() string {
 type ProxyAction string
 
 const (
-	// ProxyCut ends both streams with a FIN; whatever still comes is dropped.
+	// ProxyCut ends both streams with a FIN. Later bytes are dropped.
 	ProxyCut ProxyAction = "cut"
 	// ProxyReset ends both connections with a RST (SO_LINGER 0).
 	ProxyReset ProxyAction = "reset"
-	// ProxyHalfClose ends the fault's direction with a FIN; the other goes on.
+	// ProxyHalfClose ends the fault's direction with a FIN. The other direction continues.
 	ProxyHalfClose ProxyAction = "half-close"
 	// ProxySwallow is a black hole: the direction's bytes are read and dropped.
 	ProxySwallow ProxyAction = "swallow"
@@ -44,8 +44,8 @@ const (
 	ProxySlice ProxyAction = "slice"
 	// ProxyFlip changes the next byte by XOR with Mask (default: a random bit).
 	ProxyFlip ProxyAction = "flip"
-	// ProxyInsert puts Bytes between two messages: at the point if that is
-	// between two, else after the message that the point lies in.
+	// ProxyInsert inserts Bytes at the point if it lies between two messages, and otherwise after
+	// the message in which the point lies.
 	ProxyInsert ProxyAction = "insert"
 	// ProxyDelete drops the next whole message.
 	ProxyDelete ProxyAction = "delete"
@@ -55,17 +55,16 @@ const (
 type ProxyFault struct {
 	// Do is what happens.
 	Do ProxyAction
-	// On is the stream it happens to, and in whose bytes and messages At counts.
+	// On is the stream that the fault affects, and whose bytes and messages At counts.
 	On ProxyDirection
-	// At is the point where it happens; the zero value is byte 0.
+	// At is the point where the fault happens. The zero value is byte 0.
 	At ProxyPoint
-	// Conn limits it to one connection, counted from 1 in the order of Accept;
-	// 0 is any.
+	// Conn limits the fault to one connection, counted from 1 in the order of Accept. 0 means any.
 	Conn int
 	// Times is how often the fault happens: 0 and 1 mean once, negative means without end. At a byte
 	// or a message it happens at most once per connection.
 	Times int
-	// N, Interval, Mask and Bytes are the parameters of actions; see there.
+	// N, Interval, Mask and Bytes are the parameters of the actions.
 	N        int
 	Interval time.Duration
 	Mask     byte
@@ -92,18 +91,17 @@ const (
 	proxyAfter
 )
 
-// ProxyAtByte is the point after n bytes of a connection's stream, or at once
-// where the stream is beyond. It does not wait for a further byte.
+// ProxyAtByte is the point after n bytes of a connection's stream. If the stream is already past
+// it, the fault happens at once. It does not wait for another byte.
 func ProxyAtByte(n int64) ProxyPoint { return ProxyPoint{kind: proxyAtByte, n: n} }
 
 // ProxyAtRandomByte is ProxyAtByte with a byte below n, drawn for each
 // connection.
 func ProxyAtRandomByte(n int64) ProxyPoint { return ProxyPoint{kind: proxyAtRandom, n: n} }
 
-// ProxyAtMessage is the point before message n (from 0, the handshake's
-// included) of a connection's stream, when its first byte has come. So before
-// a reply means: after the server executed the request.
-// RESP3 pushes are not counted.
+// ProxyAtMessage is the point before message n of a connection's stream, when its first byte has
+// arrived. Messages count from 0 and include the handshake, but not RESP3 pushes. The point before
+// a reply therefore comes after the server has executed the request.
 func ProxyAtMessage(n int) ProxyPoint { return ProxyPoint{kind: proxyAtMessage, n: int64(n)} }
 
 // ProxyAtChance is the point before each message, with probability p.
@@ -122,8 +120,8 @@ func ProxyAtRequestID(id string) ProxyPoint {
 	return ProxyAtRequest(func(request []byte) bool { return bytes.Contains(request, []byte(id)) })
 }
 
-// ProxyAfter is the time d after Arm: the fault happens to all connections
-// that are open then, and with negative Times to those accepted later too.
+// ProxyAfter is the time d after Arm. The fault happens to all connections that are open then, and
+// with negative Times also to those accepted later.
 func ProxyAfter(d time.Duration) ProxyPoint { return ProxyPoint{kind: proxyAfter, after: d} }
 
 // ProxyNow is ProxyAfter(0), done before Arm returns.
@@ -161,14 +159,14 @@ func newProxyArmed(p *Proxy, f ProxyFault) *ProxyArmed {
 // Fired returns how often the fault has happened.
 func (a *ProxyArmed) Fired() int { return int(a.fired.Load()) }
 
-// First returns a channel that is closed when the fault happens first.
+// First returns a channel that is closed when the fault happens for the first time.
 func (a *ProxyArmed) First() <-chan struct{} { return a.first }
 
-// Disarm keeps the fault from happening again. What lasts (swallow, trickle,
-// slice) goes on where it has begun: see Proxy.Heal.
+// Disarm keeps the fault from happening again. A lasting fault (swallow, trickle, slice) continues
+// where it has begun: see Proxy.Heal.
 func (a *ProxyArmed) Disarm() { a.proxy.disarm(a) }
 
-// take counts one firing; false when there is none left, or the fault is disarmed.
+// take counts one firing. It returns false if none is left or the fault is disarmed.
 func (a *ProxyArmed) take() bool {
 	select {
 	case <-a.gone: // between the request that it waits for and that one's reply

@@ -1,7 +1,7 @@
 package faulty
 
-// fire does the faults that are due before chunk, which is empty when no
-// further bytes have come; false when the link is gone.
+// fire applies the faults that are due before chunk, which is empty if no more bytes have arrived.
+// It returns false if the link is gone.
 func (p *proxyPump) fire(chunk []byte) bool {
 	start := len(chunk) > 0 && p.frame.boundary()
 	counted := start && chunk[0] != '>'
@@ -58,8 +58,7 @@ func (p *proxyPump) byteOf(a *ProxyArmed) int64 {
 	return n
 }
 
-// untilByteFault returns how many of n bytes come before the next fault that
-// is addressed by a byte.
+// untilByteFault returns how many of n bytes come before the next fault at a byte.
 func (p *proxyPump) untilByteFault(n int) int {
 	for _, a := range *p.link.proxy.armed.Load() {
 		kind := a.fault.At.kind
@@ -85,7 +84,7 @@ func (p *proxyPump) matching() bool {
 	return false
 }
 
-// match does, or marks for its reply, the faults addressed by the held request.
+// match applies the faults that wait for the held request, or marks them for its reply.
 func (p *proxyPump) match() {
 	for _, a := range *p.link.proxy.armed.Load() {
 		if a.fault.At.kind != proxyAtRequest || a.left.Load() == 0 || !a.fault.At.match(p.whole) {
@@ -114,8 +113,8 @@ func (p *proxyPump) match() {
 	}
 }
 
-// do takes a firing of a fault, if there is one left, and applies it; false
-// when the link is gone.
+// do takes a firing of a fault, if one is left, and applies it. It returns false if the link is
+// gone.
 func (p *proxyPump) do(a *ProxyArmed) bool {
 	healed := p.link.proxy.healing()
 	if !a.take() {
@@ -125,8 +124,8 @@ func (p *proxyPump) do(a *ProxyArmed) bool {
 	return p.apply(a, healed)
 }
 
-// apply does a fault, after writing what comes before it; false when the link
-// is gone.
+// apply applies a fault, after it has written the bytes before it. It returns false if the link is
+// gone.
 func (p *proxyPump) apply(a *ProxyArmed, healed <-chan struct{}) bool {
 	if p.hold {
 		p.release(false)
@@ -176,7 +175,7 @@ func (p *proxyPump) mask(a *ProxyArmed) byte {
 	return 1 << p.rnd.Intn(8)
 }
 
-// postpone has a timed fault done before the next bytes of the stream.
+// postpone makes a timed fault happen before the next bytes of the stream.
 func (p *proxyPump) postpone(a *ProxyArmed) {
 	p.latMu.Lock()
 	defer p.latMu.Unlock()

@@ -8,9 +8,9 @@ import (
 // proxyMaxLine bounds a header line; a longer one is not RESP.
 const proxyMaxLine = 1 << 20
 
-// proxyFramer finds where RESP2 and RESP3 messages end, without keeping them.
-// Nesting needs no stack: what counts is how many elements are still to come.
-// After input that is not RESP it is permanently broken, and finds no more ends.
+// proxyFramer finds the ends of RESP2 and RESP3 messages without storing them. Nesting needs no
+// stack: it counts the elements that are still to come. After input that is not RESP it finds no
+// more ends.
 type proxyFramer struct {
 	begun  bool   // within a message
 	broken bool   // lost the frame
@@ -23,8 +23,8 @@ type proxyFramer struct {
 // boundary reports whether the next byte begins a message.
 func (f *proxyFramer) boundary() bool { return !f.begun && !f.broken }
 
-// feed takes bytes up to the end of the current message: how many it took,
-// and whether the message ended with them.
+// feed consumes bytes up to the end of the current message. It returns how many, and whether the
+// message ended with them.
 func (f *proxyFramer) feed(b []byte) (n int, done bool) {
 	for n < len(b) && !f.broken {
 		if !f.begun {
@@ -48,8 +48,8 @@ func (f *proxyFramer) feed(b []byte) (n int, done bool) {
 	return len(b), false
 }
 
-// feedLine takes bytes up to the end of a header line, and counts what the
-// line announces.
+// feedLine consumes bytes up to the end of a header line, and counts the elements that the line
+// announces.
 func (f *proxyFramer) feedLine(b []byte) int {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {

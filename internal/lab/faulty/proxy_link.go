@@ -61,8 +61,8 @@ func (p *Proxy) admit(conn *net.TCPConn) *proxyLink {
 	return link
 }
 
-// proxyLink is a client's connection with its connection to the server. Its
-// own goroutine, run, starts one pump for each direction and waits for both.
+// proxyLink is a client's connection together with its connection to the server. Its goroutine,
+// run, starts a pump for each direction and waits for both.
 type proxyLink struct {
 	proxy  *Proxy
 	num    int
@@ -148,8 +148,8 @@ func (l *proxyLink) heal() {
 	}
 }
 
-// cut sends a FIN both ways; the pumps read on, so that it does not become a
-// RST, and drop what they read.
+// cut sends a FIN in both directions. The pumps continue to read and drop what they read, so that
+// the FIN does not become a RST.
 func (l *proxyLink) cut() {
 	for _, pump := range l.pumps {
 		pump.shut.Store(true)
@@ -197,7 +197,7 @@ func resetConn(c *net.TCPConn) {
 	_ = c.Close()
 }
 
-// mark notes the faults due before the reply to a request.
+// mark records the faults due before the reply to a request.
 func (l *proxyLink) mark(index int, a *ProxyArmed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -212,15 +212,15 @@ func (l *proxyLink) takeMarked(index int) []*ProxyArmed {
 	return marked
 }
 
-// await notes that e's reply comes after those of all before it; nil stands
-// for a request that the proxy made up.
+// await records that the reply to e comes after all earlier ones. nil stands for a request that the
+// proxy inserted.
 func (l *proxyLink) await(e *proxyEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, e)
 }
 
-// answered takes the entry of the oldest request without a reply, or nil.
+// answered removes the entry of the oldest request without a reply, and returns it or nil.
 func (l *proxyLink) answered() *proxyEntry {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,29 +6,29 @@ import (
 	"sync"
 )
 
-// proxyHead is how much of a request the log keeps: enough for a command, a
-// key and an id.
+// proxyHead is how many bytes of a request the log keeps: enough for a command, a key and an id.
 const proxyHead = 128
 
 // ProxyRequest is one request that reached the proxy, at least in part.
 // A client that calls a request "not sent" is right if, and only if, no byte
 // of it is in the log.
 type ProxyRequest struct {
-	// Conn is the connection, from 1; Index the request's place on it, from 0.
+	// Conn is the number of the connection, from 1. Index is the number of the request on it, from
+	// 0.
 	Conn, Index int
-	// Head is the beginning of the request as it came, at most 128 bytes.
+	// Head is the beginning of the request, at most 128 bytes.
 	Head string
-	// Arrived and Forwarded are its bytes that came from the client and that
-	// were written to the server.
+	// Arrived counts the bytes that came from the client, and Forwarded those that were written to
+	// the server.
 	Arrived, Forwarded int64
-	// Complete tells that all of it arrived, and Delivered that all of it was
-	// written to the server.
+	// Complete is set if all of the request arrived, and Delivered if all of it was written to the
+	// server.
 	Complete, Delivered bool
-	// Replied tells that its whole reply was written to the client.
+	// Replied is set if the whole reply was written to the client.
 	Replied bool
 }
 
-// Args returns the request's command and arguments, as far as they are in Head.
+// Args returns the command and the arguments of the request, as far as Head contains them.
 func (r ProxyRequest) Args() []string {
 	var args []string
 	rest := r.Head
@@ -48,7 +48,7 @@ func (r ProxyRequest) Args() []string {
 	return args
 }
 
-// proxyEntry is a ProxyRequest in the making; the log's lock guards it.
+// proxyEntry is a ProxyRequest that is not complete yet. The log's lock guards it.
 type proxyEntry struct {
 	ProxyRequest
 	head []byte
@@ -97,7 +97,7 @@ func (l *proxyLog) replied(e *proxyEntry) {
 	e.Replied = true
 }
 
-// take copies the log, and forgets it if so asked.
+// take copies the log, and empties it if asked to.
 func (l *proxyLog) take(forget bool) []ProxyRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -43,7 +43,7 @@ type proxyPump struct {
 	remove bool   // the current message is being deleted
 }
 
-// proxyMark says which bytes of out belong to a log entry.
+// proxyMark maps bytes of out to a log entry.
 type proxyMark struct {
 	entry      *proxyEntry
 	begin, end int
@@ -74,7 +74,7 @@ func (p *proxyPump) run() {
 	}
 }
 
-// handle processes bytes of the stream; false when the link is gone.
+// handle processes bytes of the stream. It returns false if the link is gone.
 func (p *proxyPump) handle(chunk []byte) bool {
 	for {
 		if !p.fire(chunk) {
@@ -140,7 +140,7 @@ func (p *proxyPump) messageEnd() {
 	p.link.proxy.messages[p.dir].Add(1)
 }
 
-// inject puts a message of the proxy's own into out, between two others.
+// inject puts a message of the proxy into out, between two others.
 func (p *proxyPump) inject(b []byte) {
 	p.out = append(p.out, b...)
 	if p.dir == ProxyRequests {
@@ -178,7 +178,7 @@ func (p *proxyPump) release(done bool) {
 	p.hold, p.whole = false, p.whole[:0]
 }
 
-// flush writes out; false when the link is gone.
+// flush writes out. It returns false if the link is gone.
 func (p *proxyPump) flush() bool {
 	n := p.write(p.out)
 	log := p.link.proxy.log
@@ -201,7 +201,8 @@ func (p *proxyPump) flush() bool {
 	}
 }
 
-// write passes bytes on as the stream's shape has it, and returns how many.
+// write passes on bytes in the present form of the stream (trickle, slice, swallow), and returns
+// how many.
 func (p *proxyPump) write(b []byte) int {
 	total := 0
 	for len(b) > 0 {
@@ -236,8 +237,8 @@ func (p *proxyPump) write(b []byte) int {
 	return total
 }
 
-// sleep waits, unless the link ends or the proxy heals. The channel has to be
-// got before what led here was seen, so that a Heal in between is not missed.
+// sleep waits until the link ends or the proxy heals. Get the channel before you look at the state
+// that leads here, so that no Heal in between is missed.
 func (p *proxyPump) sleep(d time.Duration, healed <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

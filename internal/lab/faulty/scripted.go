@@ -11,20 +11,20 @@ import (
 
 // ScriptedOpts are the options of a ScriptedServer.
 type ScriptedOpts struct {
-	// Handler answers the requests that the server does not answer itself;
-	// nil answers +OK. See ScriptedReplies and its kin for ready-made ones.
+	// Handler answers the requests that the server does not answer itself. nil answers +OK.
+	// ScriptedReplies and similar functions return handlers.
 	Handler ScriptedHandler
-	// Greeting is sent to every client unasked, before anything is read.
+	// Greeting is sent to every client at once, before the server reads anything.
 	Greeting []byte
 	// Raw leaves all requests to Handler. By default the server answers PING,
 	// AUTH, HELLO, SELECT, CLIENT, READONLY and QUIT as a Redis would, so that
 	// handshakes and heartbeats of any client pass.
 	Raw bool
-	// Password is what AUTH and HELLO have to give; empty takes any.
+	// Password is what AUTH and HELLO must contain. If it is empty, any password is accepted.
 	Password string
 	// TLS makes the server speak TLS.
 	TLS *tls.Config
-	// Listener takes the place of one on a free port of 127.0.0.1.
+	// Listener replaces the default, which listens on a free port of 127.0.0.1.
 	Listener net.Listener
 }
 
@@ -34,16 +34,16 @@ type ScriptedHandler func(c *ScriptedConn, r ScriptedRequest) error
 
 // ScriptedRequest is a request that a ScriptedServer received.
 type ScriptedRequest struct {
-	// Conn is the connection, counted from 1, and Index the request's place
-	// among those of the connection that went to the Handler, from 0.
+	// Conn is the number of the connection, from 1. Index is the number of the request among those
+	// of the connection that went to the Handler, from 0.
 	Conn, Index int
 	// Cmd is the command's name in upper case, Args are its arguments.
 	Cmd  string
 	Args []string
 }
 
-// ScriptedServer is a server that plays what it is told: any bytes, at any
-// pace, asked for or not. It listens on a free port of 127.0.0.1.
+// ScriptedServer is a server that sends what the script says: any bytes, at any pace, with or
+// without a request. It listens on a free port of 127.0.0.1.
 type ScriptedServer struct {
 	opts     ScriptedOpts
 	listener net.Listener
@@ -56,7 +56,7 @@ type ScriptedServer struct {
 	requests []ScriptedRequest
 }
 
-// ListenScripted starts a ScriptedServer. Close it.
+// ListenScripted starts a ScriptedServer. Call Close.
 func ListenScripted(opts ScriptedOpts) (*ScriptedServer, error) {
 	l := opts.Listener
 	if l == nil {
@@ -89,11 +89,11 @@ func NewScripted(t testing.TB, opts ScriptedOpts) *ScriptedServer {
 // Addr is the address that clients dial.
 func (s *ScriptedServer) Addr() string { return s.listener.Addr().String() }
 
-// scriptedLog bounds how many requests are remembered.
+// scriptedLog bounds the number of requests that are remembered.
 const scriptedLog = 100_000
 
-// Requests returns the first 100,000 requests of all connections, those that
-// the server answered itself included (their Index is -1).
+// Requests returns the first 100,000 requests of all connections, including those that the server
+// answered itself (with Index -1).
 func (s *ScriptedServer) Requests() []ScriptedRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,9 +120,8 @@ func (s *ScriptedServer) Broadcast(b []byte) {
 	}
 }
 
-// Close ends the listener and all connections, and waits for their goroutines.
-// A Handler that blocks on something else than its connection must end by
-// itself; see ScriptedConn.Done.
+// Close ends the listener and all connections, and waits for their goroutines. A Handler that waits
+// for anything but its connection must end by itself: see ScriptedConn.Done.
 func (s *ScriptedServer) Close() {
 	s.mu.Lock()
 	if !s.closed {

@@ -34,7 +34,7 @@ func (c *ScriptedConn) Write(b []byte) (int, error) {
 	return c.conn.Write(b)
 }
 
-// Done is closed when the connection was closed by the server's side.
+// Done is closed when the server has closed the connection.
 func (c *ScriptedConn) Done() <-chan struct{} { return c.done }
 
 // Close closes the connection with a FIN.
@@ -53,7 +53,7 @@ func (c *ScriptedConn) Reset() {
 	c.Close()
 }
 
-// Sleep waits; it returns an error when the connection was closed meanwhile.
+// Sleep waits for d. It returns an error if the connection is closed before that.
 func (c *ScriptedConn) Sleep(d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -65,7 +65,7 @@ func (c *ScriptedConn) Sleep(d time.Duration) error {
 	}
 }
 
-// handshake answers what a client asks before and between its own requests.
+// handshake answers the requests that clients send before and between those of their users.
 func (c *ScriptedConn) handshake(r ScriptedRequest) (reply string, own bool) {
 	opts := &c.server.opts
 	if opts.Raw {
@@ -129,8 +129,8 @@ func ScriptedReplies(replies ...string) ScriptedHandler {
 	}
 }
 
-// ScriptedStalls answers PING and RESET as a server does, and all else with a value, until STALL
-// stops it before the answer, or CUT in the middle of it.
+// ScriptedStalls answers PING and RESET as a server does, and everything else with a value. After
+// STALL it stops before the answer, and after CUT in the middle of it.
 func ScriptedStalls(c *ScriptedConn, r ScriptedRequest) error {
 	reply := ScriptedBulk("value")
 	switch r.Cmd {
@@ -172,8 +172,8 @@ func ScriptedSlow(reply string, n int, interval time.Duration) ScriptedHandler {
 	}
 }
 
-// ScriptedHuge answers with head, then fill over and over until size bytes of
-// it are out, then tail: replies too large to be held in memory.
+// ScriptedHuge answers with head, then fill again and again until size bytes of it are written,
+// then tail. Such replies may be too large for memory.
 func ScriptedHuge(head, fill string, size int64, tail string) ScriptedHandler {
 	return func(c *ScriptedConn, _ ScriptedRequest) error {
 		if _, err := io.WriteString(c, head); err != nil {
@@ -192,8 +192,8 @@ func ScriptedHuge(head, fill string, size int64, tail string) ScriptedHandler {
 	}
 }
 
-// ScriptedThenClose answers with reply and closes the connection: a truncated
-// reply, if reply is not whole.
+// ScriptedThenClose answers with reply and closes the connection. If reply is incomplete, this is a
+// truncated reply.
 func ScriptedThenClose(reply string) ScriptedHandler {
 	return func(c *ScriptedConn, _ ScriptedRequest) error {
 		if _, err := io.WriteString(c, reply); err != nil {
@@ -213,7 +213,7 @@ func ScriptedEcho(c *ScriptedConn, r ScriptedRequest) error {
 	return err
 }
 
-// scriptedMax bounds what a request may announce.
+// scriptedMax bounds the lengths in a request.
 const scriptedMax = 1 << 29
 
 var errScriptedRequest = errors.New("faulty: not a request")

@@ -8,12 +8,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// ExecLog has the server tell what ran: each goroutine pushes the tags of its
-// requests to a list of its own, in the order it sends them. Safe for
-// concurrent use, where each key has one user.
+// ExecLog shows what the server ran: each goroutine pushes the tags of its requests to its own
+// list, in the order of sending. It is safe for concurrent use if each key has one user.
 type ExecLog struct {
-	// Lossy is set where the server may lose what it executed, as by a failover
-	// that is not graceful: then acknowledged writes may be missing.
+	// Lossy is set if the server may lose writes that it executed, for example in a failover that is
+	// not graceful. Then acknowledged writes may be missing.
 	Lossy bool
 
 	ledger *Ledger
@@ -21,12 +20,12 @@ type ExecLog struct {
 	writes map[string][]uint64
 }
 
-// NewExecLog makes an ExecLog whose requests stand in l.
+// NewExecLog makes an ExecLog whose requests are in l.
 func NewExecLog(l *Ledger) *ExecLog {
 	return &ExecLog{ledger: l, writes: map[string][]uint64{}}
 }
 
-// Issue opens a slot for a write to the list at key, and returns its request.
+// Issue opens a slot for a write to the list at key, and returns the request.
 func (e *ExecLog) Issue(key string) (redis.Request, uint64) {
 	id := e.ledger.IssueTagged(func(string) Check { return IsCount })
 	e.mu.Lock()
@@ -47,8 +46,8 @@ func (e *ExecLog) Keys() []string {
 	return keys
 }
 
-// Verify compares the lists with the ledger. read returns a list as the server
-// has it, by a way that is not under test, when all requests are resolved.
+// Verify compares the lists with the ledger once all requests are resolved. read returns a list
+// from the server, without the client under test.
 func (e *ExecLog) Verify(read func(key string) ([]string, error)) error {
 	for _, key := range e.Keys() {
 		executed, err := read(key)
@@ -100,7 +99,7 @@ func (e *ExecLog) verify(key string, executed []string) {
 	}
 }
 
-// Counter has many goroutines increment one key.
+// Counter is a key that many goroutines increment.
 type Counter struct {
 	// Lossy is as in ExecLog.
 	Lossy bool
@@ -123,9 +122,8 @@ func (c *Counter) Issue() (redis.Request, uint64) {
 	return redis.Req("INCR", c.key), id
 }
 
-// Verify compares the counter's value with the ledger, when all requests are
-// resolved: acknowledged ≤ value ≤ acknowledged + unknown, and no two
-// increments were told the same number.
+// Verify compares the counter's value with the ledger once all requests are resolved: acknowledged
+// ≤ value ≤ acknowledged + unknown, and no two increments got the same number.
 func (c *Counter) Verify(value int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

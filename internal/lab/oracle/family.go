@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// familyLabel is the label by which goroutines are told apart, of package runtime/pprof.
+// familyLabel is the label of package runtime/pprof that identifies a family.
 const familyLabel = "oracle family"
 
 // families counts them.
 var families atomic.Int64
 
-// Family is a goroutine with those that it has started since, and that these have started.
-// So one client's goroutines are told from those of others in the same process. What a timer
-// starts belongs to none.
+// Family is a goroutine together with the goroutines that it, or one of these, has started since.
+// So the goroutines of one client can be told from others in the same process. A goroutine that a
+// timer starts belongs to no family.
 type Family struct{ label string }
 
-// NewFamily makes the calling goroutine the first of a family. It leaves the one it was of.
+// NewFamily makes the calling goroutine the first of a new family. It leaves its previous one.
 func NewFamily() Family {
 	name := fmt.Sprint(families.Add(1))
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels(familyLabel, name)))
 	return Family{fmt.Sprintf("%q:%q", familyLabel, name)}
 }
 
-// Left returns the stacks of those that still run after the time given, and hold one of some
-// strings.
+// Left returns the stacks of the goroutines of the family that still run after the given time and
+// whose stacks contain one of the strings.
 func (f Family) Left(within time.Duration, about ...string) []string {
 	return leftOf(within, func() (left []string) {
 		for _, stack := range f.running() {
@@ -40,12 +40,12 @@ func (f Family) Left(within time.Duration, about ...string) []string {
 	})
 }
 
-// Settle notes those that are left as leaked.
+// Settle records the goroutines that are left as leaked.
 func (f Family) Settle(r *Report, within time.Duration, about ...string) {
 	r.leaked(f.Left(within, about...))
 }
 
-// running returns the stacks of those that run, each once.
+// running returns the different stacks of the running goroutines.
 func (f Family) running() (stacks []string) {
 	var text strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&text, 1)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// NewValue makes a value of at least size bytes that says whose it is: the
-// tag of the request that wrote it, its key, its length and its checksum.
+// NewValue makes a value of at least size bytes that identifies itself: it contains the tag of the
+// request that wrote it, its key, its length and its checksum.
 func NewValue(tag, key string, size int) []byte {
 	head := tag + "|" + key + "|"
 	body := max(size-len(head)-10, 0)
@@ -24,7 +24,7 @@ func NewValue(tag, key string, size int) []byte {
 	return fmt.Appendf(b, "|%08x", crc32.ChecksumIEEE(b))
 }
 
-// ReadValue takes a value of NewValue apart.
+// ReadValue parses a value of NewValue.
 func ReadValue(b []byte) (tag, key string, err error) {
 	if len(b) < 9 || b[len(b)-9] != '|' {
 		return "", "", fmt.Errorf("damaged value: %s", show(b))

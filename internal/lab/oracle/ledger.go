@@ -11,17 +11,17 @@ import (
 // chunkSize is how many slots are made at a time.
 const chunkSize = 4096
 
-// keepValues is how many of the latest values are kept and checked again when
-// they are evicted: a buffer that a client reuses too early shows only later.
+// keepValues is how many of the latest values are kept. They are checked again when they are
+// evicted, because a buffer that a client reuses too early shows only later.
 const keepValues = 512
 
-// Check judges a value: an error means that it is not the request's own.
+// Check judges a value: an error means that the value does not belong to the request.
 type Check func(res any) error
 
 // Ledger has a slot for each request. It is the redis.Future of all of them,
 // with the request's id as n. It is safe for concurrent use.
 type Ledger struct {
-	// Report gets the outcomes and the violations.
+	// Report collects the outcomes and the violations.
 	Report *Report
 
 	name   string
@@ -49,15 +49,15 @@ type kept struct {
 	res any
 }
 
-// NewLedger makes a Ledger. Tags begin with name, which has to be unique among
-// the ledgers that write to one server.
+// NewLedger makes a Ledger. Tags begin with name, which must be unique among the ledgers that write
+// to one server.
 func NewLedger(name string) *Ledger {
 	l := &Ledger{name: name, Report: &Report{}}
 	l.chunks.Store(&[]*chunk{})
 	return l
 }
 
-// Issue opens a slot, with a check of its value or nil.
+// Issue opens a slot. check judges its value; it may be nil.
 func (l *Ledger) Issue(check Check) (id uint64) {
 	id = l.next.Add(1) - 1
 	for int(id/chunkSize) >= len(*l.chunks.Load()) {
@@ -86,7 +86,7 @@ func (l *Ledger) slot(id uint64) *slot {
 	return nil
 }
 
-// Tag is an id's name, unique on the server.
+// Tag returns the name of an id, which is unique on the server.
 func (l *Ledger) Tag(id uint64) string { return fmt.Sprintf("%s:%d", l.name, id) }
 
 // Outcome returns how a request ended, or Issued.
@@ -97,10 +97,10 @@ func (l *Ledger) Outcome(id uint64) Outcome {
 	return None
 }
 
-// Issued returns how many requests were issued; their ids are below it.
+// Issued returns how many requests were issued. Their ids are smaller than that.
 func (l *Ledger) Issued() uint64 { return l.next.Load() }
 
-// Reply returns the integer that a request was answered with.
+// Reply returns the integer in the reply to a request.
 func (l *Ledger) Reply(id uint64) int64 { return l.slot(id).reply.Load() }
 
 // Resolve implements redis.Future.
@@ -138,7 +138,7 @@ func (l *Ledger) judge(k kept) {
 	}
 }
 
-// keep keeps a value, and judges the one it evicts once more.
+// keep keeps a value, and checks again the one that it evicts.
 func (l *Ledger) keep(k kept) {
 	l.mu.Lock()
 	evicted := l.kept[l.turn]
@@ -150,7 +150,7 @@ func (l *Ledger) keep(k kept) {
 	}
 }
 
-// Open returns how many requests are not resolved.
+// Open returns the number of unresolved requests.
 func (l *Ledger) Open() int64 { return l.open.Load() }
 
 // Wait waits until all requests are resolved or ctx ends.
@@ -166,8 +166,8 @@ func (l *Ledger) Wait(ctx context.Context) {
 	}
 }
 
-// Finish waits for all requests, at most so long, notes those that are not
-// resolved as lost, judges the kept values once more, and returns the report.
+// Finish waits for all requests, for a limited time, records the unresolved ones as lost, checks
+// the kept values again, and returns the report.
 func (l *Ledger) Finish(within time.Duration) *Report {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -212,5 +212,5 @@ func (l *Ledger) IssueTagged(check func(tag string) Check) (id uint64) {
 // Tagged reports whether a request carries its tag.
 func (l *Ledger) Tagged(id uint64) bool { return l.slot(id).tagged }
 
-// Ignore takes a request's check away, for tests that damage its value.
+// Ignore removes the check of a request, for tests that damage its value.
 func (l *Ledger) Ignore(id uint64) { l.slot(id).check = nil }

@@ -34,8 +34,8 @@ func (o Outcome) String() string {
 	return [...]string{"none", "issued", "value", "server error", "not sent", "unknown", "?"}[min(o, outcomes)]
 }
 
-// Classify tells a result's outcome by the library's contract. typed is false
-// for an error that is not an *errorx.Error, which breaks the contract.
+// Classify returns the outcome of a result by the library's contract. typed is false for an error
+// that is not an *errorx.Error, which breaks the contract.
 func Classify(res any) (o Outcome, typed bool) {
 	err, isErr := res.(error)
 	if !isErr {

@@ -7,11 +7,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Queue has goroutines push the tags of their requests to the right end of lists, and
-// others pop them from the left, by commands that may block. Each of them has one
-// request at a time. Safe for concurrent use.
+// Queue is a set of lists. Goroutines push the tags of their requests to the right end, and others
+// pop them from the left, by commands that may block. Each goroutine has one request at a time. It
+// is safe for concurrent use.
 type Queue struct {
-	// Lossy is as in ExecLog. What was popped may be there again then as well.
+	// Lossy is the same as in ExecLog. Then popped elements may also come back.
 	Lossy bool
 
 	ledger *Ledger
@@ -20,15 +20,15 @@ type Queue struct {
 	tally  Tally
 }
 
-// Tally is what became of the elements: Pushed = Delivered + Left + Missing, unless the
-// servers lose what they have executed.
+// Tally says what happened to the elements: Pushed = Delivered + Left + Missing, unless the servers
+// lose executed writes.
 type Tally struct {
-	// Pushed counts the acknowledged pushes, and those of unknown outcome whose
-	// elements were seen.
+	// Pushed counts the acknowledged pushes, and those with an unknown outcome whose elements were
+	// seen.
 	Pushed int
-	// Delivered elements were the replies of pops, Left ones are in the lists.
+	// Delivered counts the elements that pops returned, and Left those that are still in the lists.
 	Delivered, Left, Missing int
-	// UnknownPops is how many pops may have popped one that is missing.
+	// UnknownPops is the number of pops that may have popped a missing element.
 	UnknownPops int
 }
 
@@ -60,12 +60,12 @@ type Pop struct {
 	tag   string // the element, when it is resolved
 }
 
-// NewQueue makes a Queue whose requests stand in l.
+// NewQueue makes a Queue whose requests are in l.
 func NewQueue(l *Ledger) *Queue {
 	return &Queue{ledger: l, lists: map[string]*list{}}
 }
 
-// Push opens a slot for a push of the goroutine by, and returns its request.
+// Push opens a slot for a push by the goroutine by, and returns the request.
 func (q *Queue) Push(key string, by int) (redis.Request, uint64) {
 	id := q.ledger.IssueTagged(func(string) Check { return IsCount })
 	q.mu.Lock()
@@ -75,8 +75,7 @@ func (q *Queue) Push(key string, by int) (redis.Request, uint64) {
 	return redis.Req("RPUSH", key, q.ledger.Tag(id)), id
 }
 
-// Pop opens a slot for a request of the goroutine by that pops the left element, as
-// BLPOP and LPOP do.
+// Pop opens a slot for a pop of the left element, such as BLPOP and LPOP, by the goroutine by.
 func (q *Queue) Pop(key string, by int) *Pop {
 	p := &Pop{turn: turn{q.ledger.Issue(IsPoppedFrom(key)), by}, queue: q}
 	q.mu.Lock()
@@ -105,9 +104,8 @@ func (p *Pop) Resolve(res any) {
 	p.queue.ledger.Resolve(res, p.id)
 }
 
-// Verify compares what was pushed with what was popped and what is left. read returns a
-// list as the server has it, by a way that is not under test, when all requests are
-// resolved.
+// Verify compares pushed, popped and remaining elements once all requests are resolved. read
+// returns a list from the server, without the client under test.
 func (q *Queue) Verify(read func(key string) ([]string, error)) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,7 +121,7 @@ func (q *Queue) Verify(read func(key string) ([]string, error)) error {
 	return nil
 }
 
-// Tally returns what the last Verify has found.
+// Tally returns the result of the last Verify.
 func (q *Queue) Tally() Tally {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -165,7 +163,7 @@ func (v *verification) run(l *list, left []string) {
 	}
 }
 
-// deliveries looks at what was popped, and counts the pops of unknown outcome.
+// deliveries checks the popped elements, and counts the pops with an unknown outcome.
 func (v *verification) deliveries(pops []*Pop) (unknown int) {
 	last := map[int]map[int]uint64{} // by popper and pusher
 	for _, p := range pops {
@@ -188,8 +186,8 @@ func (v *verification) deliveries(pops []*Pop) (unknown int) {
 	return unknown
 }
 
-// see looks at an element. last are the latest pushes that were seen before it in the
-// same order, by who pushes.
+// see checks an element. last maps each pusher to its latest push that was seen before in the same
+// order.
 func (v *verification) see(tag, how string, last map[int]uint64) {
 	report := v.ledger.Report
 	push, known := v.pushed[tag]

@@ -26,7 +26,7 @@ const (
 // maxExamples bounds the examples that a Report keeps of each kind.
 const maxExamples = 5
 
-// Report is the sum of what an oracle saw. It is safe for concurrent use.
+// Report collects what the oracles saw. It is safe for concurrent use.
 type Report struct {
 	mu         sync.Mutex // guards all fields
 	outcomes   [outcomes]int64
@@ -34,7 +34,7 @@ type Report struct {
 	examples   map[Violation][]string
 }
 
-// Violate notes a violation, with an example.
+// Violate records a violation, with an example.
 func (r *Report) Violate(v Violation, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *Report) Violate(v Violation, format string, args ...any) {
 	}
 }
 
-// leaked notes goroutines by their stacks.
+// leaked records goroutines by their stacks.
 func (r *Report) leaked(stacks []string) {
 	for _, stack := range stacks {
 		r.Violate(Leaked, "%s", stack)
@@ -60,14 +60,14 @@ func (r *Report) outcome(o Outcome) {
 	r.outcomes[o]++
 }
 
-// Outcomes returns how many requests ended as o.
+// Outcomes returns the number of requests with the outcome o.
 func (r *Report) Outcomes(o Outcome) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.outcomes[o]
 }
 
-// Requests returns how many requests ended at all.
+// Requests returns the number of requests that have ended.
 func (r *Report) Requests() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Sample is what the process holds at a time.
+// Sample is the resource usage of the process at one time.
 type Sample struct {
 	At         time.Time
 	Goroutines int
 	// HeapInuse is in bytes. It includes garbage that is not yet collected.
 	HeapInuse uint64
-	// FDs is the number of open file descriptors; -1 where it can't be told.
+	// FDs is the number of open file descriptors, or -1 if it is not known.
 	FDs int
 }
 
-// TakeSample samples now; with collect, after a garbage collection.
+// TakeSample takes a sample, after a garbage collection if collect is set.
 func TakeSample(collect bool) Sample {
 	if collect {
 		runtime.GC()
@@ -31,15 +31,14 @@ func TakeSample(collect bool) Sample {
 	return s
 }
 
-// Resources samples the process in a goroutine of its own, until Stop.
+// Resources samples the process in its own goroutine, until Stop.
 type Resources struct {
 	samples []Sample // of the goroutine, until it ended
 	stop    chan struct{}
 	done    chan struct{}
 }
 
-// WatchResources samples once per interval; with collect, after a garbage
-// collection each time.
+// WatchResources takes a sample per interval, after a garbage collection if collect is set.
 func WatchResources(interval time.Duration, collect bool) *Resources {
 	r := &Resources{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -83,10 +82,10 @@ func Slope(samples []Sample, of func(Sample) float64) float64 {
 	return (n*sxy - sx*sy) / d
 }
 
-// Goroutines is a set of running goroutines, by their number, with stacks.
+// Goroutines is a set of running goroutines with their stacks, by number.
 type Goroutines map[string]string
 
-// RunningGoroutines returns those that run now, without the caller.
+// RunningGoroutines returns the goroutines that run now, except the caller.
 func RunningGoroutines() Goroutines {
 	buf := make([]byte, 1<<20)
 	n := runtime.Stack(buf, true)
@@ -102,9 +101,9 @@ func RunningGoroutines() Goroutines {
 	return running
 }
 
-// Left returns the stacks of the goroutines that were not in before and still
-// run after the time given. Those of package testing are not counted; where
-// about is given, only those whose stacks hold one of its strings are.
+// Left returns the stacks of the goroutines that were not in before and still run after the given
+// time. It leaves out those of package testing, and, if about is given, those whose stacks contain
+// none of its strings.
 func (before Goroutines) Left(within time.Duration, about ...string) []string {
 	return leftOf(within, func() (left []string) {
 		for number, stack := range RunningGoroutines() {
@@ -116,11 +115,12 @@ func (before Goroutines) Left(within time.Duration, about ...string) []string {
 	})
 }
 
-// lateSamples is how many samples leftOf takes after its deadline, a millisecond
-// apart: a process that was stalled until then has to let its goroutines run.
+// lateSamples is how many samples leftOf takes after its deadline, a millisecond apart, because a
+// process that was stalled until then must first let its goroutines run.
 const lateSamples = 10
 
-// leftOf returns what runs after the time given, or nothing as soon as nothing does.
+// leftOf returns what still runs after the given time. If nothing is left before that, it returns
+// at once.
 func leftOf(within time.Duration, running func() []string) []string {
 	deadline := time.Now().Add(within)
 	for late := 0; ; {
@@ -144,13 +144,12 @@ func concerns(stack string, about []string) bool {
 	return len(about) == 0 && !strings.Contains(stack, "testing.(*")
 }
 
-// Settle notes the goroutines left as leaked.
+// Settle records the remaining goroutines as leaked.
 func (before Goroutines) Settle(r *Report, within time.Duration, about ...string) {
 	r.leaked(before.Left(within, about...))
 }
 
-// TakeAllocated returns the bytes that the process has allocated so far, freed
-// ones included.
+// TakeAllocated returns how many bytes the process has allocated so far, including freed ones.
 func TakeAllocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

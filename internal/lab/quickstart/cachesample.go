@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// cacheSample is the part of rediscache.Stats that the live view shows, by the names of those.
+// cacheSample is the part of rediscache.Stats that the live view shows. Its fields have the same
+// names.
 type cacheSample struct {
 	Hits, Misses, Joined, First, Passed float64
 	Bytes, MaxBytes                     float64
@@ -29,7 +30,7 @@ func (c *cacheSample) series() map[string]*float64 {
 
 func (c *cacheSample) reads() float64 { return c.Hits + c.Misses + c.Joined + c.First + c.Passed }
 
-// liveCache tells what a cache did between two samples.
+// liveCache describes what a cache did between two samples.
 func liveCache(from, to cacheSample, elapsed time.Duration) string {
 	if to.reads() < from.reads() {
 		from = cacheSample{} // of a process that has ended

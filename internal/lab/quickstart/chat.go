@@ -19,7 +19,7 @@ const (
 	chatEvery = 2 * time.Millisecond
 )
 
-// chat is people who talk in rooms of a cluster, and one who reads everything.
+// chat is a load on a cluster: several people talk in rooms, and one subscriber reads everything.
 type chat struct {
 	db         redis.SyncCtx
 	subscriber *redispubsub.Subscriber
@@ -31,20 +31,20 @@ type chat struct {
 	rooms map[string]*room
 	read  int64
 	gaps  int
-	// missed were reported as gaps, lost were not.
+	// missed messages lie in a reported gap; lost ones don't
 	missed, lost int64
 	longest      time.Duration // gap
 }
 
-// room is what was said in a room, each message a number, and what has come of it.
+// room counts the messages in a room, which are numbered, and what happened to them.
 type room struct {
 	next, last int
 	doubtful   map[int]bool // SPUBLISH has failed: nobody knows whether it ran
 	gap        bool         // since the last message
 }
 
-// startChat has all rooms talk. It returns nil without an error if the servers know no
-// sharded channels.
+// startChat makes all rooms talk. It returns nil and no error if the servers have no sharded
+// channels.
 func startChat(ctx context.Context, cluster *rediscluster.Cluster) (*chat, error) {
 	subscriber, err := redispubsub.NewCluster(cluster, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
 	if err != nil {
@@ -75,7 +75,7 @@ func startChat(ctx context.Context, cluster *rediscluster.Cluster) (*chat, error
 	return c, nil
 }
 
-// talk says something in a room now and then, until ctx is done.
+// talk publishes in a room now and then, until ctx is done.
 func (c *chat) talk(ctx context.Context, name string, r *room) {
 	for ctx.Err() == nil {
 		c.mu.Lock()
@@ -114,7 +114,7 @@ func (c *chat) listen() {
 	}
 }
 
-// heard notes a message, and what is missing before it.
+// heard records a message, and the missing ones before it.
 func (c *chat) heard(r *room, payload []byte) {
 	n, err := strconv.Atoi(string(payload))
 	if err != nil {
@@ -140,7 +140,8 @@ func (c *chat) stop() {
 	c.all.Wait()
 }
 
-// report ends the chat and prints how it went. What is missing and in no gap is an error.
+// report ends the chat and prints the counts. It returns an error if a message is missing without a
+// gap.
 func (c *chat) report() error {
 	if c == nil {
 		return nil

@@ -12,11 +12,10 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// clusterGoroutines share the Cluster; each has a key of its own, so that they
-// meet all masters.
+// clusterGoroutines share the Cluster. Each has its own key, so that they use all masters.
 const clusterGoroutines = 100
 
-// demo is a load on a cluster, and what happens to the cluster meanwhile.
+// demo is a load on a cluster whose slots and masters change during the load.
 type demo struct {
 	servers  *testbed.Cluster
 	load     *load
@@ -25,9 +24,8 @@ type demo struct {
 	moved    int           // slots, so far
 }
 
-// runCluster starts a cluster, runs the usage example on it and then, under
-// load, moves slots and fails masters over. Requests that fail while slots are
-// moved make it fail.
+// runCluster starts a cluster, runs the usage example on it, and then moves slots and fails over
+// masters under load. It fails if requests fail while slots are moved.
 func runCluster(ctx context.Context, duration time.Duration, opts redisconn.Opts) error {
 	start := time.Now()
 	servers, err := testbed.StartCluster(testbed.ClusterOptions{})
@@ -70,8 +68,8 @@ func runCluster(ctx context.Context, duration time.Duration, opts redisconn.Opts
 	return errors.Join(d.run(ctx), chat.report())
 }
 
-// run goes through the phases. Only a master that is killed may cost requests:
-// those that it had received and not answered.
+// run runs the phases. Only a killed master may cost requests: those that it had received and not
+// answered.
 func (d *demo) run(ctx context.Context) error {
 	fmt.Printf(phaseRow, "phase", "seconds", "requests", "errors")
 	failed := int64(0)
@@ -108,8 +106,7 @@ func (d *demo) run(ctx context.Context) error {
 
 const phaseRow = "  %-32s  %8s  %10s  %8s\n"
 
-// phase runs one change and prints what callers saw of it. It returns the
-// number of errors.
+// phase makes one change and prints how it affected the callers. It returns the number of errors.
 func (d *demo) phase(ctx context.Context, name string, change func(context.Context) error) (int64, error) {
 	start, requests, failed := time.Now(), d.load.latency.total(), d.load.errors.Load()
 	show := liveSince(d.stats(), d.stats)
@@ -167,7 +164,7 @@ func after(nodes []*testbed.Node, n *testbed.Node) *testbed.Node {
 	return nodes[0]
 }
 
-// failover has a master hand its slots over to its replica.
+// failover makes a master hand over its slots to its replica.
 func (d *demo) failover(ctx context.Context) error {
 	masters, err := d.servers.Masters()
 	if err != nil {
@@ -202,7 +199,7 @@ func (d *demo) kill(ctx context.Context) error {
 	return d.answered(ctx)
 }
 
-// answered waits until requests have gone well for half a second.
+// answered waits until requests have succeeded for half a second.
 func (d *demo) answered(ctx context.Context) error {
 	for start := time.Now(); time.Since(start) < 10*time.Second && ctx.Err() == nil; {
 		failed := d.load.errors.Load()

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/rediscluster"
 )
 
-// clusterUsage is what differs from usage.go when the server is a cluster.
+// clusterUsage shows the differences from usage.go if the server is a cluster.
 func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -25,7 +25,7 @@ func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	replicas := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 	show("GET from a replica", replicas.Do(ctx, "GET", "quickstart:greeting"))
 
-	// A transaction takes one slot: what is in braces decides which.
+	// All keys of a transaction must be in one slot. The part of a key in braces decides which.
 	results, err := db.Transact(ctx, []redis.Request{
 		redis.Req("INCR", "{quickstart}:counter"),
 		redis.Req("RPUSH", "{quickstart}:list", "a", "b"),

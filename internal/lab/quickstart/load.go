@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// load is what goroutines that share one Sender do to it, counted.
+// load is the load of goroutines that share one Sender, with its counts.
 type load struct {
 	db      redis.SyncCtx
 	latency latencies
@@ -27,8 +27,8 @@ type load struct {
 	stopped atomic.Bool
 }
 
-// start has goroutines send SET and GET in turn until stop is called or the context ends.
-// Each sends at least one request before stop ends it.
+// start starts goroutines that alternate SET and GET until stop is called or the context ends. Each
+// sends at least one request before stop ends it.
 func (l *load) start(ctx context.Context, goroutines int) {
 	for i := range goroutines {
 		l.workers.Go(func() { l.worker(ctx, key(i)) })
@@ -69,7 +69,7 @@ func (l *load) fail(err *errorx.Error) {
 	l.first.CompareAndSwap(nil, &first)
 }
 
-// err is nil if all requests were answered.
+// err returns nil if all requests were answered.
 func (l *load) err() error {
 	if n := l.errors.Load(); n > 0 {
 		return fmt.Errorf("%d requests failed, the first one with: %w", n, *l.first.Load())
@@ -88,8 +88,8 @@ type figures struct {
 	allocsRequest float64
 }
 
-// showLoad puts a load on one connection, first of one goroutine and then of a
-// thousand, and prints what came out.
+// showLoad puts a load on one connection, first of one goroutine and then of a thousand, and prints
+// the figures.
 func showLoad(ctx context.Context, addr, password string, duration time.Duration) error {
 	conn, err := connect(ctx, addr, password)
 	if err != nil {
@@ -120,7 +120,7 @@ func connect(ctx context.Context, addr, password string) (*redisconn.Connection,
 	return redisconn.Connect(ctx, addr, redisconn.Opts{Password: password, Logger: redisconn.NoopLogger{}})
 }
 
-// measure runs a load and works out its figures.
+// measure runs a load and computes its figures.
 func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, duration time.Duration) (figures, error) {
 	db := redis.SyncCtx{S: conn}
 	l := &load{db: db}
@@ -150,7 +150,7 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 	}, l.err()
 }
 
-// liveSince returns a function that tells what happened since it was called last.
+// liveSince returns a function that describes what happened since its last call.
 func liveSince(last sample, now func() sample) func() string {
 	at := time.Now()
 	return func() string {
@@ -168,8 +168,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// deleteKeys removes what the load and the queue have left. It has a context of its own, so
-// that it works after Ctrl-C too.
+// deleteKeys deletes the keys of the load and the queue. It has its own context, so that it also
+// works after Ctrl-C.
 func deleteKeys(db redis.SyncCtx, n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -16,19 +16,19 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Visitors look at pages, of which some are looked at often, and one look in hundred is counted.
+// Visitors look at pages. Some pages are popular. One view in a hundred is counted.
 const (
 	visitors    = 128
 	pages       = 1000
 	countedEach = 100
 )
 
-// visits are what visitors have done: behind are the looks that did not see what the same visitor
+// visits counts what visitors did. behind counts the views that did not show what the same visitor
 // had counted before.
 type visits struct{ looks, behind atomic.Int64 }
 
-// runCache has visitors read the counters of pages, and count their visits: without a cache, and
-// with one, while another client counts visits as well.
+// runCache makes visitors read the counters of pages and count their visits: without a cache, and
+// with one while another client counts visits as well.
 func runCache(ctx context.Context, duration time.Duration) error {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {
@@ -77,7 +77,7 @@ func runCache(ctx context.Context, duration time.Duration) error {
 	return nil
 }
 
-// visit has visitors look at pages and count for a while.
+// visit makes visitors look at pages and count for a while.
 func visit(ctx context.Context, s redis.Sender, other *redisconn.Connection, duration time.Duration) (v *visits, err error) {
 	until := time.Now().Add(duration)
 	v = new(visits)
@@ -105,7 +105,7 @@ func visit(ctx context.Context, s redis.Sender, other *redisconn.Connection, dur
 	return v, nil
 }
 
-// look reads how often a page was visited, after this visit if that is counted.
+// look reads how often a page was visited. If this visit counts, it is counted first.
 func (v *visits) look(ctx context.Context, db redis.SyncCtx, page string, counted bool) error {
 	var count, seen int64
 	if counted {

@@ -13,14 +13,14 @@ import (
 
 const (
 	jobs = "quickstart:jobs"
-	// jobWorkers take a job every jobPause, beside jobNeighbours who send SET and GET.
+	// jobWorkers take a job every jobPause, while jobNeighbours send SET and GET.
 	jobWorkers    = 4
 	jobPause      = time.Millisecond
 	jobNeighbours = 100
 )
 
-// work takes jobs off a list until its context ends. While it waits in BLPOP it has a
-// connection of its own: nobody waits behind it.
+// work takes jobs off a list until its context ends. While BLPOP waits, it has its own connection,
+// so it delays no other request.
 func work(ctx context.Context, db redis.SyncCtx, do func(job string)) error {
 	for {
 		var popped []string // the list, and an element of it
@@ -36,8 +36,8 @@ func work(ctx context.Context, db redis.SyncCtx, do func(job string)) error {
 	}
 }
 
-// showQueue has workers wait for jobs on the connection that many others use, and prints
-// how long a job takes from who pushes it to who has it.
+// showQueue makes workers wait for jobs on the connection that many others use, and prints how long
+// a job takes from push to pop.
 func showQueue(ctx context.Context, addr, password string, duration time.Duration) error {
 	conn, err := connect(ctx, addr, password)
 	if err != nil {
@@ -65,14 +65,14 @@ func showQueue(ctx context.Context, addr, password string, duration time.Duratio
 	return nil
 }
 
-// queue is a list of jobs, each of which is the time at which it was pushed.
+// queue is a list of jobs. Each job is the time when it was pushed.
 type queue struct {
 	db     redis.SyncCtx
 	pushed int64
 	taken  latencies // since the push
 }
 
-// run pushes jobs for so long, but at least one, and returns when workers have taken all of
+// run pushes jobs for the given time, at least one, and returns when workers have taken all of
 // them.
 func (q *queue) run(ctx context.Context, duration time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)

@@ -61,7 +61,7 @@ func printFigures(results []figures) {
 	fmt.Println("  Allocations are those of the whole client.")
 }
 
-// round leaves about three digits of a duration.
+// round rounds a duration to about three digits.
 func round(d time.Duration) string {
 	switch {
 	case d < 10*time.Microsecond:
@@ -74,7 +74,7 @@ func round(d time.Duration) string {
 	return d.Round(100 * time.Microsecond).String()
 }
 
-// thousands writes n with a comma between each three digits.
+// thousands formats n with a comma after every three digits.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// sample is the part of a snapshot of statistics that the live view shows, of this
-// process or of another one. Its names are those of redisconn.Stats.
+// sample is the part of the statistics of this or another process that the live view shows. Its
+// fields have the names of redisconn.Stats.
 type sample struct {
 	Values, Refused, NotSent, Unknown float64
 	Writes, WrittenRequests           float64
@@ -21,7 +21,7 @@ type sample struct {
 	Cache                             cacheSample
 }
 
-// stageTotal is how many requests went through a stage, and for how many seconds.
+// stageTotal is the number of requests that went through a stage, and the seconds they took.
 type stageTotal struct {
 	Count float64 `json:"count"`
 	Sum   float64 `json:"sum"`
@@ -43,8 +43,8 @@ func sampleOf(stats any) sample {
 	return s
 }
 
-// parseStats reads the JSON of redisconn.Stats, or that of rediscluster.Stats, of which
-// it takes the Total, or that of rediscache.Stats. It returns false for anything else.
+// parseStats parses the JSON of redisconn.Stats, of rediscluster.Stats (its Total), or of
+// rediscache.Stats. It returns false for anything else.
 func parseStats(text []byte) (s sample, ok bool) {
 	var kind struct {
 		Writes, MaxBytes *float64
@@ -101,7 +101,7 @@ func parseMetrics(text string) (s sample, ok bool) {
 	return s, ok
 }
 
-// live tells what happened between two samples.
+// live describes what happened between two samples.
 func live(from, to sample, elapsed time.Duration) string {
 	cached := ""
 	if to.Cache.MaxBytes > 0 {
@@ -126,7 +126,7 @@ func live(from, to sample, elapsed time.Duration) string {
 	return line.String() + cached
 }
 
-// perWrite returns how many requests a write had between two samples.
+// perWrite returns the number of requests per write between two samples.
 func perWrite(from, to sample) float64 {
 	return (to.WrittenRequests - from.WrittenRequests) / max(to.Writes-from.Writes, 1)
 }

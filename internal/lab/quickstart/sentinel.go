@@ -11,15 +11,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// sentinelDemo is a load on a master that sentinels watch, and what happens to it
-// meanwhile.
+// sentinelDemo is a load on a master that sentinels watch and replace during the load.
 type sentinelDemo struct {
 	demo
 	group *testbed.Group
 }
 
-// runSentinel starts a master with replicas and sentinels and, under load, has
-// replicas take over.
+// runSentinel starts a master with replicas and sentinels, and makes replicas take over under load.
 func runSentinel(ctx context.Context, duration time.Duration) error {
 	start := time.Now()
 	group, err := testbed.StartGroup(testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3})
@@ -35,7 +33,7 @@ func runSentinel(ctx context.Context, duration time.Duration) error {
 		fmt.Println("  sentinel", addr)
 	}
 
-	// One sentinel is enough: it tells the others.
+	// One sentinel is enough: it reports the others.
 	client, err := rediscluster.NewSentinel(ctx, group.SentinelAddrs()[:1], group.MasterName(), rediscluster.Opts{
 		Logger: rediscluster.NoopLogger{}, // the default one prints to the standard logger
 	})
@@ -81,7 +79,7 @@ func (d *sentinelDemo) graceful(ctx context.Context) error {
 	return d.answered(ctx)
 }
 
-// withoutSentinels has them killed and brought back: the traffic goes on.
+// withoutSentinels kills all sentinels and restarts them: the traffic continues.
 func (d *sentinelDemo) withoutSentinels(ctx context.Context) error {
 	master, err := d.group.Master()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// embedded is a miniredis in a process of its own, so that what the load
-// measures in this one is the client alone.
+// embedded is a miniredis in its own process, so that measurements in this process cover only the
+// client.
 type embedded struct {
 	addr  string
 	cmd   *exec.Cmd
@@ -55,14 +55,14 @@ func startMiniredis(ctx context.Context) (*embedded, error) {
 // stop ends the server and waits until it is gone.
 func (s *embedded) stop() {
 	s.stdin.Close()
-	// How it ended does not matter: it has nothing to save.
+	// Its exit status does not matter: it has nothing to save.
 	_ = s.cmd.Wait()
 }
 
-// serveMiniredis is the server's process: it writes its address to out and
-// serves until in ends, as it does when the other process exits in any way.
+// serveMiniredis is the main function of the server's process: it writes its address to out and
+// serves until in ends. in ends when the other process exits in any way.
 func serveMiniredis(in io.Reader, out io.Writer) error {
-	// Ctrl-C reaches both processes; the other one decides.
+	// Ctrl-C reaches both processes. The other one decides when to end.
 	signal.Ignore(os.Interrupt)
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +77,8 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 	}
 	defer redis.Close()
 
-	// Accepts until the listener is closed, which is when this function returns.
+	// This accepts connections until the listener is closed, which happens when this function
+	// returns.
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -95,12 +96,12 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// readSize is how much Redis reads at most at once.
+// readSize is the most that Redis reads at once.
 const readSize = 16 << 10
 
-// bufferedConn reads many requests at once, and writes their replies at once when none
-// of them is left, as Redis does. By itself, miniredis writes each reply alone, so that
-// callers get their replies, and send their next requests, one by one.
+// bufferedConn reads many requests at once, and writes their replies together when no request is
+// left, as Redis does. miniredis itself writes each reply separately, so that callers would get
+// their replies, and send their next requests, one by one.
 type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader

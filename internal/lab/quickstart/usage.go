@@ -11,8 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// usage is the library as a service uses it: one client, made once, shared by all
-// goroutines.
+// usage shows how a service uses the library: it makes one client, and all goroutines share it.
 func usage(ctx context.Context, addr, password string) error {
 	db, err := redispipe.Open(ctx, "redis://"+addr,
 		redispipe.Conn(func(o *redisconn.Opts) { o.Password = password }), // a URL can have it as well
@@ -41,14 +40,14 @@ func usage(ctx context.Context, addr, password string) error {
 	}
 	show("GET", greeting)
 
-	// Several requests at once. Each has a result of its own.
+	// Several requests at once. Each has its own result.
 	show("DoMany", db.DoMany(ctx, []redis.Request{
 		redis.Req("INCR", "quickstart:counter"),
 		redis.Req("RPUSH", "quickstart:list", "a", 2, 3.5),
 		redis.Req("LRANGE", "quickstart:list", 0, -1),
 	}))
 
-	// MULTI and EXEC: all of it runs, or nothing.
+	// MULTI and EXEC: either all requests run, or none.
 	results, err := db.Transact(ctx, []redis.Request{
 		redis.Req("INCR", "quickstart:counter"),
 		redis.Req("EXPIRE", "quickstart:counter", time.Minute),
@@ -84,7 +83,7 @@ func show(what string, res any) {
 	fmt.Printf("  %-18s %s\n", what, format(res))
 }
 
-// format prints strings as strings, wherever in a result they are.
+// format prints strings as strings, at any depth of a result.
 func format(res any) string {
 	switch res := res.(type) {
 	case []byte:

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// watch shows what another process does, until ctx is done: once per interval it reads
-// the page of package expvar, or of the metrics of package redisprom, at the URL.
+// watch shows what another process does, until ctx is done. Once per interval it reads the URL: a
+// page of package expvar, or metrics of package redisprom.
 func watch(ctx context.Context, url string, interval time.Duration, out io.Writer) error {
 	before, err := fetch(ctx, url)
 	if err != nil {
@@ -37,11 +37,10 @@ func watch(ctx context.Context, url string, interval time.Duration, out io.Write
 	}
 }
 
-// pageMost bounds the page that fetch reads.
+// pageMost bounds the size of a page.
 const pageMost = 64 << 20
 
-// fetch reads the samples of a page: by the names of their variables, or all metrics as
-// one.
+// fetch reads the samples on a page: by the names of their variables, or all metrics as one.
 func fetch(ctx context.Context, url string) (map[string]sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -1,6 +1,6 @@
-// Program stops rewrites the Go files of folders in place, so that a goroutine may stop before each of
-// their statements: run it in a copy of the tree, as scripts/stops.sh does. Tests and generated files stay as
-// they are.
+// Program stops rewrites the Go files of folders in place, so that a goroutine may stop before each
+// statement. Run it in a copy of the tree, as scripts/stops.sh does. Tests and generated files stay
+// unchanged.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	fmt.Printf("%d statements in %d packages\n", points, len(os.Args)-1)
 }
 
-// rewriteAll rewrites the files of a folder, and returns how many statements they have.
+// rewriteAll rewrites the files of a folder, and returns the number of their statements.
 func rewriteAll(dir string) (points int, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err == nil && len(files) == 0 {

@@ -1,4 +1,4 @@
-// Package stop stops goroutines where they do not expect it.
+// Package stop makes goroutines pause at unexpected places.
 package stop
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// oneIn is how many calls of Here stop once: STOPS, or 1000.
+// oneIn: one call of Here in this many pauses. It is STOPS, or 1000.
 var oneIn = func() uint32 {
 	if n, err := strconv.ParseUint(os.Getenv("STOPS"), 10, 32); err == nil && n > 0 {
 		return uint32(n)
@@ -17,7 +17,8 @@ var oneIn = func() uint32 {
 	return 1000
 }()
 
-// Here mostly returns at once. Else it lets other goroutines run, mostly once, and otherwise for up to 10 ms.
+// Here usually returns at once. Sometimes it lets other goroutines run, and rarely it sleeps for up
+// to 10 ms.
 func Here() {
 	if rand.Uint32N(oneIn) != 0 {
 		return
