@@ -14,11 +14,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// batch is the unit of work: encoded requests and the futures that wait for their replies.
-// It is open, and belongs to the queue, until it is taken. Then Buf belongs to the writer
-// until that is done, and the goroutine that reads claims the items one after the other.
-// It is recycled when both are done, or when all of it was withdrawn before it was
-// written.
+// batch is the unit of work: encoded requests and the futures that wait for their replies. It is
+// open, and belongs to the queue, until it is taken. Then buf belongs to the writer until the
+// writer is done, and the reading goroutine claims the items one after the other. It is recycled
+// when both are done, or when all of it was withdrawn before it was written.
 type batch struct {
 	buf   []byte
 	items []item
@@ -28,22 +27,23 @@ type batch struct {
 	customFutures  bool // has futures that may be cancelled
 	own            int  // items of the library's own
 	plain          bool // has plain items: Buf is kept until they are answered
-	// refused counts requests that were answered with an error; the reader's.
+	// refused counts requests that were answered with an error. It belongs to the reader.
 	refused int
 
 	timing.Stages
 	offset uint64     // bytes that were taken before
 	fence  sock.Nonce // of the PING that ends it, if the queue is fenced
-	// blocks is how long its requests may block, where that matters.
+	// blocks is how long its requests may block the server, where that matters.
 	blocks time.Duration
 	next   *batch // in flight
 
-	// unread is how many bytes were in flight with it when it was taken; the writer's.
+	// unread is the number of bytes in flight, including its own, when it was taken. It belongs to
+	// the writer.
 	unread  int
 	sent    int          // bytes that reached the socket; the writer's until it is done
 	claimed atomic.Int64 // how many items are being or have been resolved
 
-	// Guarded by the queue's lock: the second to finish recycles.
+	// These are guarded by the queue's lock. Whoever finishes second recycles the batch.
 	written, answered bool
 }
 
@@ -51,31 +51,31 @@ type batch struct {
 type item struct {
 	future redis.Future
 	caller send.Caller // the caller that waits for it, if any
-	// done is that of the caller's context, until the caller is told to listen to that. It
+	// done is the Done channel of the caller's context, until the caller is told to listen. It
 	// changes only under the queue's lock.
 	done <-chan struct{}
 	n    uint64
 	seq  uint64 // the request's number in its queue
-	// start and end bound the request's bytes in the batch. All requests of a transaction
-	// have the Start of the first: they are sent together or not.
+	// start and end bound the request's bytes in the batch. All requests of a transaction have the
+	// start of the first one, because they are sent together or not at all.
 	start, end int
 	stat       *timing.Stat // where the logger wants statistics
 	typed      bool         // future is a resp.ReplyDecoder
 	observed   bool         // future is a send.Observer
-	// plain requests are named by the connection in their errors: see [batch.request]. The
-	// others are named by what has sent them.
+	// plain requests get their names in errors from the connection: see [batch.request]. Others get
+	// them from their senders.
 	plain bool
-	// internal items the library has sent for itself. ASKING and fences are those without a future.
+	// internal items are requests of the library itself. ASKING and fences have no future.
 	internal bool
-	// multi and Exec mark the first and the last item of a transaction. If MULTI is not
-	// answered, its future is not resolved: only that of EXEC is.
+	// multi and exec mark the first and the last item of a transaction. If MULTI is not answered,
+	// only the future of EXEC is resolved.
 	multi, exec bool
 	withdrawn   bool // queue.Withdraw has taken it back, and counted it
 	pinned      bool // may not be dropped alone, see pin
 }
 
-// lastOf returns the sequence number of the last request, from item i on, that the same
-// caller waits for.
+// lastOf returns the sequence number of the last request from item i on that has the same caller as
+// item i.
 func (b *batch) lastOf(i int) uint64 {
 	for i+1 < len(b.items) && b.items[i+1].future == b.items[i].future {
 		i++
@@ -83,16 +83,16 @@ func (b *batch) lastOf(i int) uint64 {
 	return b.items[i].seq
 }
 
-// lastSeq returns the sequence number of its last request.
+// lastSeq returns the sequence number of the batch's last request.
 func (b *batch) lastSeq() uint64 { return b.items[len(b.items)-1].seq }
 
-// find returns the index of the item of a sequence number, or where it would be.
+// find returns the index of the item with a sequence number, or the index where it would be.
 func (b *batch) find(seq uint64) int {
 	return sort.Search(len(b.items), func(i int) bool { return b.items[i].seq >= seq })
 }
 
-// begin returns where the bytes of the item of index i begin. For a request of
-// a transaction that is not Item.start.
+// begin returns where the bytes of item i begin. For a request of a transaction that is not
+// item.start.
 func (b *batch) begin(i int) int {
 	if i == 0 {
 		return 0
@@ -100,10 +100,10 @@ func (b *batch) begin(i int) int {
 	return b.items[i-1].end
 }
 
-// size returns how many bytes the request of the item of index i has.
+// size returns the number of bytes of the request of item i.
 func (b *batch) size(i int) int { return b.items[i].end - b.begin(i) }
 
-// withdraw marks the item of a sequence number as withdrawn, if it is there.
+// withdraw marks the item with a sequence number as withdrawn, if it is in the batch.
 func (b *batch) withdraw(seq uint64) bool {
 	i := b.find(seq)
 	if i == len(b.items) {
@@ -119,12 +119,12 @@ func (b *batch) withdraw(seq uint64) bool {
 	return true
 }
 
-// withdrawnLeast is how many bytes of withdrawn requests a batch may hold, whatever
-// its size: removing them takes a copy of the rest.
+// withdrawnLeast is how many bytes of withdrawn requests any batch may hold, because removing them
+// copies the rest.
 const withdrawnLeast = 64 << 10
 
-// worthCompacting reports whether enough of the batch is withdrawn to copy the rest: no
-// more bytes are copied than are freed.
+// worthCompacting reports whether removing the withdrawn requests frees at least as many bytes as
+// it copies.
 func (b *batch) worthCompacting() bool {
 	return b.withdrawn == len(b.items) || b.withdrawnBytes > max(withdrawnLeast, len(b.buf)/2)
 }
@@ -148,15 +148,15 @@ func (b *batch) compact() {
 	b.withdrawn, b.withdrawnBytes = 0, 0
 }
 
-// cancelledItem is an item that was not written, since its future is cancelled.
+// cancelledItem is an item that was not written because its future is cancelled.
 type cancelledItem struct {
 	item
 	why error
 	at  int
 }
 
-// cancelled marks the cancelled items as withdrawn, and returns them. It asks all futures
-// before it marks any, since a future may end the goroutine.
+// cancelled marks the cancelled items as withdrawn and returns them. It asks all futures before it
+// marks any, because a future may end the goroutine.
 func (b *batch) cancelled() (items []cancelledItem) {
 	for i, it := range b.items {
 		if it.withdrawn || it.pinned || it.future == nil {
@@ -177,11 +177,11 @@ func (b *batch) cancelled() (items []cancelledItem) {
 	return items
 }
 
-// request decodes the request of the plain item of index i, so that an error can name it:
-// the caller may have changed the arguments since.
+// request decodes the request of plain item i for an error. It does not use the caller's arguments,
+// which may have changed since.
 func (b *batch) request(i int) redis.Request { return requestOf(b.bytes(i)) }
 
-// bytes returns the encoded request of a plain item, as long as it is not answered.
+// bytes returns the encoded request of a plain item until it is answered.
 func (b *batch) bytes(i int) []byte { return b.buf[b.begin(i):b.items[i].end] }
 
 // requestOf makes a request of an encoded one.
@@ -191,8 +191,8 @@ func requestOf(encoded []byte) redis.Request {
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
 
-// nameElements adds the requests of a transaction to the errors among its results. i is
-// the index of EXEC, res the answer to it.
+// nameElements adds the requests of a transaction to the errors in its result. i is the index of
+// EXEC, and res the reply to it.
 func (b *batch) nameElements(i int, res any) {
 	results, ok := res.([]any)
 	if !ok || len(results) > i {

@@ -21,8 +21,8 @@ func (r *reader) answerFenced(b *batch) bool {
 		r.s.fail(redis.ErrPing.New("a fence was answered with something else"))
 		return false
 	}
-	// If a future panics, this loop is interrupted, and later goes on behind the claimed
-	// items. After the last item the batch no longer belongs to the reader.
+	// If a future panics, this loop is interrupted and later continues after the claimed items.
+	// After the last item the batch no longer belongs to the reader.
 	size := len(b.items)
 	next, ok := b.unclaimed()
 	if !ok {

@@ -11,15 +11,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// leftovers are the requests of a session, or of an attempt to make one, that
-// ended before they were answered.
+// leftovers are the unanswered requests of a session, or of a failed attempt to start one.
 type leftovers struct {
 	p     *Pipe
 	items []leftover
-	// badReply, if not nil, is for the oldest request that was written, if anybody
-	// waits for it.
+	// badReply, if not nil, is the result of the oldest written request, if it has a future.
 	badReply *errorx.Error
-	// notSent and unknown count the requests of users by outcome.
+	// notSent and unknown count users' requests by outcome.
 	notSent, unknown uint64
 	next             atomic.Int64
 	ended            atomic.Int64  // items that are resolved
@@ -56,12 +54,12 @@ func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
 // leftoverPatience bounds how long the lifecycle waits for a future that blocks.
 const leftoverPatience = 20 * time.Millisecond
 
-// bulkMost is the length of the longest argument that servers accept by default. They close the
-// connection at a longer one, often before their error can be read.
+// bulkMost is the length of the longest argument that servers accept by default. After a longer one
+// they close the connection, often before their error can be read.
 const bulkMost = 512 << 20
 
-// collect claims the items of a list of batches that nobody has claimed. An item gets
-// unknown if any of its bytes were written, otherwise unsent.
+// collect claims the unclaimed items of a list of batches. An item gets unknown if any of its bytes
+// were written, otherwise unsent.
 func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 	for oldest := b; b != nil; b = b.next {
 		i := b.claimRest()
@@ -107,9 +105,8 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 	}
 }
 
-// resolveAll resolves all leftovers. It waits until that is done, so that they are
-// resolved before any request of the next socket, but no longer than leftoverPatience
-// after a future blocks.
+// resolveAll resolves all leftovers. It waits until that is done, so that they are resolved before
+// any request of the next socket. If a future blocks, it waits for at most leftoverPatience.
 func (l *leftovers) resolveAll() {
 	if len(l.items) == 0 {
 		return
@@ -121,7 +118,7 @@ func (l *leftovers) resolveAll() {
 	}
 }
 
-// begin starts to resolve all, in order, in goroutines of their own, since a future may
+// begin starts to resolve all items in order, in goroutines of their own, because a future may
 // block.
 func (l *leftovers) begin() {
 	l.done = make(chan struct{})
@@ -156,8 +153,8 @@ func (l *leftovers) resolveItem(it *leftover) {
 	l.p.Resolve(it.future, err, it.n)
 }
 
-// watch is a goroutine that lasts until the last item is begun. When futures block all
-// workers, it starts others, twice as many each time.
+// watch is a goroutine that lives until the last item is begun. When futures block all workers, it
+// starts more, twice as many each time.
 func (l *leftovers) watch() {
 	ticker := time.NewTicker(leftoverPatience)
 	defer ticker.Stop()
@@ -182,8 +179,8 @@ func (l *leftovers) watch() {
 	}
 }
 
-// resolveCancelled resolves items that were dropped, in goroutines of its own: its caller
-// may have the right to write, so it must not wait.
+// resolveCancelled resolves cancelled items in goroutines of its own. It does not wait, because its
+// caller may have the right to write.
 func (p *Pipe) resolveCancelled(items []cancelledItem) {
 	if len(items) == 0 {
 		return

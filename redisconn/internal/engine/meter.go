@@ -7,25 +7,25 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// meter measures and counts: for the decision when a batch is written, for the delays of
-// requests, and for statistics. All of it is guarded by queue.mu.
+// meter measures and counts: to decide when a batch is written, for the delays of requests, and for
+// statistics. All fields are guarded by queue.mu.
 type meter struct {
 	concurrency int // see policy.go
-	// opened is when the open batch was opened, or the last one, if there is none.
+	// opened is when the open batch was opened, or the last one if none is open.
 	opened time.Duration
 	// usual is the least time for which a batch has been in flight lately.
 	usual time.Duration
 	// lately is for how long requests have been pending lately, on average.
 	lately time.Duration
-	// takenSeq and takenBytes are how many requests and bytes were taken so far.
+	// takenSeq and takenBytes count the requests and bytes that were taken so far.
 	takenSeq, takenBytes uint64
 	postponed            postponed
-	// pause is how many further batches are not postponed, since postponing has not paid.
+	// pause is how many more batches are not postponed, because postponing has not paid.
 	pause int
 	// row is how many batches were taken since nothing was in flight.
 	row int
 
-	// stats is what was counted so far; what else Stats has is set when it is asked for.
+	// stats are the counts so far. The other fields of Stats are set when it is requested.
 	stats        Stats
 	lastCallback time.Duration // see countLastCallback
 	lastRequests int
@@ -35,13 +35,13 @@ type meter struct {
 // postponed is what is known of the open batch.
 type postponed struct {
 	since time.Duration // when it was postponed, or 0
-	// atAnswer is how many requests it had when the answer to a batch of so many began.
+	// atAnswer is the number of its requests when the answer to a batch of so many began.
 	atAnswer, answered int
 }
 
-// countPart counts the requests of b that were answered before the session failed. The others
-// are counted by [queue.CountLeft]. answered is one more than the number of the last answered
-// request. A transaction without the answer to EXEC is unknown.
+// countPart counts the requests of b that were answered before the session failed;
+// [queue.CountLeft] counts the others. answered is one more than the number of the last answered
+// request. A transaction without an answer to EXEC is unknown.
 func (q *queue) countPart(b *batch, answered uint64) {
 	ended, within, transaction := 0, 0, false
 	for i := range b.find(answered) {
@@ -73,7 +73,7 @@ type Stats struct {
 	State State
 	// Values, Refused, NotSent and Unknown count requests by their outcome.
 	Values, Refused, NotSent, Unknown uint64
-	// Writes counts batches; the others what was in them.
+	// Writes counts batches. The other fields count what was in them.
 	Writes, WrittenRequests, WrittenBytes uint64
 	ReadBytes                             uint64 // of the session that is open, too
 	InFlight, Queued, QueuedBytes         int    // requests and bytes, with the library's own
@@ -98,9 +98,9 @@ func (q *queue) Stats() (s Stats) {
 	return s
 }
 
-// searchMost bounds how many batches are searched for a request, so that the search stays
-// short when many requests to a frozen server time out. A request beyond them was sent
-// later than its delay says.
+// searchMost bounds how many batches are searched for a request, so that the search stays short
+// when many requests to a frozen server time out. For a request beyond them, the delay says that it
+// was sent earlier than it was.
 const searchMost = 1024
 
 // Delay returns the delay of a request; ok is false if it was answered.
@@ -138,7 +138,7 @@ func (q *queue) openDelay(now time.Duration) (d redis.Delay) {
 	return redis.Delay{Queue: ready - q.opened, Wire: now - ready}
 }
 
-// setAhead sets the requests and bytes before a request that begins at an offset.
+// setAhead sets the requests and bytes ahead of a request that begins at an offset.
 func (q *queue) setAhead(d *redis.Delay, seq, begin uint64) {
 	b := q.head
 	if b == nil {
@@ -149,15 +149,15 @@ func (q *queue) setAhead(d *redis.Delay, seq, begin uint64) {
 	d.AheadBytes = int(begin - min(begin, b.offset+uint64(b.begin(i))))
 }
 
-// overloaded is the delay of the oldest request, for the error of a refused one.
+// overloaded returns the delay of the oldest request, for the error of a refused one.
 func (q *queue) overloaded() redis.Delay {
 	d := q.head.Delay(timing.Clock())
 	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))
 	return d
 }
 
-// leftDelay is the delay of a batch that was left when the connection was lost. oldest
-// is the oldest such batch.
+// leftDelay returns the delay of a batch that was in flight when the connection was lost. oldest is
+// the oldest such batch.
 func (q *queue) leftDelay(b, oldest *batch) (d redis.Delay) {
 	now := timing.Clock()
 	if b.Taken == 0 {
@@ -171,7 +171,7 @@ func (q *queue) leftDelay(b, oldest *batch) (d redis.Delay) {
 	return d
 }
 
-// oldest describes the oldest request in flight, by which a server that has stopped is noticed.
+// oldest describes the oldest request in flight. It shows whether the server has stopped.
 type oldest struct {
 	seq     uint64
 	taken   time.Time     // when its batch was
@@ -206,8 +206,7 @@ func (q *queue) Flight() (since time.Duration, mark uint64, pending int, usual t
 	return since, mark, q.pending, q.usual
 }
 
-// countLastCallback counts the callbacks of the batch that was retired last, when its
-// last future was resolved.
+// countLastCallback adds the callbacks of the last retired batch, once its last future is resolved.
 func (q *queue) countLastCallback() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Watch watches the session until it fails, or ends it when the context ends.
+// Watch watches the session until it fails. When the context ends, Watch ends the session.
 func (s *Session) Watch() {
 	o := &s.p.opts
 	every, beats := o.ticks()
@@ -48,7 +48,8 @@ func (s *Session) Watch() {
 	}
 }
 
-// ticks returns the interval of checks, and of how many of them one sends a heartbeat, or 0 for none.
+// ticks returns the interval of checks, and the number of checks per heartbeat, or 0 for no
+// heartbeats.
 func (o *Opts) ticks() (every time.Duration, beats int) {
 	every = o.Silence / 6
 	switch {
@@ -63,19 +64,19 @@ func (o *Opts) ticks() (every time.Duration, beats int) {
 	return max(every, time.Millisecond), beats
 }
 
-// ran knows whether this process has run lately. If it was stopped, or had no processor, what
-// has come meanwhile waits to be read, and says nothing about the server yet.
+// ran knows whether this process has run recently. If it was stopped or had no processor, replies
+// may wait to be read, so silence says nothing about the server yet.
 type ran struct {
 	last  time.Time // when it was asked last
 	every time.Duration
 	late  int // how many times in a row it has said no
 }
 
-// mostLate is how many times in a row a session is not judged, since this process has not run:
-// even one that hardly ever runs has to notice that a server has gone.
+// mostLate is how many times in a row a session is not judged because this process has not run.
+// Even a process that hardly ever runs must notice that a server is gone.
 const mostLate = 6
 
-// until reports whether the process has run until now, when it is asked at intervals of every.
+// until reports whether the process has been running until now. Call it at intervals of every.
 func (r *ran) until(now time.Time) bool {
 	if now.Sub(r.last) > 2*r.every && r.late < mostLate {
 		r.late++
@@ -86,7 +87,7 @@ func (r *ran) until(now time.Time) bool {
 	return r.late == 0
 }
 
-// mark says how far the requests in flight have come, of which that is the oldest.
+// mark returns the progress of the requests in flight, the oldest of which is given.
 func (s *Session) mark(oldest oldest) sock.Mark {
 	m := sock.Mark{Answered: oldest.seq + s.held.Load()}
 	if oldest.writing {
@@ -95,9 +96,9 @@ func (s *Session) mark(oldest oldest) sock.Mark {
 	return m
 }
 
-// heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are
-// out of step with requests, and ends the session. A peer that does not echo has to answer PONG, which
-// shows only that there was a reply for each request.
+// heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are out of step
+// with requests, and ends the session. A peer that does not echo must answer PONG, which shows only
+// that each request got a reply.
 type heartbeat struct {
 	s       *Session
 	waiting atomic.Bool // one at a time
@@ -105,7 +106,7 @@ type heartbeat struct {
 	sent    time.Time
 }
 
-// beat sends the next one, unless the last is not answered yet.
+// beat sends the next PING, unless the last one is unanswered.
 func (h *heartbeat) beat() {
 	if h.waiting.Load() {
 		return

@@ -2,28 +2,27 @@ package engine
 
 import "time"
 
-// What each of these rules and numbers pays is in docs/engine.md.
+// docs/engine.md shows what each of these rules and numbers gains.
 
-// crowd is the number of concurrent requests from which on postponing alone no longer gathers
-// them, and most time would go into waking one caller after another.
+// crowd is the number of concurrent requests from which on postponing alone no longer gathers them,
+// and waking one caller after another would take most of the time.
 const crowd = 24
 
-// worthYielding decides whether a writer lets other goroutines run once (runtime.Gosched)
-// before it takes the batch, because those that the last replies woke are about to send
-// their next requests. gathered is set if postponing gathers these anyway, unless they
-// are a crowd.
+// worthYielding decides whether a writer lets other goroutines run once (runtime.Gosched) before it
+// takes the batch: the callers that the last replies woke are about to send their next requests.
+// gathered is set if postponing gathers these anyway, unless there is a crowd.
 func worthYielding(concurrency int, gathered bool) bool {
 	return concurrency >= crowd || !gathered && !alone(concurrency)
 }
 
-// burst is how many batches, since nothing was in flight, are written without yielding if
-// postponing has not paid: the few other callers then have something else to do, and yielding
-// only delays the writer, unless they keep the connection busy.
+// If postponing has not paid, the first burst batches since nothing was in flight are written
+// without yielding. A few callers then do something else in between, and yielding only delays the
+// writer, unless they keep the connection busy.
 const burst = 8
 
-// worthYieldingAgain decides whether a writer that has yielded does so again, if requests
-// have come meanwhile. several is whether the callers send to other servers, too: they come
-// from all of them, so that a batch for one of them grows slowly.
+// worthYieldingAgain decides whether a writer that has yielded yields again if requests have come.
+// several is set if the callers also send to other servers: then a batch for one server grows
+// slowly.
 func worthYieldingAgain(concurrency int, several bool) bool {
 	return several && concurrency >= crowd
 }
@@ -36,25 +35,24 @@ func crowded(concurrency int) bool { return concurrency >= crowd }
 // crowded reports whether the reader goroutine reads for all callers.
 func (q *queue) crowded() bool { return crowded(int(q.load.Load())) }
 
-// inTime decides whether a request is likely to be answered in the time that it has left.
-// The time that the oldest request in flight has waited beyond the usual shows how much
-// has queued up at the server. At twice the load that the server can handle, a request
-// that enters now waits twice as long.
+// inTime decides whether a request is likely to be answered in the time that it has left. The time
+// that the oldest request in flight has waited beyond the usual shows how much is queued at the
+// server. At twice the load that the server can handle, a request that enters now waits twice as
+// long.
 func inTime(oldest, usual, left time.Duration) bool {
 	queued := oldest - usual
 	return left > usual && (queued < overload || queued <= (left-usual)/2)
 }
 
-// overload is the least that the oldest request has waited beyond the usual
-// for the server to count as overloaded: a fork, or a garbage collection of
-// either side, takes some milliseconds and passes.
+// overload is how long the oldest request must have waited beyond the usual before the server
+// counts as overloaded. A fork, or a garbage collection on either side, takes some milliseconds and
+// passes.
 const overload = 10 * time.Millisecond
 
-// A batch does not wait for more requests when it has half of what is in flight, so
-// that the server works on one half while the client deals with the replies to the
-// other, or when it reaches enoughMost requests or enoughBytes. If the callers send to
-// several servers, it waits for all: while one server works, the client deals with the
-// others' replies.
+// A batch does not wait for more requests if it has half as many as are in flight: then the server
+// works on one half while the client handles the replies to the other. Nor does it wait if it has
+// enoughMost requests or enoughBytes. If the callers send to several servers, it waits for as many
+// as are in flight: while one server works, the client handles the others' replies.
 const (
 	enoughLeast = 16
 	enoughMost  = 128
@@ -70,25 +68,25 @@ func enough(items, bytes, concurrency int, several bool) bool {
 	return bytes >= enoughBytes || items >= min(enoughMost, max(enoughLeast, share))
 }
 
-// postponeMost is the longest round trip for which a batch that has not enough waits for
-// the answer to what is in flight, so that the callers woken by that can add their
-// requests. It waits for the rest of one round trip at the most.
+// postponeMost is the longest round trip for which a small batch waits for the answer to the
+// requests in flight, so that the callers that this wakes can add their requests. It waits for at
+// most the rest of one round trip.
 const postponeMost = 300 * time.Microsecond
 
-// worthPostponing decides whether a batch that has not enough is written only when nothing is
-// in flight. roundTrip is the time that batches are in flight, or that the oldest one has been
-// if that is longer: behind a server that is slow nothing is postponed.
+// worthPostponing decides whether a small batch is written only when nothing is in flight.
+// roundTrip is the time that batches are in flight, or the age of the oldest one if that is longer:
+// behind a slow server nothing is postponed.
 func worthPostponing(concurrency int, roundTrip time.Duration) bool {
 	return !alone(concurrency) && roundTrip <= postponeMost
 }
 
-// hasPaid decides whether postponing a batch has paid: whether at least half of the
-// callers that the answer woke have added a request to it.
+// hasPaid decides whether postponing a batch has paid: at least half of the callers that the answer
+// woke have added a request.
 func hasPaid(joined, answered int) bool { return 2*joined >= answered }
 
-// postponePause is how many batches are not postponed after one for which that has not paid: the
-// callers have something else to do in between. The pause is shorter in a crowd, where enough of
-// them come back now and then.
+// postponePause is how many batches are not postponed after one for which it has not paid, because
+// the callers do something else in between. The pause is shorter in a crowd, where enough of them
+// come back now and then.
 func postponePause(concurrency int) int {
 	if concurrency >= crowd {
 		return 32
@@ -108,13 +106,13 @@ func postponePause(concurrency int) int {
 // If few of the callers that the answer woke have sent anything by then, postponing has not
 // paid, and the next batches are not postponed: the callers do something else in between.
 
-// gathers reports whether postponing gathers the requests of callers, however few.
+// gathers reports whether postponing gathers the requests of callers, however few there are.
 func (q *queue) gathers() bool {
 	return q.reading == readCaller && q.opts.Yields && q.pause == 0 && q.usual <= postponeMost
 }
 
-// postponable reports whether nobody is to write the open batch yet. One whose futures may be
-// cancelled is not postponed: nobody would ask them before it is written.
+// postponable reports whether nobody should write the open batch yet. A batch with futures that may
+// be cancelled is not postponed, because nobody would ask them before it is written.
 func (q *queue) postponable() bool {
 	return q.gathers() && q.head != nil && !q.open.customFutures &&
 		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.Taken)) &&

@@ -48,18 +48,18 @@ func (q *queue) stat(r *send.Request) *timing.Stat {
 	return q.opts.Stat(r)
 }
 
-// Several says whether the queue's callers send to other servers, too.
+// Several says whether the queue's callers also send to other servers.
 func (q *queue) Several(several bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.several = several
 }
 
-// Withheld reports whether nothing of the users' is written any more.
+// Withheld reports whether users' requests are no longer written.
 func (q *queue) Withheld() bool { return q.withheld.Load() }
 
-// gate admits requests as long as there is room. Callers that wait for room are admitted
-// in the order in which they came. All of it is guarded by queue.mu.
+// gate admits requests while there is room. Callers that wait for room are admitted in the order of
+// arrival. All fields are guarded by queue.mu.
 type gate struct {
 	maxRequests, maxBytes int
 
@@ -69,21 +69,20 @@ type gate struct {
 	pending int // requests accepted and not answered
 	own     int // how many of pending are the library's own
 	bytes   int // bytes accepted and not taken
-	// lingering counts requests that were withdrawn, but whose bytes are still in the
-	// open batch.
+	// lingering counts withdrawn requests whose bytes are still in the open batch.
 	lingering int
 
 	waiting list.List // of waiter, oldest first
 	// restored is closed when the connection is restored, or takes no more requests: see Restored.
 	restored chan struct{}
-	// draining is set by Drain, and closed when nothing of the users' is pending.
+	// draining is set by Drain, and closed when no user's request is pending.
 	draining chan struct{}
 	drained  bool
 	// looksAgain is set while lookAgain is due.
 	looksAgain bool
 }
 
-// load is the requests of one caller that enter together.
+// load is the requests that one caller enters together.
 type load struct {
 	requests, bytes int
 }
@@ -142,8 +141,8 @@ func (q *queue) letIn() {
 	}
 }
 
-// lookAgainAfter is after how long callers that were let in count as gone elsewhere if nothing is
-// pending. If they are only late, others are let in for whom there is no room, and wait again.
+// lookAgainAfter is how long the queue waits for admitted callers while nothing is pending. After
+// that they count as gone elsewhere. If they are only late, they may find no room and wait again.
 const lookAgainAfter = time.Millisecond
 
 // lookAgain lets in further callers if those that were let in have not come: a request may be
@@ -157,8 +156,8 @@ func (q *queue) lookAgain() {
 	}
 }
 
-// listening keeps track of callers that have not been told to listen to their contexts: see
-// send.Caller. All of it is guarded by queue.mu.
+// listening tracks callers that have not been told to listen to their contexts: see send.Caller.
+// All fields are guarded by queue.mu.
 type listening struct {
 	due    bool          // somebody calls listen soon
 	told   uint64        // the callers of requests before it have been told
@@ -168,7 +167,7 @@ type listening struct {
 // listenEvery is the interval at which listen is called while callers wait deaf.
 const listenEvery = time.Millisecond
 
-// deafMost is for how long a request is pending before its caller is told, whether or not its
+// deafMost is how long a request is pending before its caller is told to listen, whether or not its
 // context has ended.
 const deafMost = 4 * listenEvery
 
@@ -240,15 +239,15 @@ type rights struct {
 	session *Session // set while connected
 
 	writing bool
-	// yielding is the number of the turn in which the holder of the right to write
-	// lets others run. They may take the right over by clearing yielding.
+	// yielding is the number of the turn in which the holder of the right to write lets others run.
+	// Another goroutine can take the right by clearing yielding.
 	yielding, turn uint64
 	yieldedWith    int // requests in the open batch when it began to
-	// released is closed when writing is cleared, if anybody asked.
+	// released is closed when writing is cleared, if somebody waits for that.
 	released chan struct{}
 
 	reading readHolder
-	// read is set when anybody has read, and cleared by takeRead.
+	// read is set by every goroutine that reads, and cleared by takeRead.
 	read bool
 }
 

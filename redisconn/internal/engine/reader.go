@@ -19,14 +19,14 @@ import (
 type reader struct {
 	s   *Session
 	dec *resp.Decoder
-	// cur is the batch whose answer has begun to come, or nil.
+	// cur is the batch whose answer has begun, or nil.
 	cur *batch
-	// next is the batch that the next reply belongs to, if that is known: the reading caller
-	// has written it by exchange, when nothing else was in flight.
+	// next is the batch that the next reply belongs to, if that is known: the reading caller has
+	// written it with exchange, when nothing else was in flight.
 	next *batch
-	// retired is an answered batch that is taken out of flight together with passing on the
-	// right to read, so that the lock is taken once for both. The reading caller has waited for
-	// its last reply.
+	// retired is an answered batch. It is taken out of flight together with passing on the right to
+	// read, so that the lock is taken once for both. The reading caller has waited for its last
+	// reply.
 	retired *batch
 	// until is one more than the number of the last request that the reading caller waits
 	// for; zero if the loop reads.
@@ -42,9 +42,9 @@ type reader struct {
 	idleTimer *time.Timer // stopped, but while the loop waits for the right
 }
 
-// idleMost is how often the loop checks whether anybody reads. If nobody has read since the
-// last check, the loop reads, so that it takes 10 to 20 ms to notice that the server has closed
-// the connection. A hundred wake-ups a second cost a lone caller nothing that can be measured.
+// idleMost is how often the loop checks whether anybody reads. If nobody has read since the last
+// check, the loop reads, so it takes 10 to 20 ms to notice that the server has closed the
+// connection. A hundred wake-ups a second do not measurably slow down a lone caller.
 const idleMost = 10 * time.Millisecond
 
 func newReader(s *Session, canIdle bool) *reader {
@@ -53,7 +53,7 @@ func newReader(s *Session, canIdle bool) *reader {
 	return r
 }
 
-// reply is a result with the size that it had on the wire, if the logger wants that.
+// reply is a result, with its size in bytes if the logger wants that.
 type reply struct {
 	res  any
 	size int
@@ -74,8 +74,8 @@ func (s *Session) readLoop() {
 	}
 }
 
-// countPart counts what was answered of a batch of which the rest is left. The session has
-// ended, so that its reader belongs for good to the holder of the right to read.
+// countPart records the answered prefix of a batch whose session has failed. From now on, the
+// session's reader belongs to the holder of the right to read.
 func (r *reader) countPart() {
 	if r.cur != nil {
 		r.s.p.queue.countPart(r.cur, r.answered)
@@ -83,8 +83,8 @@ func (r *reader) countPart() {
 	}
 }
 
-// serve answers requests until the session fails; it returns true when it was
-// interrupted by a future that panicked.
+// serve answers requests until the session fails. It returns true if a future that panicked
+// interrupted it.
 func (r *reader) serve() (interrupted bool) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -97,8 +97,8 @@ func (r *reader) serve() (interrupted bool) {
 	return false
 }
 
-// passOn passes the right to read on when everything that has come is read, and waits
-// until the loop has the right again. It returns false if the session has failed.
+// passOn passes on the right to read once everything that has arrived is read, and waits until the
+// loop has the right again. It returns false if the session has failed.
 func (r *reader) passOn() bool {
 	if r.cur != nil && r.dec.Buffered() > 0 {
 		return true
@@ -134,8 +134,8 @@ func (r *reader) passOn() bool {
 	}
 }
 
-// current returns the batch whose reply has begun to come. If none is in flight, why is
-// the error with which the reply ends the session.
+// current returns the batch whose answer has begun. If nothing is in flight, the reply is
+// unsolicited, and why is the error that ends the session.
 func (r *reader) current() (b *batch, why *errorx.Error) {
 	switch {
 	case r.cur != nil:
@@ -148,11 +148,11 @@ func (r *reader) current() (b *batch, why *errorx.Error) {
 	return r.cur, why
 }
 
-// touchAhead is how many replies before its own a caller is touched: it takes the processor
-// about as long to fetch memory as to deal with a few replies.
+// touchAhead is how many replies before its own a caller is touched: fetching its memory takes
+// about as long as handling a few replies.
 const touchAhead = 3
 
-// touch touches the caller of the item of index i, if there are both: see [send.Caller].
+// touch touches the caller of item i, if there is one: see [send.Caller].
 func touch(b *batch, i int) {
 	if i < len(b.items) && b.items[i].caller != nil {
 		b.items[i].caller.Touch()
@@ -205,8 +205,8 @@ func (r *reader) answer() bool {
 	return true
 }
 
-// unread returns the error of a reply that can't be read. It shows nothing of an answer to one of the
-// library's own requests: that may be AUTH, and the answer quote the password.
+// unread returns the error of a reply that can't be read. It shows nothing of the answer to a
+// request of the library itself, because that may be AUTH, and the answer may quote the password.
 func unread(err error, it *item) *errorx.Error {
 	typed := redis.AsErrorx(err)
 	if _, quotes := typed.Property(redis.EKLine); it.internal && quotes {
@@ -215,8 +215,8 @@ func unread(err error, it *item) *errorx.Error {
 	return typed
 }
 
-// answerTyped lets a future decode the reply by itself. Meanwhile the future belongs to
-// the reader, whatever happens to the session. The logger wants nothing of it.
+// answerTyped lets a future decode the reply itself. While it does, the future belongs to the
+// reader, whatever happens to the session. It is used only if the logger wants no statistics.
 func (r *reader) answerTyped(b *batch, next int) bool {
 	if !b.claim(next) {
 		return false
@@ -231,8 +231,8 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 	return true
 }
 
-// failTyped ends the session, and resolves the claimed item of index i, whose reply could
-// not be read. Leftovers would do the same, but get only unclaimed items.
+// failTyped ends the session, and resolves claimed item i, whose reply could not be read. Leftovers
+// contain only unclaimed items.
 func (r *reader) failTyped(b *batch, i int, err *errorx.Error) {
 	r.s.fail(err)
 	if err.IsOfType(redis.ErrIO) {
@@ -245,8 +245,8 @@ func (r *reader) failTyped(b *batch, i int, err *errorx.Error) {
 	it.future.Resolve(timing.WithDelay(err, b.Delay(timing.Clock())), it.n)
 }
 
-// resolve tells the logger, if it wants that, and resolves the item of index i, even
-// if the logger panics or ends the goroutine.
+// resolve tells the logger, if it wants that, and resolves item i, even if the logger panics or
+// ends the goroutine.
 func (r *reader) resolve(b *batch, i int, got reply) {
 	if it := &b.items[i]; it.stat != nil {
 		defer r.finish(b, i, got.res)
@@ -256,10 +256,10 @@ func (r *reader) resolve(b *batch, i int, got reply) {
 	r.finish(b, i, got.res)
 }
 
-// finish resolves the item of index i. The last item of a batch is resolved after the batch was
-// taken out of flight, so that a panic leaves nothing half done. The exception is the last item
-// that a reading caller waits for: its future is the library's own, and passRead or settle takes
-// the batch out of flight afterwards.
+// finish resolves item i. The last item of a batch is resolved after the batch was taken out of
+// flight, so that a panic leaves nothing half done. The exception is the last item that a reading
+// caller waits for: its future is the library's own, and passRead or settle takes the batch out of
+// flight afterwards.
 func (r *reader) finish(b *batch, i int, res any) {
 	it := &b.items[i]
 	if err, failed := res.(*errorx.Error); failed {

@@ -5,8 +5,8 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// loopReads gives the right to read from a caller to the loop, which has to be woken. It
-// returns false if s has ended: then the caller keeps the right.
+// loopReads passes the right to read from a caller to the loop, which must be woken. It returns
+// false if s has ended: then the caller keeps the right.
 func (q *queue) loopReads(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -17,12 +17,12 @@ func (q *queue) loopReads(s *Session) bool {
 	return true
 }
 
-// offersMost bounds how many requests are searched for the next caller that can read:
-// callers whose contexts have ended can't.
+// offersMost bounds how many requests are searched for the next caller that can read. Callers whose
+// contexts have ended can't.
 const offersMost = 32
 
-// nextReader returns the next holder of the right to read, which somebody needs, and gives it to
-// that one if it is a caller.
+// nextReader returns the next holder of the right to read. If that is a caller, nextReader gives it
+// the right.
 func (q *queue) nextReader(s *Session) readHolder {
 	b := q.head
 	switch {
@@ -62,7 +62,7 @@ func (q *queue) idle() bool {
 }
 
 // tookBack reports whether writes are stopped and nothing is in flight: the batch that a caller was
-// about to write has been taken back, so no reply will come.
+// about to write was taken back, so no reply will come.
 func (q *queue) tookBack() bool {
 	if !q.Withheld() {
 		return false
@@ -72,8 +72,8 @@ func (q *queue) tookBack() bool {
 	return q.head == nil
 }
 
-// takeRead takes the right to read for the loop, if nobody has had the right since the
-// last call of takeRead.
+// takeRead takes the right to read for the loop, if nobody has had it since the last call of
+// takeRead.
 func (q *queue) takeRead(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,8 +85,7 @@ func (q *queue) takeRead(s *Session) bool {
 	return true
 }
 
-// takePostponed takes the right to write a batch that was postponed. It returns false
-// if there is none.
+// takePostponed takes the right to write a postponed batch. It returns false if there is none.
 func (q *queue) takePostponed(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,10 +120,10 @@ func (q *queue) yield() (turn uint64) {
 	return q.yielding
 }
 
-// endYield reports whether the caller still has the right to write. again is the number of
-// the next turn in which to let others run, if requests have come meanwhile, or 0. If none
-// have come, and nobody waits for the last request, its sender may be about to send more: if
-// sender is set, the right then passes to the writer goroutine, which takes them all at once.
+// endYield reports whether the caller still has the right to write. If requests have come during
+// the turn, again is the number of another turn to yield in, or 0. If none have come, and no caller
+// waits for the last request, its sender may be about to send more: then, if sender is set, the
+// right passes to the writer goroutine, which takes them all at once.
 func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,9 +141,10 @@ func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 	return true, again
 }
 
-// take puts the open batch in flight. The caller must have the right to write. If there
-// is nothing to take, b is nil, and the caller loses the right. If it asks futures whether they are
-// cancelled, which may end its goroutine, it has to resolve the cancelled items after it has written.
+// take puts the open batch in flight. The caller must have the right to write. If there is nothing
+// to take, b is nil and the caller loses the right. If take asks futures whether they are
+// cancelled, which may end the goroutine, the caller must resolve the cancelled items after it has
+// written.
 func (q *queue) take(asks bool) (b *batch, cancelled []cancelledItem) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -170,8 +170,8 @@ func (q *queue) take(asks bool) (b *batch, cancelled []cancelledItem) {
 	return nil, cancelled
 }
 
-// ask asks the futures of b, without the lock, whether they are cancelled, and marks those
-// that are as withdrawn. If one ends the goroutine, none counts as cancelled, and the writer
+// ask asks the futures of b, without the lock, whether they are cancelled, and marks the cancelled
+// ones as withdrawn. If one of them ends the goroutine, none counts as cancelled, and the writer
 // goroutine gets b and the right to write.
 func (q *queue) ask(b *batch) (cancelled []cancelledItem) {
 	asked := false
@@ -191,9 +191,9 @@ func (q *queue) ask(b *batch) (cancelled []cancelledItem) {
 	return cancelled
 }
 
-// pass passes the right to write to the writer goroutine. b, if not nil, is a batch in flight
-// that is to be written first. It gives the right up if there is neither b nor an open batch,
-// or no session.
+// pass passes the right to write to the writer goroutine. b, if not nil, is a batch in flight that
+// must be written first. If there is neither b nor an open batch, or no session, pass releases the
+// right.
 func (r *rights) pass(b *batch, open bool) {
 	if r.session == nil || b == nil && !open {
 		r.releaseLocked()

@@ -69,8 +69,8 @@ func (q *queue) Drain() <-chan struct{} {
 	return q.draining
 }
 
-// Restored returns a channel that is closed while the connection has a socket, and when it takes no more
-// requests.
+// Restored returns a channel that is closed while the connection has a socket, and when it takes no
+// more requests.
 func (q *queue) Restored() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,7 +82,7 @@ func (q *queue) Restored() <-chan struct{} {
 	return restored
 }
 
-// tellRestored closes the channel of Restored, if it is time to.
+// tellRestored closes the channel of Restored when it should be closed.
 func (q *queue) tellRestored() {
 	if q.restored != nil && (q.state == Connected || q.state == Closed || q.draining != nil) {
 		close(q.restored)
@@ -97,8 +97,7 @@ func (q *queue) Draining() bool {
 	return q.draining != nil
 }
 
-// Left counts the pending requests, without the library's own: those that are not sent,
-// and those that may have run.
+// Left counts users' pending requests: those that are not sent, and those that may have run.
 func (q *queue) Left() (notSent, unknown int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

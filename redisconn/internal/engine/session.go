@@ -14,9 +14,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Session is the life of one socket. It fails once, with the first error, and everything
-// else follows from that: the socket is closed, reader and writer end, and whoever has
-// started the session abandons what is left.
+// Session is the life of one socket. It fails once, with the first error. Then the socket is
+// closed, reader and writer end, and the goroutine that started the session abandons what is left.
 type Session struct {
 	*sock.Socket
 	p         *Pipe
@@ -34,35 +33,35 @@ type Session struct {
 	reader *reader // used by the holder of the right to read
 	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
-	// waits counts the beginnings and ends of deaf waits for replies. While it is odd, such a
-	// wait may be interrupted, by making it even: see waitDeaf.
+	// waits counts the beginnings and ends of deaf waits for replies. While it is odd, making it
+	// even interrupts the wait: see waitDeaf.
 	waits       atomic.Uint64
 	interrupted chan struct{}
 	// exchanged is the batch that exchange has not written yet.
 	exchanged *batch
 
-	// wake passes the right to write to the writer goroutine, with a batch in flight that
-	// is not written, or not whole, or nil for the open batch. It has room for one.
+	// wake passes the right to write to the writer goroutine: with a batch in flight that is not
+	// completely written, or with nil for the open batch. It has room for one.
 	wake chan *batch
 	// mayPass: callers may read. mayExchange: a caller that has both rights may write and
 	// wait for the reply in one step (an exchange).
 	mayPass, mayExchange bool
-	// both: the caller that has the right to read also has the right to write, and has to
-	// use that first. It belongs to the holder of the right to read.
+	// both: the caller that has the right to read also has the right to write, and must use that
+	// first. It belongs to the holder of the right to read.
 	both bool
-	// listens: the caller that has the right to read has to listen to its context from now on.
-	// It is written under the lock, and does not outlast the right.
+	// listens: the caller that has the right to read must listen to its context from now on. It is
+	// written under the lock, and reset with the right.
 	listens atomic.Bool
-	// loopKeeps: the loop has the right to read of the session, which has ended. It is
-	// written under the lock, once, before the session fails.
+	// loopKeeps: the session has ended, and the loop keeps its right to read. It is written under
+	// the lock, once, before the session fails.
 	loopKeeps bool
-	// first is the batch that the holder of the right to write has to write first. It is
-	// already in flight, and nothing else is. It belongs to whoever takes it out of here:
-	// that holder or, under the lock, a goroutine that withdraws it.
+	// first is the batch that the holder of the right to write must write first. It is in flight,
+	// and nothing else is. It belongs to the goroutine that takes it: that holder or, under the
+	// lock, one that withdraws it.
 	first atomic.Pointer[batch]
 
-	// taken is how many bytes the socket has taken while the writer waited for it to take more, held how
-	// many replies have waited for a fence: see mark.
+	// taken is how many bytes the socket has taken while the writer waited, and held is how many
+	// replies have waited for a fence: see mark.
 	taken atomic.Int64
 	held  atomic.Uint64
 
@@ -70,8 +69,8 @@ type Session struct {
 	runID atomic.Pointer[string] // see RunID
 }
 
-// start begins a session on a socket, with goroutines that read and write. The session
-// ends when it fails; then call Abandon.
+// start begins a session on a socket, with goroutines that read and write. When the session fails,
+// call Abandon.
 func (p *Pipe) Start(socket *sock.Socket) *Session {
 	s := newSession(p, socket)
 	p.current.Store(s)
@@ -136,14 +135,14 @@ func (s *Session) AskRunID(done func(error)) {
 	})
 }
 
-// Err returns the error that the session has failed with. Call it only after that.
+// Err returns the error that the session failed with. Call it only after the failure.
 func (s *Session) Err() *errorx.Error { return s.err }
 
 // fail ends the session, unless it has ended.
 func (s *Session) fail(err *errorx.Error) { s.failOnce(err, nil) }
 
-// failReply is Fail for a reply that can't be read. If it came, and does not parse,
-// its error is the result of the request that it was for, too.
+// failReply is Fail for a reply that can't be read. If it arrived but does not parse, its error is
+// also the result of its request.
 func (s *Session) failReply(err *errorx.Error) {
 	if err.IsOfType(redis.ErrIO) {
 		s.failOnce(err, nil)
@@ -179,9 +178,9 @@ func (s *Session) unknownError() *errorx.Error {
 	return s.p.opts.WithConn(redis.ErrIO.Wrap(s.err, "connection lost"))
 }
 
-// connCheck ends the session, and returns false, if the server has closed the connection or
-// has sent something that nobody asked for. Its caller has both rights, and loses the right
-// to write when the session ends.
+// connCheck ends the session, and returns false, if the server has closed the connection or sent
+// something unsolicited. Its caller has both rights, and loses the right to write when the session
+// ends.
 func (s *Session) connCheck() bool {
 	err := s.checker.Check()
 	if err == sock.ErrUnsolicited && s.raw == nil {
@@ -194,7 +193,7 @@ func (s *Session) connCheck() bool {
 	return err == nil
 }
 
-// failCheck ends a session with the error that a check has found.
+// failCheck ends a session with the error of a check.
 func (s *Session) failCheck(err error) {
 	if err == sock.ErrUnsolicited {
 		s.fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
@@ -203,12 +202,12 @@ func (s *Session) failCheck(err error) {
 	}
 }
 
-// recordsWait is how long connCheck waits for the rest of a TLS record that has begun to
-// come. Records without data come after a handshake, and when keys change.
+// recordsWait is how long connCheck waits for the rest of a TLS record that has begun to arrive.
+// Records without data come after a handshake, and when keys change.
 const recordsWait = time.Millisecond
 
-// readRecords reads TLS records for a time, or those that are buffered already if it is
-// negative. It returns sock.ErrUnsolicited if one of them has data.
+// readRecords reads TLS records for a time. If the time is negative, it reads only buffered ones.
+// It returns sock.ErrUnsolicited if one of them has data.
 func (s *Session) readRecords(wait time.Duration) error {
 	_ = s.SetReadDeadline(time.Now().Add(wait))
 	err := s.Dec.AwaitMore()

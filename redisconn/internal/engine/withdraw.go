@@ -29,9 +29,8 @@ func (q *queue) Withdraw(seq uint64) bool {
 	return true
 }
 
-// withhold admits no more users' requests, and takes out those that nobody has begun to
-// write, oldest first. writes is the session that somebody has the right to write to, if
-// any.
+// withhold admits no more users' requests, and takes out those that nobody has begun to write,
+// oldest first. writes is the session that somebody may write to, or nil.
 func (q *queue) withhold() (left *batch, writes *Session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,7 +50,7 @@ func (q *queue) withhold() (left *batch, writes *Session) {
 	return left, writes
 }
 
-// withdrawFirst withdraws a request that is in flight, alone, but not written yet.
+// withdrawFirst withdraws a request that is alone in flight but not written yet.
 func (q *queue) withdrawFirst(seq uint64) bool {
 	if q.session == nil || q.head == nil || len(q.head.items) != 1 || q.head.items[0].seq != seq {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// flush does the duty of a request's sender. It never waits for the socket: what can't be
-// written at once is left to the writer goroutine.
+// flush does the duty of a request's sender. It never waits for the socket: the writer goroutine
+// writes what can't be written at once.
 func (s *Session) flush(d duty) {
 	if d&mustCheck != 0 && !s.connCheck() {
 		return
@@ -34,11 +34,10 @@ func (s *Session) flush(d duty) {
 	s.processor.yield()
 }
 
-// next returns the batch that is to be written: b or, if that is nil, the open one, after
-// other goroutines could add their requests. It returns nil if the right to write is lost.
-// sender is set if it is not the writer goroutine that asks. A sender does not ask futures whether
-// they are cancelled: that could end the goroutine of somebody else, and requests that it takes
-// have just been sent.
+// next returns the batch to write: b or, if that is nil, the open one, after other goroutines could
+// add their requests. It returns nil if the right to write is lost. sender is set unless the writer
+// goroutine calls it. A sender does not ask futures whether they are cancelled, because that could
+// end somebody else's goroutine, and the requests that it takes have just been sent.
 func (s *Session) next(b *batch, sender bool) (_ *batch, cancelled []cancelledItem) {
 	if b != nil {
 		return b, nil
@@ -49,8 +48,8 @@ func (s *Session) next(b *batch, sender bool) (_ *batch, cancelled []cancelledIt
 	return s.p.queue.take(!sender)
 }
 
-// writeBatch writes a batch that the caller has taken, and gives up the right to
-// write, or leaves it to the writer with what is left to write.
+// writeBatch writes a batch that the caller has taken. Then it releases the right to write, or
+// passes it to the writer goroutine together with the rest of the batch.
 func (s *Session) writeBatch(b *batch) {
 	if s.raw == nil && b.unread > securedNow {
 		s.wake <- b
@@ -61,8 +60,8 @@ func (s *Session) writeBatch(b *batch) {
 	}
 }
 
-// yield lets goroutines that are about to send run first, where that pays. It returns
-// false if one of them, or from a sender the writer goroutine, has taken over the right to write.
+// yield lets goroutines that are about to send run first, if that pays. It returns false if another
+// goroutine has taken over the right to write.
 func (s *Session) yield(sender bool) bool {
 	if !s.p.opts.Yields {
 		return true
@@ -75,8 +74,8 @@ func (s *Session) yield(sender bool) bool {
 	return mine
 }
 
-// write writes what is left of the batch, or, unless it waits, what the socket takes of it at once:
-// then the writer gets the rest. It returns false if the right to write is lost.
+// write writes the rest of the batch. If it may not wait, it writes what the socket takes at once,
+// and the writer goroutine gets the rest. It returns false if the right to write is lost.
 func (s *Session) write(b *batch, waits bool) bool {
 	if s.hasFailed() {
 		s.p.queue.release()
@@ -105,13 +104,12 @@ func (s *Session) write(b *batch, waits bool) bool {
 	return true
 }
 
-// securedNow is how many bytes may be in flight, with a batch, for its sender to write it to a
-// TLS connection by itself: the send buffer of a system takes as many, and more while the
-// server's takes some, without making the sender wait.
+// securedNow is how many bytes may be in flight, with a batch, for its sender to write it to a TLS
+// connection itself. The send buffer of the system takes that many without making the sender wait.
 const securedNow = 16 << 10
 
-// writeLoop is the writer goroutine. It is started with the session, owns what
-// Wake passes to it, and ends with quit.
+// writeLoop is the writer goroutine. It is started with the session, owns the batches that it gets
+// from wake, and ends with quit.
 func (s *Session) writeLoop() {
 	ended := false
 	defer func() {
@@ -132,7 +130,7 @@ func (s *Session) writeLoop() {
 	}
 }
 
-// writeAll writes b, if it is not nil, and then until nothing is left to write.
+// writeAll writes b, if it is not nil, and then open batches until there are none.
 func (s *Session) writeAll(b *batch) {
 	for more := true; more; b = nil {
 		var cancelled []cancelledItem
@@ -142,9 +140,8 @@ func (s *Session) writeAll(b *batch) {
 	}
 }
 
-// writeOnce writes what the socket takes at once. It ignores the deadline by which
-// StopWrites ends waiting writes, since it does not wait, and leaves that deadline in place
-// for the write of the rest.
+// writeOnce writes what the socket takes at once. It does not wait, so it ignores the deadline by
+// which StopWrites ends waiting writes, and leaves it in place for the write of the rest.
 func (s *Session) writeOnce(buf []byte) (n int, err error) {
 	if n, err = s.raw.Write(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
@@ -159,8 +156,8 @@ func (s *Session) writeOnce(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// writeWaiting writes all, and waits until the socket takes it, or writes are stopped. It counts what
-// the socket takes, by which a slow one is told from one that takes nothing.
+// writeWaiting writes everything, and waits until the socket takes it or writes are stopped. It
+// counts the bytes taken, which distinguish a slow socket from a stuck one.
 func (s *Session) writeWaiting(buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var took int
@@ -178,8 +175,8 @@ func (s *Session) writeWaiting(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// writePart waits until the socket takes some of buf, which is not empty, and writes that. Where that
-// can't be told, it writes what fits into a record of TLS.
+// writePart waits until the socket takes some of buf, which is not empty, and writes that. If that
+// can't be known, it writes one TLS record.
 func (s *Session) writePart(buf []byte) (n int, err error) {
 	if s.raw != nil {
 		return s.raw.WriteSome(buf)
@@ -187,13 +184,12 @@ func (s *Session) writePart(buf []byte) (n int, err error) {
 	return s.Conn.Write(buf[:min(len(buf), recordMost)])
 }
 
-// recordMost is how many bytes a record of TLS has at the most.
+// recordMost is the greatest number of bytes in a TLS record.
 const recordMost = 16 << 10
 
-// StopWrites stops the writing of users' requests. A goroutine that is just about to
-// write still does so, if the socket takes the bytes at once. Requests that are not
-// written end with closed; if one is written only in part, the session ends. stop returns
-// when nobody writes any more.
+// StopWrites stops the writing of users' requests. A goroutine that is just about to write still
+// does so, if the socket takes the bytes at once. Requests that are not written end with closed; if
+// one is written only in part, the session ends. stop returns when nobody writes any more.
 func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 	left, writes := p.queue.withhold()
 	l := &leftovers{p: p}
@@ -209,8 +205,8 @@ func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 	}
 }
 
-// endWrite returns when nobody has the right to write. A writer that waits for the socket
-// to take more gives up, which ends the session: see writeOnce.
+// endWrite returns when nobody has the right to write. A writer that waits for the socket gives up,
+// which ends the session: see writeOnce.
 func (s *Session) endWrite() {
 	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
 		s.fail(redis.ErrIO.Wrap(err, "ending a write"))
