@@ -216,7 +216,7 @@ func requireEnded(t *testing.T, err, want error) {
 	}
 }
 
-// What has no context of its own tells the end of its connection's.
+// A request without its own context ends with the context of the connection.
 func TestContextOfTheConnection(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := testbed.NewServer(t)

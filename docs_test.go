@@ -24,7 +24,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// What the package documentation shows, compiled.
+// The code in the package documentation, compiled.
 var (
 	_ = func(ctx context.Context) error {
 		client, err := redispipe.Open(ctx, "redis://127.0.0.1:6379")

@@ -34,7 +34,7 @@ func TestOpenBadURL(t *testing.T) {
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil), "%v", err)
 }
 
-// What URLs and options say reaches the servers.
+// The settings in URLs and options reach the servers.
 func TestOpenOptions(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	s := testbed.NewServer(t, testbed.Options{Password: "p@ss", TLS: true})

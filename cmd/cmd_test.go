@@ -55,7 +55,7 @@ func TestDo(t *testing.T) {
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil), "%v", err)
 }
 
-// What can't be sent is refused, and nothing is sent.
+// A call that can't be sent is refused, and nothing is sent.
 func TestRefused(t *testing.T) {
 	mock := redistest.NewMock(t)
 	for _, do := range []func() error{

@@ -59,7 +59,7 @@ func forms() []call {
 		of(LMPop[string]([]string{"l"}, LEFT), "LMPOP 1 l LEFT"),
 		of(LMPop[string]([]string{"l"}, RIGHT, COUNT(10)), "LMPOP 1 l RIGHT COUNT 10"),
 
-		// To servers these types are all the same.
+		// Servers do not distinguish these types.
 		unsent(RPush("l", math.MinInt, math.MaxInt), "RPUSH l -9223372036854775808 9223372036854775807"),
 		unsent(RPush("l", int8(math.MinInt8)), "RPUSH l -128"),
 		unsent(RPush("l", int16(math.MinInt16)), "RPUSH l -32768"),

@@ -235,7 +235,7 @@ func TestKeys(t *testing.T) {
 			if c.newer || strings.Contains(failed.Message(), "wrong number of arguments") { // of GETKEYS, says 7.0 of RANDOMKEY
 				continue
 			}
-			// Of what has none in its place 6.2 says that it is invalid.
+			// Redis 6.2 answers that a call is invalid if there is no key in its place.
 			require.Regexp(t, "no key arguments|Invalid arguments specified", failed.Message(), c.words)
 		}
 		if words[0] == "SPUBLISH" || words[0] == "CLUSTERSCAN" { // what has a slot, and is no key

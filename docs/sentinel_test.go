@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// What is shown of addresses that are nowhere.
+// The values that the page shows for addresses that do not exist.
 var (
 	_ = func(ctx context.Context, password, sentinelPassword string) (*rediscluster.Cluster, error) {
 		// A master that sentinels watch. The address of one sentinel is enough: it names the others.

@@ -26,7 +26,7 @@ func TestArgumentsAreNotAllocated(t *testing.T) {
 	}))
 }
 
-// What a struct costs beyond its fields: the list of arguments, or the struct.
+// The cost of a struct beyond its fields: the list of arguments, or the struct.
 func TestStructAllocations(t *testing.T) {
 	u := &benchUser{Name: "a name", Mail: "a@b.c", Age: 1000, Score: 1.5}
 	res := any(hashOf(Args(u)))

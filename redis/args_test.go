@@ -56,7 +56,7 @@ type odd struct{}
 
 func (odd) MarshalRedis() (any, error) { return []string{"canary"}, nil }
 
-// What can't be sent has its request refused, by every sender, and says why.
+// Every sender refuses a request with an argument that can't be sent, and says why.
 func TestBadArgs(t *testing.T) {
 	var endless any
 	endless = &endless

@@ -97,7 +97,7 @@ func TestCallLeaves(t *testing.T) {
 				require.True(t, call.resolve())
 			}
 			ticket := send.Ticket{Queue: withdrawal(c.withdrawn)}
-			// As wait does when it finds ctx ended first.
+			// wait does the same when it finds that ctx ended first.
 			require.Equal(t, c.want, call.leave(ticket, send.ReadRight{}))
 			require.Empty(t, call.signals)
 			require.False(t, call.GiveRead(send.ReadRight{Reader: r}))

@@ -24,7 +24,7 @@ func soon(t *testing.T, what string, f func()) {
 	}
 }
 
-// Whoever can write a value must not hang those who read it.
+// A client that can write values must not be able to hang those that read them.
 func TestCostOfLongText(t *testing.T) {
 	long := bytes.Repeat([]byte("7"), 8<<20)
 	unhandy := func(what string, as func(any) error) {

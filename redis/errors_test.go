@@ -96,8 +96,7 @@ func TestCollectTrace(t *testing.T) {
 	assert.Equal(t, int64(1), Sync{answering(":1\r\n", Limits{})}.Do("GET", "k"))
 }
 
-// What an error is about is said of it, and the rest of it stays: properties, type, traits and
-// cause.
+// Within adds what an error is about, and keeps its properties, type, traits and cause.
 func TestWithinKeepsAll(t *testing.T) {
 	delay := Delay{Queue: time.Second}
 	inner := ErrRequestWithdrawn.Wrap(context.DeadlineExceeded, "why").

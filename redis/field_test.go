@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What can't be a field says so, whatever the reply and whichever the direction.
+// A bad field is an error that says so, for every reply and in both directions.
 func TestBadFields(t *testing.T) {
 	badField[struct{ F chan int }](t, "F of struct", "chan int")
 	badField[struct {

@@ -100,7 +100,7 @@ func TestCausedBy(t *testing.T) {
 	assert.False(t, CausedBy(nil, io.EOF))
 }
 
-// What errors.Is says is what OutcomeOf says, at any depth.
+// errors.Is agrees with OutcomeOf at any depth.
 func TestErrSaysTheOutcome(t *testing.T) {
 	classes := map[Outcome]error{OutcomeRefused: ErrRefused, OutcomeNotSent: ErrNotSent, OutcomeUnknown: ErrUnknown}
 	for _, typed := range []*errorx.Error{
@@ -191,7 +191,7 @@ func TestErrOfOthers(t *testing.T) {
 	assertNoSecret(t, Err(ErrIO.New("x").WithProperty(EKVal, "canary")))
 }
 
-// What AsErrorx returns of no error is none.
+// The result of AsErrorx for no error is nil.
 func TestErrOfNoErrorx(t *testing.T) {
 	none := AsErrorx("value")
 	assert.NoError(t, Err(none))

@@ -207,7 +207,7 @@ func TestScriptLoad(t *testing.T) {
 	assert.Error(t, redis.NewScript("no Lua").Load(t.Context(), conn))
 }
 
-// What a script or a function answers with by itself is its result: it has run, and runs once.
+// An error that a script or a function itself returns is its result, so it runs only once.
 func TestScriptThatSaysNoScript(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

@@ -171,7 +171,7 @@ func TestScriptSenderEnds(t *testing.T) {
 	}
 }
 
-// Nor does one that panics when it is given a call that has waited: each call ends, and once.
+// The same holds for a sender that panics when it gets a call that has waited: each call ends once.
 func TestScriptSenderEndsForACallThatHasWaited(t *testing.T) {
 	for name, end := range map[string]func(){"panics": func() { panic("sender") }, "exits": runtime.Goexit} {
 		for _, answers := range []bool{false, true} {

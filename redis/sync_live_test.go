@@ -63,7 +63,7 @@ func TestDoInto(t *testing.T) {
 	}
 }
 
-// What a server answers in either protocol is read into the same types.
+// Replies in both protocols are read into the same types.
 func TestShapes(t *testing.T) {
 	type visit struct {
 		Page string        `redis:"page"`

@@ -87,7 +87,7 @@ func TestDoIntoAllocates(t *testing.T) {
 	}))
 }
 
-// What a sender is told of an encoded request.
+// The properties of an encoded request that a sender gets.
 func TestDescribe(t *testing.T) {
 	slotOf := func(key string) int { return int(slot.Of(key)) }
 	for _, c := range []struct {

@@ -110,7 +110,7 @@ func TestFull(t *testing.T) {
 	assert.Equal(t, before.Misses+1, st.Misses)
 }
 
-// What was read is answered out of memory, until it is changed.
+// A reply that was read is served from memory until its key changes.
 func TestHit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

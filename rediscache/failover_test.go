@@ -48,7 +48,7 @@ func TestNeverStaleInCluster(t *testing.T) {
 	neverStaleInCluster(t, (*testbed.Cluster).MoveSlot)
 }
 
-// Nor where servers move slots whole.
+// No read is stale if servers move whole slots.
 func TestNeverStaleOverWholeMoves(t *testing.T) {
 	testbed.Needs(t, testbed.AtomicMigration)
 	neverStaleInCluster(t, (*testbed.Cluster).MoveSlotWhole)
@@ -137,7 +137,7 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 	assert.Positive(t, c.Stats().Dropped.Lease)
 }
 
-// Nor where sentinels replace the master, by order.
+// No read is stale if sentinels replace the master on request.
 func TestNeverStaleWithSentinels(t *testing.T) {
 	neverStaleWithSentinels(t, false, func(g *testbed.Group) error {
 		promoted, err := g.Failover(testbed.Graceful)
@@ -148,7 +148,8 @@ func TestNeverStaleWithSentinels(t *testing.T) {
 	})
 }
 
-// Nor where they find it killed. What it had acknowledged alone is lost.
+// No read is stale if sentinels replace a killed master. Only writes that the old master had
+// acknowledged are lost.
 func TestNeverStaleWhenSentinelsReplaceTheKilled(t *testing.T) {
 	neverStaleWithSentinels(t, true, func(g *testbed.Group) error {
 		victim, err := g.Master()

@@ -17,8 +17,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Whoever leaves, and whatever fails, everybody gets the value of the key that was asked for: no
-// reading serves two requests at once.
+// Every caller gets the value of its own key, whichever callers leave and whichever requests fail:
+// no read serves two different requests.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Opts{Prefixes: []string{""}, MaxAge: time.Hour, MaxBytes: 1 << 20})

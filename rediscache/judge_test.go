@@ -184,7 +184,7 @@ func TestNeverStale(t *testing.T) {
 	assert.Zero(t, j.failed.Load()+j.lost.Load())
 }
 
-// Nor while sockets break, and replies are late.
+// No read is stale while sockets break and replies are late.
 func TestNeverStaleUnderFaults(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

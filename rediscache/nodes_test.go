@@ -54,7 +54,8 @@ func TestReplacedMaster(t *testing.T) {
 	require.False(t, served(), "nobody serves the slot")
 }
 
-// What drops everything finds the feed of a node that is leaving until that is closed.
+// A command that drops everything also reaches the feed of a node that is leaving, until the feed
+// is closed.
 func TestAllDroppedWhileANodeLeaves(t *testing.T) {
 	t.Parallel()
 	opts := redisconn.Opts{IOTimeout: time.Minute}
@@ -76,8 +77,8 @@ func TestAllDroppedWhileANodeLeaves(t *testing.T) {
 	require.True(t, found)
 }
 
-// Behind an address that leads to several servers, a tracker that has got to another one than the
-// shared connection is not read from: it does not have what was written here.
+// If an address leads to several servers, the tracker may reach a different server than the shared
+// connection. It is not used then, because that server may lack what was written here.
 func TestTrackerOfOtherServer(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)

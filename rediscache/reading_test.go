@@ -28,7 +28,7 @@ func calls(t testing.TB, db redis.SyncCtx, cmd string) string {
 	return found[1]
 }
 
-// All who miss a key at once wait for one read, and those that leave do not harm the others.
+// Concurrent misses of a key wait for one read. Callers that leave do not affect the others.
 func TestConcurrentMisses(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)

@@ -182,7 +182,8 @@ type postpones struct {
 
 func (p postpones) Send(_ redis.Request, cb redis.Future, _ uint64) { p.sent <- cb }
 
-// What a caller that has left has written is dropped when the reply comes.
+// If a caller leaves before its write is answered, the written keys are evicted when the reply
+// comes.
 func TestWriteWhoseCallerHasLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -300,7 +301,7 @@ func TestClose(t *testing.T) {
 	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(r.cache.Do(t.Context(), "GET", "key")))
 }
 
-// What is in memory is no answer once Close has returned, although its lease is young.
+// After Close the cache answers nothing from memory, even if the lease is young.
 func TestCloseEndsLeases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -313,8 +314,7 @@ func TestCloseEndsLeases(t *testing.T) {
 	}
 }
 
-// Nor is it for long after the client inside was closed alone: readers get its error long before a
-// lease runs out.
+// If only the client inside is closed, readers get its error long before a lease ends.
 func TestInnerCloseEndsLeases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

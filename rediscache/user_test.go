@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// What was read as one user is not for another that the connection becomes.
+// Replies that were read as one user are not served after the connection has become another user.
 func TestAnotherUser(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

@@ -213,7 +213,7 @@ func TestNestedMulti(t *testing.T) {
 	p.proxy.Heal()
 }
 
-// What removes all keys leaves nothing in memory, and neither does a command that is not known.
+// A command that removes all keys, or that is unknown, empties the memory.
 func TestWriteOfAll(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range []string{"FLUSHALL", "FLUSHDB", "SOMEMODULE.CLEAR"} {

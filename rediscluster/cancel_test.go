@@ -119,7 +119,7 @@ func TestCancelInFlight(t *testing.T) {
 				return err
 			})
 			c, _ := connect(t, []string{node.Addr()}, patient)
-			// Behind this no callback of an earlier batch takes any of the time.
+			// After this, no callback of an earlier batch takes any of the time.
 			require.Equal(t, []byte("ok"), redis.Sync{S: c}.Do("GET", "key"))
 			began := time.Now()
 			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
@@ -181,8 +181,7 @@ func TestCancelAfterLostAttempt(t *testing.T) {
 	requireCancelled(t, <-result, false)
 }
 
-// Of a request that was sent again, the error says where the time of the last attempt
-// went.
+// If a request was sent again, the error says where the time of the last attempt went.
 func TestDelayOfLastAttempt(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	defer close(release)

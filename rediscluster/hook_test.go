@@ -21,8 +21,8 @@ func (a answeredBy) After(_ context.Context, _ redis.Operation, end redis.Comple
 	a <- end.Address
 }
 
-// Of a request that is redirected, a hook sees the node that it came to in the end,
-// with any policy and whichever way it was sent.
+// If a request is redirected, a hook gets the node that answered in the end, with every policy and
+// every way of sending.
 func TestHookSeesLastNode(t *testing.T) {
 	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		_, err := c.Write([]byte("+fine\r\n"))

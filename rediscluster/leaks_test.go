@@ -57,7 +57,7 @@ func goroutines(test string) string {
 	return strings.Join(left, "\n\n")
 }
 
-// What outlives its test is found, though another test has more of it.
+// A goroutine that outlives its test is found, even if another test has more of them.
 func TestLeaksAreFound(t *testing.T) {
 	node := newScriptedNode(t, nil)
 	opts := Opts{Logger: NoopLogger{}}

@@ -338,7 +338,7 @@ func (f *gone) Resolve(any, uint64) {
 	f.end()
 }
 
-// Nor need that of a scan which waits for the topology to be read.
+// The future of a scan that waits for the topology need not return either.
 func TestFutureOfScanNeedNotReturnAfterRefresh(t *testing.T) {
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {

@@ -167,7 +167,7 @@ func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {
 	c, _ := connect(t, []string{seed.Addr()}, Opts{CheckInterval: 100 * time.Millisecond})
 	require.Equal(t, "old", redis.Sync{S: c}.Do("GET", "key"))
 
-	// What answers at the address of the only node is the node of another cluster that has no slots yet.
+	// A node of another cluster, without slots, answers at the address of the only node.
 	none := "*0\r\n"
 	old.slots.Store(&none)
 	seed.serve(other.Addr())

@@ -69,7 +69,7 @@ func refreshed(c *Cluster) {
 	<-done
 }
 
-// Whoever learns that a slot is on the move, all reads of it go to its master from then on.
+// After any request has shown that a slot is on the move, all reads of the slot go to its master.
 func TestOneLearnsOfAMoveForAll(t *testing.T) {
 	h := beginHalfMoved(t)
 	for how, learn := range map[string]func(c *Cluster, s redis.SyncCtx) error{

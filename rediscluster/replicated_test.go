@@ -128,8 +128,8 @@ func TestReplicatedRefusesBadInput(t *testing.T) {
 	replicatedError(t, rediscluster.ErrNoMaster, "", nil, opts)
 }
 
-// What a user's function does that gives the addresses harms nobody: the last addresses
-// stay in use, and roles are followed.
+// If the user's function for the addresses misbehaves, the last addresses stay in use, and roles
+// are still followed.
 func TestReplicatedOfHostileAddrs(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})

@@ -326,7 +326,7 @@ func (l *left) fail(err *errorx.Error)           { l.why = err }
 func (*left) idempotent() bool                   { return true }
 func (*left) Cancelled() error                   { return context.Canceled }
 
-// Who leaves between two attempts is told what became of those that were made.
+// A caller that leaves between two attempts gets the outcome of the attempts made so far.
 func TestCancelledBetweenAttempts(t *testing.T) {
 	for want, unknown := range map[*errorx.Type]*errorx.Error{
 		redis.ErrRequestWithdrawn: nil,
@@ -382,8 +382,8 @@ func (p *parting) fail(*errorx.Error) {
 	close(p.resolved)
 }
 
-// What waits for another attempt may be resolved at any time, by the end of its context:
-// nothing of it is touched then. The race detector tells.
+// A request that waits for another attempt may be resolved at any time by the end of its context.
+// After that nothing of it is touched; the race detector checks this.
 func TestRetryTouchesNothingLater(t *testing.T) {
 	c := &Cluster{ctx: t.Context()}
 	c.topology.Store(route.New(topology.Empty(), nil))

@@ -183,7 +183,7 @@ func scanKeys() int {
 	return 6000
 }
 
-// Nor is it worth anything to the next process of the same server.
+// A cursor is also worthless to the next process of the same server.
 func TestScanOverRestart(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{Persist: true}})

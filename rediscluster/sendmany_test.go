@@ -143,7 +143,7 @@ func TestErrorsNameTheRequest(t *testing.T) {
 	names(SendSplit(context.Background(), c, redis.Req("MGET")), "MGET")
 }
 
-// What is cancelled before it is sent is not sent, and its errors name it.
+// Requests that are cancelled before they are sent are not sent, and their errors name them.
 func TestSendCancelled(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)

@@ -135,8 +135,8 @@ func TestFrozenSentinelHoldsUpNobody(t *testing.T) {
 	serves(t, c, next)
 }
 
-// What the old master does not answer ends unknown, long before it would time out, and
-// the callers go on with the new one.
+// Requests that the old master does not answer end as unknown, long before their time-out, and the
+// callers continue with the new master.
 func TestSentinelMoveEndsWhatIsInFlight(t *testing.T) {
 	taken := make(chan struct{}, 1)
 	old := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
@@ -196,8 +196,8 @@ func TestSentinelWatchWithoutMaster(t *testing.T) {
 	require.True(t, redis.AsErrorx(err).HasTrait(redis.ErrTraitConnectivity), "%v", err)
 }
 
-// What waits for a master that is frozen is not written to it once it is replaced, though
-// it thaws in the same moment: it goes to the new one.
+// Requests that wait for a frozen master go to the new master once it is replaced, even if the old
+// one thaws at that moment.
 func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
 	began, thaw := make(chan struct{}), make(chan struct{})
 	var once sync.Once

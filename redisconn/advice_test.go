@@ -120,7 +120,7 @@ func TestRetryIsOfNoUseOnAReplica(t *testing.T) {
 	require.Equal(t, "READONLY You can't write against a read only replica.", text)
 }
 
-// So does a node of a cluster that has not the slot.
+// The same holds for a node of a cluster that does not have the slot.
 func TestRetryIsOfNoUseOnOneNode(t *testing.T) {
 	t.Parallel()
 	cluster := testbed.NewCluster(t)
@@ -135,7 +135,7 @@ func TestRetryIsOfNoUseOnOneNode(t *testing.T) {
 	}
 }
 
-// What ends a request says which option or setting is meant.
+// An error that a limit or option causes names it.
 func TestErrorsNameTheOption(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t, testbed.Options{Config: []string{"proto-max-bulk-len 1mb"}})

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// What a request costs does not depend on the machine: these are the figures
-// that the README gives. The race detector makes pools forget, so it is left out.
+// The allocations of a request do not depend on the machine: the README gives these figures. The
+// race detector empties pools, so this test does not run with it.
 func TestAllocations(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

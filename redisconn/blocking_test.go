@@ -85,7 +85,7 @@ func TestBlockingEachWay(t *testing.T) {
 	require.Equal(t, "typed", <-done)
 }
 
-// What blocks longer than IOTimeout is waited for.
+// A command may block for longer than IOTimeout.
 func TestBlockingBeyondIOTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answer: func(args []string) string {

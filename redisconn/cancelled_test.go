@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// What is cancelled before it is written is not written.
+// Requests that are cancelled before they are written are not written.
 func TestCancelledFuturesAreDropped(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})

@@ -64,7 +64,7 @@ func TestClientInfo(t *testing.T) {
 	}
 }
 
-// Who may not give a name connects without one.
+// A user that may not set a name connects without one.
 func TestClientNameIsNotPermitted(t *testing.T) {
 	s := testbed.NewServer(t, testbed.Options{ACL: []string{"visits on >" + canary + " ~* -@all +get"}})
 	conn := connect(t, s.Addr(), redisconn.Opts{Username: "visits", Password: canary, ClientName: "visits", Logger: redisconn.NoopLogger{}})

@@ -189,7 +189,7 @@ func TestAsyncDial(t *testing.T) {
 	require.True(t, conn.ConnectedNow())
 }
 
-// Whoever sends while the connection is closed gets an outcome.
+// A request that is sent while the connection is being closed gets an outcome.
 func TestSendRacesClose(t *testing.T) {
 	s := testbed.NewServer(t)
 	for range 30 {

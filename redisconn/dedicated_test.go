@@ -67,7 +67,7 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 	require.Equal(t, int64(3), dials.Load(), "two places, two connections")
 }
 
-// What an idle connection gets unasked is nobody's answer, and ends it.
+// Unsolicited bytes on an idle connection close it, and no request gets them.
 func TestDedicatedUnsolicited(t *testing.T) {
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		reply := "*-1\r\n"
@@ -422,7 +422,7 @@ func (f forgetful) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// What a failed write of a user's connection has sent is not known.
+// How much of a failed write was sent is not known on a user's connection.
 func TestDedicatedWriteOfUsersConnection(t *testing.T) {
 	s := testbed.NewServer(t)
 	var fails atomic.Bool

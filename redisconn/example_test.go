@@ -118,7 +118,7 @@ func ExampleConnection_SendTransaction() {
 	// Output: [OK 3] <nil>
 }
 
-// What may be retried is told by a trait.
+// A trait says whether a request may be retried.
 func Example_retry() {
 	server := exampleServer()
 	defer server.Close()
@@ -176,8 +176,8 @@ func ExampleConnection_Shutdown() {
 	// true
 }
 
-// What needs a connection to itself is sent like anything else: it is lent one of at most
-// so many.
+// A command that needs a connection to itself is sent like any other: it uses one of a limited
+// number of dedicated connections.
 func ExampleOpts_dedicatedConns() {
 	server := exampleServer()
 	defer server.Close()

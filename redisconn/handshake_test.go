@@ -79,7 +79,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// What servers are known to say is shown as it is, though a password may be a part of it.
+// Known texts of servers are shown unchanged, even if a password may be a part of them.
 func TestRefusalsAreShown(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"p", "password", "pair"} {
@@ -130,7 +130,7 @@ func TestPasswordIsNotQuoted(t *testing.T) {
 	}
 }
 
-// Nor does a server that puts it into an error of its own.
+// A server that puts the password into its own error does not reveal it either.
 func TestPasswordIsNotEchoed(t *testing.T) {
 	for _, quoted := range []string{"WRONGPASS invalid %s", "DENIED command 'auth' '%s'", "ERR %s %[1]s"} {
 		s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(

@@ -139,7 +139,7 @@ func TestHookSeesDedicated(t *testing.T) {
 	require.Contains(t, await(t, "PING", hook.seen), "0 PING 1: not sent")
 }
 
-// Of a blocking command that is unblocked a hook sees that it did not run.
+// If a blocking command is unblocked, a hook sees that it did not run.
 func TestHookSeesUnblocked(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

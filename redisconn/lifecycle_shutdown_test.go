@@ -121,8 +121,8 @@ func TestShutdownWaitsForSession(t *testing.T) {
 	require.NoError(t, await(t, "Shutdown", ended))
 }
 
-// Nobody is to use the shared socket any more, so it is not dialed again while Shutdown waits for a
-// session, whose server may be permanently gone.
+// While Shutdown waits for a session, a lost shared socket is not dialed again, because nothing may
+// use it any more and the session's server may be gone.
 func TestShutdownDialsNoMore(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}

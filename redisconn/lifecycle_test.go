@@ -117,7 +117,7 @@ func TestBackInUseSoon(t *testing.T) {
 	})
 }
 
-// What is corrected is reported first, and once.
+// Corrected options are reported first, and once.
 func TestCorrectedOptsAreReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{}
@@ -377,8 +377,8 @@ func TestCloseDuringThePause(t *testing.T) {
 	})
 }
 
-// What was queued while connecting ends with the failure, unsent, or goes out
-// in order.
+// Requests that are queued while connecting either end unsent when that fails, or are written in
+// order.
 func TestQueuedWhileConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool

@@ -128,7 +128,7 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 	}
 }
 
-// What a proxy is known to lack it is not sent again, and that is said once.
+// Requests that a proxy is known not to support are not sent again. This is reported once.
 func TestPeerIsKnown(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r faulty.ScriptedRequest) string {

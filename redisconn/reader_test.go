@@ -20,8 +20,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// What is no valid reply ends the socket, with an error of its own for the log
-// and an unknown outcome for all that is in flight. The connection comes back.
+// An invalid reply ends the socket. The log gets an error of its own, and all requests in flight
+// end as unknown. The connection reconnects.
 func TestHostileReplies(t *testing.T) {
 	for _, c := range []struct {
 		name, reply string
@@ -85,7 +85,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// What breaks off is an error, however much of it came.
+// A reply that breaks off is an error, however much of it arrived.
 func TestTruncatedReplies(t *testing.T) {
 	whole := "*3\r\n$3\r\nfoo\r\n:12\r\n+OK\r\n"
 	for n := range len(whole) {
@@ -136,8 +136,7 @@ func TestPushesAreSkipped(t *testing.T) {
 	require.Zero(t, log.count("Disconnected"))
 }
 
-// What a server says of its maintenance is reported, whoever reads it, and costs no reply and
-// no socket.
+// An announcement of maintenance is reported, whoever reads it, and costs no reply and no socket.
 func TestMaintenanceIsReported(t *testing.T) {
 	moving := ">4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n"
 	others := ">0\r\n>1\r\n*0\r\n>2\r\n$5\r\nother\r\n:1\r\n>9\r\n$9\r\nSMIGRATED\r\n" + strings.Repeat(":1\r\n", 8)
@@ -192,7 +191,7 @@ func TestServerClosesAndResets(t *testing.T) {
 	}
 }
 
-// What a future does is its own affair.
+// A future that misbehaves affects no other.
 func TestFuturesThatMisbehave(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)

@@ -79,7 +79,7 @@ func TestTransactionMultiRefused(t *testing.T) {
 	}
 }
 
-// What EXEC answers decides only where MULTI was accepted, and only if it has a result of each
+// The answer to EXEC decides only if MULTI was accepted, and only if it has a result for each
 // request.
 func TestTransactionReplies(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -142,7 +142,7 @@ func TestTransactionLostBehindMulti(t *testing.T) {
 	}
 }
 
-// What begins or ends a transaction is no part of one, whoever has the connection.
+// A command that begins or ends a transaction can't be a part of one, on any connection.
 func TestTransactionRefusesItsBounds(t *testing.T) {
 	s := testbed.NewServer(t)
 	shared := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

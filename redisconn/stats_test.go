@@ -197,7 +197,8 @@ func TestWithdrawnCountsOnce(t *testing.T) {
 	require.EqualValues(t, withdrawn+1, conn.Stats().NotSent)
 }
 
-// What was answered when the session failed counts, though the rest of its batch was left.
+// Requests that were answered before the session failed count, even if the rest of their batch was
+// not.
 func TestStatsOfBatchesAnsweredInPart(t *testing.T) {
 	t.Parallel()
 	reqs := []redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b"), redis.Req("GET", "c"), redis.Req("GET", "d")}

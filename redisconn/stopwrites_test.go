@@ -77,7 +77,7 @@ func (f *frozen) dialTCP(t *testing.T) func(context.Context, string, string) (ne
 	}
 }
 
-// What a frozen server has not read when its writes are stopped it never runs, though it
+// Requests that a frozen server has not read when its writes are stopped never run, even if it
 // thaws at once.
 func TestStopWritesOfAFrozenServer(t *testing.T) {
 	for name, tcp := range map[string]bool{"pipe": false, "TCP": true} {
@@ -123,7 +123,7 @@ func (f *frozen) ran() []string {
 	return slices.Clone(f.keys)
 }
 
-// What is in flight gets its reply, and blocking commands are unblocked by Shutdown.
+// Requests in flight get their replies. Shutdown unblocks blocking commands.
 func TestStopWritesAwaitsReplies(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -258,7 +258,7 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 	await(t, "the last write", stopped)
 }
 
-// What the library sends for itself while writes are stopped does not end the session.
+// The library's own requests while writes are stopped do not end the session.
 func TestStopWritesBesideOwnRequests(t *testing.T) {
 	s := testbed.NewServer(t)
 	for done := 0; done < 100; {

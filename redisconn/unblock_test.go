@@ -107,7 +107,7 @@ func TestUnblockAfterRestart(t *testing.T) {
 	require.NotContains(t, stats, "client|unblock")
 }
 
-// Who may not unblock is told once, and each time counts.
+// If the user may not unblock, that is reported once, and counted each time.
 func TestUnblockNotAllowed(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0)) // permissions of subcommands
 	s := testbed.NewServer(t)

@@ -26,7 +26,7 @@ var notReturning = map[string]func(){
 	"exit":  runtime.Goexit,
 }
 
-// What a user gives to make a connection fails one attempt if it does not return.
+// If a user's function does not return, it costs one attempt to connect.
 func TestAttemptsOutliveUsersFunctions(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	s := testbed.NewServer(t, testbed.Options{TLS: true})

@@ -181,7 +181,7 @@ func TestWatchOfACommandThatFails(t *testing.T) {
 	}))
 }
 
-// What the function returns is the error of Watch as it is.
+// Watch returns the error of its function unchanged.
 func TestWatchReturnsTheErrorOfItsFunction(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), quiet)
 	own := redis.ErrQueueFull.New("the user's")
@@ -217,7 +217,7 @@ func TestWatchContextEndsWithinAttempt(t *testing.T) {
 	}
 }
 
-// What would undo the transaction that Watch is about to send is refused, and nothing is sent.
+// A command that would undo the transaction of Watch is refused, and nothing is sent.
 func TestWatchRefusesWhatUndoesIt(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, testbed.NewServer(t).Addr(), quiet)

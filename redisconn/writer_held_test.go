@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// What is sent while a future holds the reader is written all the same: the future
-// may wait for what it does.
+// Requests are written even while a future holds up the reader, because the future may wait for
+// their effect.
 func TestWrittenThoughAFutureHoldsTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arrived := make(chan struct{})

@@ -215,7 +215,7 @@ func TestConnEachShard(t *testing.T) {
 	assert.Equal(t, 1, calls)
 }
 
-// What servers quote out of a request's arguments is not in their errors' text.
+// The text of an error does not contain arguments that the server quotes.
 func TestConnErrorsShowNoArguments(t *testing.T) {
 	server := testbed.NewServer(t)
 	conn := newConn(t, server.Addr())

@@ -110,7 +110,8 @@ func TestSendManyMalformed(t *testing.T) {
 	assert.Nil(t, conn.Do("GET", "n"))
 }
 
-// What had its reply has it; what was written is unknown; the rest was not sent.
+// If the socket breaks, answered requests keep their replies, written ones are unknown, and the
+// rest is not sent.
 func TestSendManyOnABreakingSocket(t *testing.T) {
 	addr := fake(t, func(conn net.Conn, _ int) { answer(conn, ping, "+PONG\r\n") })
 	const total = 5000 // several chunks
@@ -240,7 +241,7 @@ func TestErrorsShowNoArguments(t *testing.T) {
 	assert.NotContains(t, fmt.Sprintf("%v %+v", res, res), "canary")
 }
 
-// What begins or ends a transaction is no part of one.
+// A command that begins or ends a transaction can't be a part of one.
 func TestTransactionRefusesItsBounds(t *testing.T) {
 	conn := newConn(t, testbed.NewServer(t).Addr())
 	for _, bad := range []string{"EXEC", "discard", "MULTI", "WATCH n"} {

@@ -160,7 +160,8 @@ func TestGapOfAFailover(t *testing.T) {
 		for _, cmd := range []string{"SPUBLISH", "PUBLISH"} {
 			require.NoError(t, redis.AsError(redis.Sync{S: c}.Do(cmd, "room", cmd)))
 		}
-		// What was published meanwhile may be missing. Then all comes, and in order.
+		// Messages that were published during the move may be missing. After that, all arrive in
+		// order.
 		n := 0
 		require.Eventually(t, func() bool {
 			n++

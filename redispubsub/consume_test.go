@@ -58,7 +58,7 @@ func TestEventsGoOnInAnotherLoop(t *testing.T) {
 	}
 }
 
-// A channel whose context ends leaves the event that nobody has received to what follows.
+// If the context of a channel ends, an event that nobody has received goes to the next consumer.
 func TestChanLeavesAnEvent(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})

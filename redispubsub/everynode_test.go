@@ -87,7 +87,8 @@ func TestEveryNode(t *testing.T) {
 				assert.Equal(t, []redispubsub.Topic{events}, gap.Topics)
 				assert.Equal(t, redispubsub.Failover, gap.Reason)
 				assert.True(t, gap.From.Before(began) || on == redispubsub.AllNodes, "the new master may have notified before anybody knew it")
-				// As a replica it has left; as a master it may not be subscribed yet.
+				// If it is a replica, the subscriber has left it; if it is a master, it may not be
+				// subscribed yet.
 				require.Eventually(t, func() bool {
 					stats := s.Stats()
 					return stats.OpenGaps == 0 && stats.Unplaced == 0
@@ -105,7 +106,8 @@ func TestEveryNode(t *testing.T) {
 	}
 }
 
-// What one of several nodes refuses is refused once, and taken back on all.
+// If one of several nodes refuses a topic, that is reported once, and the topic is withdrawn from
+// all nodes.
 func TestEveryNodeRefuses(t *testing.T) {
 	acl := testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}}
 	opts := redisconn.Opts{Username: "some", Password: "secret"}
@@ -165,7 +167,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	}
 }
 
-// What several nodes have not confirmed yet when it is taken back is reported once.
+// If a topic is withdrawn before several nodes have confirmed it, that is reported once.
 func TestEveryNodeTakenBack(t *testing.T) {
 	var conns []*redisconn.Connection
 	for range 3 {

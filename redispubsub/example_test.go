@@ -83,7 +83,7 @@ func ExampleGap() {
 	for i := range 5 {
 		redis.SyncCtx{S: conn}.Do(ctx, "PUBLISH", "ticks", i)
 	}
-	// What the server sent before the confirmation is handed out by now.
+	// Messages that the server sent before the confirmation have been delivered by now.
 	if err := sub.Subscribe(ctx, redispubsub.Channel("other")); err != nil {
 		log.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func TestContextIsNil(t *testing.T) {
 	require.False(t, open)
 }
 
-// What makes no sense ends the socket, and is delivered to nobody.
+// Malformed pushes end the socket, and no subscription gets them.
 func TestStreamInDoubt(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {

@@ -23,7 +23,7 @@ func (l maintenanceLog) Report(_ *redispubsub.Subscriber, event redispubsub.LogE
 	}
 }
 
-// What a server says of its maintenance is reported, and costs no message.
+// An announcement of maintenance is reported, and costs no message.
 func TestMaintenanceEndsNoSocket(t *testing.T) {
 	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))

@@ -102,7 +102,7 @@ func TestAllocationsOfAMessage(t *testing.T) {
 	}
 }
 
-// What is kept of the names of channels is bounded, whatever a publisher calls them.
+// The memory for names of channels is bounded, whatever names a publisher uses.
 func TestNamesOfChannels(t *testing.T) {
 	s := newSession(&Subscriber{}, nil, nil)
 	for i := range 2 * namesMost {

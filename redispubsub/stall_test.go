@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Of 1,000 subscriptions of one subscriber ten stall: the others get all of their
-// messages, and the ten learn how many they have missed.
+// Ten of 1,000 subscriptions of a subscriber stall. The others get all of their messages, and the
+// ten learn how many they have missed.
 func TestStalledConsumersHoldUpNobody(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	s := newSubscriber(t, conn)

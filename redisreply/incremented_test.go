@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redisreply"
 )
 
-// Who reads the value is told whether a bound has kept it from growing.
+// The caller learns whether a bound has kept the value from growing.
 func TestIncremented(t *testing.T) {
 	got, err := redis.As[redisreply.Incremented[int64]]([]any{int64(7), int64(3)})
 	require.NoError(t, err)

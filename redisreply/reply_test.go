@@ -63,13 +63,13 @@ func TestHostileReplies(t *testing.T) {
 		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrLoading), "%v", err)
 	}
 
-	// What stands before it is not half read.
+	// After an error the earlier content is unchanged.
 	place := redisreply.Place{Name: "old"}
 	require.Error(t, place.UnmarshalRedis(list("new", list("x", "y"))))
 	require.Equal(t, redisreply.Place{Name: "old"}, place)
 }
 
-// Servers that are older, or newer, are read as well.
+// Replies of older and newer servers can be read as well.
 func TestOtherVersions(t *testing.T) {
 	slow, err := redis.As[redisreply.SlowCommand]([]any{int64(1), int64(1700000000), int64(12), []any{[]byte("GET")}})
 	require.NoError(t, err)

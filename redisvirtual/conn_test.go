@@ -22,7 +22,7 @@ func worded(say, reply string) string {
 	return reply
 }
 
-// What a socket answers, a virtual connection does: whole, byte by byte, and pipelined.
+// A virtual connection answers like a socket: with whole requests, byte by byte, and pipelined.
 func TestConnAsSocket(t *testing.T) {
 	big := strings.Repeat("x", 300_000)
 	script := []string{

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// What is written is sent over the shared connection, and what is read are the replies.
+// Written requests go over the shared connection. Reads return the replies.
 func ExampleConn() {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {

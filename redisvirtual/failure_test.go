@@ -107,7 +107,7 @@ func TestClose(t *testing.T) {
 	require.ErrorIs(t, v.Close(), net.ErrClosed)
 }
 
-// What is not written when a connection is closed is not written at all.
+// Requests that are not written when a connection is closed are not written at all.
 func TestCloseWithdraws(t *testing.T) {
 	dial := make(chan struct{})
 	conn := connect(t, server.Addr(), redisconn.Opts{AsyncDial: true, Logger: redisconn.NoopLogger{}, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {

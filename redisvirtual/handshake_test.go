@@ -86,8 +86,9 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// Who gives other credentials is not the shared connection's user for a moment, whether the server
-// takes them or not. The shared connection's are not sent on their socket.
+// A client that gives other credentials never acts as the shared connection's user, whether or not
+// the server accepts them. The credentials of the shared connection are not sent on the client's
+// socket.
 func TestAuthAsOther(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{Password: "secret"})
 	var mu sync.Mutex
@@ -156,7 +157,7 @@ func (s *spy) said() string {
 
 type virtualConn = conn
 
-// What is said to be another database is one.
+// A client that selects another database uses that database.
 func TestDatabase(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{DB: 3})
 	v := over(t, conn)
@@ -186,7 +187,7 @@ func TestClient(t *testing.T) {
 	w.hear(proto.OK + "+PONG\r\n")
 }
 
-// What a server sends unasked comes on a socket that is the client's own.
+// Pushes arrive on a separate socket of the client.
 func TestSubscribe(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	v, w := over(t, conn), over(t, conn)

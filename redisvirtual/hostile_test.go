@@ -44,7 +44,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// What a server takes for a request of HTTP ends the connection of its client, and no other.
+// An HTTP request ends the connection of its client, and no other.
 func TestHTTP(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{})
 	for _, input := range []string{"POST / HTTP/1.1\r\nHost: x\r\n\r\n", words("post", "x"), words("SET", "http", "v") + words("HOST:", "x")} {
@@ -132,7 +132,7 @@ func TestHalf(t *testing.T) {
 	require.NotErrorIs(t, err, io.EOF)
 }
 
-// What Redis 8.10 answers twice has a socket of its own.
+// A request that Redis 8.10 answers twice uses a separate socket.
 func TestAnsweredTwice(t *testing.T) {
 	v := virtual(t)
 	v.say(words("SET", "twice", "v", "IFDEQ", "no digest", "GET"))

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// What a client says in one go runs in its order, whichever connection it takes.
+// The requests that a client writes at once run in their order, whichever connection they use.
 func TestOrder(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	v := over(t, conn)
@@ -28,7 +28,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Nobody gets another's reply, however many share a socket.
+// No client gets another's reply, however many share a socket.
 func TestShare(t *testing.T) {
 	for _, opts := range []redisconn.Opts{{}, {Integrity: true}, {Protocol: 3}} {
 		conn := connect(t, server.Addr(), opts)
@@ -79,8 +79,8 @@ func TestAllocs(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, round), 1.0)
 }
 
-// What a server refuses to queue shows in its place, if all comes at once, and otherwise with EXEC, which
-// says why.
+// If a server refuses to queue a request, the error comes in its place if all requests came at
+// once, and otherwise with EXEC.
 func TestQueueRefused(t *testing.T) {
 	v := virtual(t)
 	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))

@@ -111,7 +111,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// What can't be answered says why, and the connection goes on.
+// A request that can't be answered gets an error that says why, and the connection goes on.
 func TestShardsRefuse(t *testing.T) {
 	v := over(t, clusterOf(t, testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1}), redisconn.Opts{}))
 	for _, c := range []struct{ say, hear string }{

@@ -89,7 +89,7 @@ func TestDeadlineWhileSocketIsMade(t *testing.T) {
 	}
 }
 
-// Behind a part of a request the server gets nothing else.
+// After a part of a request the server gets nothing else.
 func TestSocketTakesPart(t *testing.T) {
 	begun, full := make(chan struct{}), make(chan struct{})
 	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {

@@ -79,7 +79,7 @@ func TestTLSFeature(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoBinary)
 }
 
-// What the server is said to have, it has.
+// The server has the feature that it is said to have.
 func TestTLSFeatureOfServer(t *testing.T) {
 	Needs(t, TLS)
 	s := NewServer(t, Options{TLS: true})

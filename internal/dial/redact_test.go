@@ -10,7 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// What servers say of a password shows the same whatever that is, so that it tells nothing of it.
+// The server's texts about a password look the same whatever the password is, so they reveal
+// nothing.
 func TestRedactTellsNothingOfThePassword(t *testing.T) {
 	for text, want := range map[string]string{
 		"WRONGPASS invalid username-password pair or user is disabled.": "WRONGPASS invalid username-password pair or user is disabled.",
@@ -42,7 +43,7 @@ func TestRedactTellsNothingOfThePassword(t *testing.T) {
 	require.Same(t, given, Redact(Credentials{}, given), "there is nothing to hide")
 }
 
-// Nor do errors of the connection, which keep their causes.
+// Errors of the connection do not show it either. They keep their causes.
 func TestRedactLines(t *testing.T) {
 	cr := Credentials{Password: "password"}
 	line := redis.ErrUnknownHeaderType.New("unknown type").WithProperty(redis.EKLine, []byte("?passw"))

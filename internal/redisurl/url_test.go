@@ -192,7 +192,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What may hold a secret is in TestT21Addresses of package torture.
+// Texts that may hold a secret are tested in TestT21Addresses of package torture.
 func TestMayHoldSecret(t *testing.T) {
 	for _, addr := range []string{
 		"", "host", "host:6379", ":6379", "host:", "host:http", "host.local.:1", "my_host-1:1", "host:-1", "127.0.0.1:6379",

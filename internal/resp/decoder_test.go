@@ -278,7 +278,7 @@ func TestReadResponseHostile(t *testing.T) {
 	}
 }
 
-// What a reply claims costs nothing: memory is for what has arrived.
+// A length alone costs nothing: memory is allocated for what has arrived.
 func TestReadResponseAllocation(t *testing.T) {
 	for _, c := range hostileReplies {
 		for name, typed := range map[string]bool{"plain": false, "typed": true} {

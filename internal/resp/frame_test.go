@@ -33,7 +33,7 @@ func TestAppendFrame(t *testing.T) {
 	}
 }
 
-// What the server refuses is told beside its frame.
+// An error of the server is returned together with its frame.
 func TestAppendFrameRefused(t *testing.T) {
 	for _, frame := range []string{"-MOVED 1 127.0.0.1:7000\r\n", "!29\r\nMOVED 1 127.0.0.1:7000 \r\n and\r\n"} {
 		d := NewDecoder(bufio.NewReader(strings.NewReader(frame)), Limits{})

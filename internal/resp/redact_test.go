@@ -56,7 +56,7 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 	}
 }
 
-// What holds no argument is shown whole, and so is what a script's author chose.
+// Errors without arguments are shown unchanged, and so are those that a script's author chose.
 func TestErrorRepliesShowFixedPhrases(t *testing.T) {
 	for _, text := range []string{
 		"ERR value is not an integer or out of range",

@@ -14,7 +14,7 @@ func TestCRC16(t *testing.T) {
 }
 
 func TestSlot(t *testing.T) {
-	// What CLUSTER KEYSLOT answers.
+	// The answers of CLUSTER KEYSLOT.
 	for key, want := range map[string]uint16{
 		"":                  0,
 		"foo":               12182,

@@ -52,7 +52,7 @@ func TestWhatGenDoesNotUnderstandFails(t *testing.T) {
 	}
 }
 
-// What COMMAND DOCS has of arguments is turned into where durations are.
+// The arguments in COMMAND DOCS become the positions of durations.
 func TestTimes(t *testing.T) {
 	arg := func(name, kind string, more ...any) any { return append([]any{"name", name, "type", kind}, more...) }
 	many, optional := []any{"multiple"}, []any{"optional"}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is committed is what the records and the rules make.
+// The committed files are those that the records and the rules produce.
 func TestIsGenerated(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, generate(".", dir))
@@ -58,7 +58,7 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "FILTEREF", tokenName("FILTER-EF"))
 }
 
-// What an older or another server alone has is not lost.
+// Commands that only an older or another server has are kept.
 func TestMerge(t *testing.T) {
 	parse := func(text string) []*arg {
 		docs, err := parseRecord([]byte("SET | string\n" + text))

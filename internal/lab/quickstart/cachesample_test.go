@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/rediscache"
 )
 
-// What a page has of a cache is shown alone, or with what its connections do.
+// The statistics of a cache are shown alone, or together with those of its connections.
 func TestLiveCache(t *testing.T) {
 	statsOf := func(hits int64) rediscache.Stats {
 		return rediscache.Stats{Hits: hits, Misses: 10, Bytes: 3 << 19, MaxBytes: 64 << 20, Nodes: 3, Leases: 2}

@@ -96,8 +96,8 @@ func TestT10InsertedOrDeletedReply(t *testing.T) {
 	} {
 		t.Run(string(do), func(t *testing.T) {
 			beside(t)
-			// What is deleted is noticed by the time-out. Before that nothing else may break
-			// the connection: the fault would meet the next one, just before what is judged.
+			// A deleted reply is noticed only by the time-out. Before that nothing else may break the
+			// connection, because then the fault would hit the next one.
 			opts := untimed()
 			opts.IOTimeout = timeout
 			r := newRig(t, RigOpts{Conn: opts})

@@ -43,7 +43,7 @@ func TestT20HugeValueBesideSmallOnes(t *testing.T) {
 	wg.Go(func() { load.Run(ctx) })
 	require.Eventually(t, func() bool { return r.Ledger.Issued() > 2000 }, patience, time.Millisecond)
 
-	// What is held counts, and not what the callers leave to be collected.
+	// Only live memory counts, not the garbage of the callers.
 	base := oracle.TakeSample(true)
 	watch := oracle.WatchResources(5*time.Millisecond, true)
 	res := redis.SyncCtx{S: r.Conn}.Do(runFor(t, 2*patience), "GET", "huge")

@@ -119,7 +119,7 @@ func TestJudgeOfOrder(t *testing.T) {
 	require.ErrorContains(t, err, "1 came twice")
 }
 
-// What is published while a channel is subscribed counts, and nothing before or after.
+// Only messages count that were published while the channel was subscribed.
 func TestJudgeOfEpisodes(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	p := &publisher{topic: redispubsub.Sharded("c"), channel: "c"}

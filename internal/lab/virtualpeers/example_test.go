@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual"
 )
 
-// What docs/virtual.md and the README show, compiled.
+// The code in docs/virtual.md and the README, compiled.
 var (
 	_ = func(conn *redisconn.Connection) *asynq.Client {
 		rdb := goredis.NewClient(&goredis.Options{

@@ -91,7 +91,7 @@ type slowly struct{}
 func (slowly) Read(p []byte) (int, error)  { time.Sleep(heldUp); return len(p), nil }
 func (slowly) Write(p []byte) (int, error) { time.Sleep(heldUp); return len(p), nil }
 
-// What is sent on a connection of its own says where the time went as well.
+// The delay of a request on a dedicated connection says where the time went as well.
 func TestDelayOnAConnectionOfItsOwn(t *testing.T) {
 	session := func(cmd string) func(ctx context.Context, conn *redisconn.Connection) error {
 		return func(ctx context.Context, conn *redisconn.Connection) error {

@@ -71,7 +71,7 @@ func TestASecondSubscribeWaits(t *testing.T) {
 	})
 }
 
-// Nor does it lose the topic when the first gives up.
+// The second caller also keeps the topic when the first gives up.
 func TestTheFirstSubscribeGivesUp(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, cancel context.CancelFunc, done chan error) {
 		second := joins(t, sub)

@@ -138,7 +138,7 @@ func TestTheOldOwnerIsLost(t *testing.T) {
 // kept is how long an old owner is waited for that answers, and keeps the channel.
 const kept = 2 * time.Second
 
-// Nor is one for ever that answers, and keeps the channel.
+// The gap does not stay open forever if the old owner still answers and keeps the channel.
 func TestTheOldOwnerKeepsTheChannel(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -181,7 +181,7 @@ func TestAReturnBringsNothingOld(t *testing.T) {
 	})
 }
 
-// Who unsubscribes waits for none of it.
+// Unsubscribe does not wait for any of this.
 func TestUnsubscribeWhileASlotHasTwoOwners(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()

@@ -22,7 +22,8 @@ func TestLease(t *testing.T) {
 	(*Lease)(nil).End()
 }
 
-// What is kept is not served when its lease has run out, and is again when that is renewed in time.
+// A reply is not served after its lease has ended. It is served again if the lease is renewed in
+// time.
 func TestLeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	r := newReads(1 << 20)

@@ -107,7 +107,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// What is filled is dropped by an event of any of its keys, with all that is known of it.
+// A change of any of its keys drops an entry, with everything that is known about it.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	r := newReads(1 << 20)
@@ -120,7 +120,7 @@ func TestChanged(t *testing.T) {
 	r.isEmpty(t)
 }
 
-// What is held takes the bytes of the bound, within 5 %.
+// The entries use the bytes of the bound, within 5 %.
 func TestBytes(t *testing.T) {
 	texts := func(size func() int) func(r *reads, i int) {
 		return func(r *reads, i int) {
@@ -231,7 +231,7 @@ func TestLargeValue(t *testing.T) {
 	assert.Greater(t, r.Counts().Entries, before-30)
 }
 
-// What is read often stays when much is read once.
+// An entry that is read often stays while many others are read once.
 func TestScanResistance(t *testing.T) {
 	t.Parallel()
 	r := newReads(4 << 20)

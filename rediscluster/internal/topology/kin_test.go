@@ -30,8 +30,9 @@ func mastersOf(l *Layout) []string {
 	return l.Masters()
 }
 
-// Of seeds the cluster with the most slots counts, then the one for which most seeds speak, then that of
-// the first: in whatever order they are given, and whatever their addresses are.
+// Among the clusters of several seeds, the one with the most slots counts, then the one with the
+// most seeds, then that of the first seed. The order and the addresses of the other seeds do not
+// matter.
 func TestSeedsOfSeveralClusters(t *testing.T) {
 	whole := func(asked string, ids ...string) View { return viewOf(asked, 0, 16383, ids...) }
 	good, empty, three := whole("m:1", "g"), viewOf("a:1", 1, 0, "e"), viewOf("b:1", 0, 2, "t")

@@ -71,7 +71,8 @@ func TestSlowCallersAreTold(t *testing.T) {
 	require.Equal(t, mustListen, d)
 }
 
-// Nobody is deaf whose deadline may pass before it would be told, or while answers take long.
+// A caller is not deaf if its deadline may pass before it would be told, or while answers take
+// long.
 func TestNotTellsLater(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	_, d, ticket := q.deaf(t, time.Now().Add(2*listenEvery))
@@ -84,8 +85,8 @@ func TestNotTellsLater(t *testing.T) {
 	require.False(t, ticket.Tells)
 }
 
-// Nor is anybody whose deadline is near, though what it joins was opened long ago, by whom
-// nothing has called listen since: a deadline is compared with the time that it is.
+// The same holds if its deadline is near but the batch that it joins was opened long ago and listen
+// was not called since: the deadline is compared with the current time.
 func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		q := newTestQueue(100, 1000)
@@ -129,7 +130,7 @@ func TestWhoseContextHasEndedIsTold(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1, 0, 1, 0}, told())
 }
 
-// Nobody is passed over while futures are asked whether they are cancelled.
+// Every caller is told, even while futures are asked whether they are cancelled.
 func TestListenWhileFuturesAreAsked(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	c, _, _ := q.deaf(t, time.Time{})

@@ -120,7 +120,7 @@ func TestPostponeUntilThereIsEnough(t *testing.T) {
 	require.True(t, m.writer)
 }
 
-// Behind a server that does not answer, requests are sent.
+// If a server does not answer, requests are still sent.
 func TestPostponeNotForLong(t *testing.T) {
 	m := inFlightModel()
 	m.age = 2 * postponeMost

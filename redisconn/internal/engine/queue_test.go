@@ -149,7 +149,7 @@ func TestQueueWithdraw(t *testing.T) {
 	require.True(t, q.Withdraw(next))
 }
 
-// What is withdrawn must not be kept: nothing bounds it.
+// Withdrawn requests are not kept, because nothing would bound them.
 func TestQueueForgetsWhatIsWithdrawn(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.writing = true
@@ -274,8 +274,8 @@ func waitUntil(t testing.TB, condition func() bool) {
 	}
 }
 
-// What the library sends for itself is nobody's request: it is not waited for, and enters
-// when writes are stopped.
+// The library's own requests are not counted: nothing waits for them, and they are accepted when
+// writes are stopped.
 func TestQueueOwnRequests(t *testing.T) {
 	q := newTestQueue(10, 100)
 	own := &Entry{Future: send.Internal(func(any, uint64) {})}

@@ -78,8 +78,8 @@ func TestYieldWithFew(t *testing.T) {
 	}
 }
 
-// Who takes over the right to write, since the batch has enough, does not yield: each further sender
-// would take over from the one before.
+// A sender that takes over the right to write because the batch is large enough does not yield.
+// Otherwise each later sender would take over from the one before.
 func TestYieldEndsWithEnough(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	q.state, q.session, q.reading = Connected, testSession(), readLoop

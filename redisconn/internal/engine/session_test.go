@@ -167,8 +167,8 @@ func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 	}
 }
 
-// What a caller with both rights has not begun to write is taken back when it leaves, or when
-// writes stop; then nothing of it is written.
+// A batch that a caller with both rights has not begun to write is taken back when the caller
+// leaves or when writes stop. Nothing of it is written then.
 func TestFirstIsTakenBack(t *testing.T) {
 	for name, back := range map[string]func(*Pipe, send.Ticket) bool{
 		"withdrawn": func(_ *Pipe, ticket send.Ticket) bool { return ticket.Withdraw() },
@@ -276,7 +276,8 @@ func TestDeafReaderIsTold(t *testing.T) {
 	}
 }
 
-// Whoever waits while another reads is told, and what is left when the session fails.
+// A caller that waits while another reads is told to listen. The remaining ones are told when the
+// session fails.
 func TestDeafCallersAreTold(t *testing.T) {
 	for {
 		p, s, _ := lone(t)

@@ -22,7 +22,7 @@ func enterFirst(t *testing.T, c *modelCaller) (q *queue, s *Session, seq uint64)
 	return q, s, r.Ticket.Seq
 }
 
-// What has come behind a batch that nobody has begun to write is no reason to write that.
+// If nobody has begun to write a batch, later requests do not cause it to be written.
 func TestWithholdTakesBackFirstAndOpen(t *testing.T) {
 	q, s, _ := enterFirst(t, &modelCaller{})
 	require.True(t, s.both)

@@ -45,7 +45,8 @@ func newInbox(opts Opts) (*Inbox, *Intake) {
 
 func offer(intake *Intake, m Message) Outcome { return intake.Offer(session, m, m.Size(), m.Time) }
 
-// What does not fit is dropped where the policy says, and counted where it was.
+// Messages that do not fit are dropped at the end that the policy chooses, and counted at the place
+// where they were.
 func TestBounds(t *testing.T) {
 	msgs := func(from, to int) (list []string) {
 		for i := from; i <= to; i++ {
@@ -142,7 +143,7 @@ func TestIntake(t *testing.T) {
 	}, got)
 }
 
-// What a server refuses after it was lost stays lost: its gap has no end, and says why.
+// If a server refuses a topic after it was lost, the gap stays open and says why.
 func TestRefusedGapStaysOpen(t *testing.T) {
 	in, intake := newInbox(Opts{})
 	refused := pubsub.ErrRefused.New("NOPERM")

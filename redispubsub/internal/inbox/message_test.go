@@ -47,7 +47,7 @@ func look(ev any) any {
 	return seen{topics, nodes, g.From, g.To, g.Reason, g.Dropped, g.Err}
 }
 
-// What is between two messages is kept short, and loses nothing of what gaps say.
+// The events between two messages are kept in a short form, which loses nothing that gaps say.
 func TestRun(t *testing.T) {
 	broken := errors.New("broken")
 	withErr := gapOf(ConnectionLost, 3, 4, "b")
@@ -134,7 +134,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A gap on several nodes says which, and ends for each by itself.
+// A gap on several nodes names them, and ends for each of them separately.
 func TestGapOfNodes(t *testing.T) {
 	all := pubsub.Topic{Kind: pubsub.Pattern, Name: "*"}
 	on := func(node string, to time.Time) *Gap { return newGap(Source{all, node}, at(1), to, ConnectionLost) }

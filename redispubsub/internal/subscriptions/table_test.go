@@ -144,7 +144,7 @@ var (
 	room = pubsub.Topic{Kind: pubsub.Sharded, Name: "room"}
 )
 
-// What is wanted is asked for once, and what is not wanted any more given up.
+// A wanted topic is asked for once, and a topic that is no longer wanted is given up.
 func TestTable(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		call := p.add(news)
@@ -201,7 +201,7 @@ func TestUnsubscribingFromABusyServer(t *testing.T) {
 	}
 }
 
-// Of several topics in a command only the one that is refused is taken back.
+// If one of several topics in a command is refused, only that topic is withdrawn.
 func TestARefusedTopic(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		other := pubsub.Topic{Kind: pubsub.Channel, Name: "other"}

@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// What is made of a result decodes to the same.
+// An encoded result decodes to the same value.
 func TestAppendResult(t *testing.T) {
 	big1, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	for _, res := range []any{

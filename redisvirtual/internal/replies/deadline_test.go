@@ -27,7 +27,7 @@ func TestDeadlineWhileReading(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded, "it may have run")
 }
 
-// What the client has written may run, though the writer is yet to send it.
+// A request that the client has written may run, even if the writer has not sent it yet.
 func TestDeadlineBeforeSent(t *testing.T) {
 	s := stream()
 	s.Serving(true)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a flight was sent with is garbage when the flight goes back to the pool, even what was
-// taken out of it before.
+// A flight in the pool keeps no reference to anything it was sent with, or that was taken out of
+// it.
 func TestFlightKeepsNothing(t *testing.T) {
 	var s Stream
 	s.Init(new(Terms))

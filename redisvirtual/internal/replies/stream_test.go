@@ -29,7 +29,7 @@ func (s *Stream) sent(n int) *Flight {
 	return f
 }
 
-// What is answered without a server waits for the replies before it.
+// A reply that is made without a server waits for the replies before it.
 func TestOrder(t *testing.T) {
 	s := stream()
 	f := s.sent(2)
@@ -47,8 +47,8 @@ func TestOrder(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-// What is not sent is told as that, which the client may send again, if nothing before it was
-// answered since the client has read all.
+// A client learns that a request was not sent, so that it may send it again, if the client has read
+// all replies and nothing before the request was answered since.
 func TestFailure(t *testing.T) {
 	lost := redis.ErrQueueFull.New("full")
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// Behind the replies the client reads from its own socket, which Close closes.
+// After these replies the client reads from its own socket, which Close closes.
 func TestContinue(t *testing.T) {
 	s := stream()
 	s.Answer([]byte("+OK\r\n"))

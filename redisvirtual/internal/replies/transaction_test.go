@@ -9,9 +9,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Of a transaction whose MULTI was answered before it was sent, the client reads what it has not
-// been told. If the server has refused MULTI, that is what EXEC is answered with, unless a request has run. Of a request that was told to be queued, and
-// was not, it says why.
+// If MULTI was answered before it was sent, the client gets the later results with EXEC. If the
+// server refused MULTI, EXEC gets that error, unless a request has run. If a request was answered
+// with QUEUED but was not queued, EXEC says why.
 func TestTransaction(t *testing.T) {
 	refused := redis.ErrResult.New("READONLY no")
 	slots := redis.ErrNoSlotKey.New("keys of several slots")

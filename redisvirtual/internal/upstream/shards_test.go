@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// What some masters have run, or may have, is not reported as not sent.
+// A request that some masters have run, or may have run, is not reported as not sent.
 func TestJoined(t *testing.T) {
 	notSent, unknown := redis.ErrRequestWithdrawn.New("full"), redis.ErrIO.New("lost")
 	refused := redis.ErrResult.New("ERR no")
