@@ -93,6 +93,10 @@ func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		a.follow(a, l, open, false)
 		return
 	}
+	if a.hedges() {
+		r.Ticket = send.Ticket{Queue: a.sendHedged()}
+		return
+	}
 	l.Inner.SendEncoded(r, a, 0)
 	l.TakeTicket(r)
 }
@@ -101,6 +105,12 @@ func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 	if a.spec.blocks && !a.failed.IsZero() {
 		a.again = time.Now()
+	}
+	if !asking && a.hedges() {
+		again := new(route.Resent)
+		send.Queued(a.To, send.Ticket{Queue: again})
+		again.Queued(send.Ticket{Queue: a.sendHedged()})
+		return
 	}
 	queuer, ok := a.To.(send.Queuer)
 	if !ok || a.spec.blocks {

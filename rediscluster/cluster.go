@@ -34,6 +34,7 @@ type Cluster struct {
 	// known.
 	members   atomic.Pointer[map[string]bool]
 	refresher *refresher
+	hedger    *hedger // nil without Opts.Hedge
 
 	within [ForcePreferSlaves + 1]within // by policy; see with
 
@@ -103,6 +104,9 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = lifetime.Begin(ctx)
 	c.topology.Store(route.New(topology.Empty(), nil)) // a logger may call already
+	if opts.Hedge {
+		c.hedger = &hedger{c: c}
+	}
 	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {
 		c.report(event)

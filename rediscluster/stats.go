@@ -21,6 +21,8 @@ type Stats struct {
 	// because keys were moving, and Retries counts retries for other reasons, including that a
 	// node's queue refused a request.
 	Moved, Asked, Migrating, Retries uint64
+	// Hedged counts the reads that were sent to a second node, too, with Opts.Hedge.
+	Hedged uint64
 	// Refreshes counts how often the cluster has read the topology.
 	Refreshes uint64
 	// Waiting is the number of requests that wait for their next attempt.
@@ -47,6 +49,9 @@ func (c *Cluster) Stats() Stats {
 		Retries:   c.decisions[actElsewhere].Load() + c.decisions[actAnotherNode].Load() + c.decisions[actRepeat].Load(),
 		Refreshes: c.refreshes.Load(),
 		Waiting:   int(c.waiting.Load()),
+	}
+	if c.hedger != nil {
+		s.Hedged = c.hedger.hedged.Load()
 	}
 	links, closed := c.refresher.linksAndClosed()
 	s.Total.Merge(closed)

@@ -65,6 +65,8 @@ type Node struct {
 	Refused atomic.Bool
 	// Weight is the node's share of reads. The refresher sets it.
 	Weight atomic.Uint64
+	// Reads are those that may be sent to a second node, too.
+	Reads Reads
 
 	rules *Rules
 	health

@@ -137,6 +137,9 @@ func answering(nodes []*Node, number uint32) []*Node {
 	return preferred(nodes, func(n *Node) bool { return n.takes(number) })
 }
 
+// Silent reports whether the node has stopped answering.
+func (n *Node) Silent() bool { return n.spared.Load() >= allSpared }
+
 // look looks at the links of the node. It reports whether that has to be done again soon, and whether
 // anything has come from it.
 func (n *Node) look(now time.Duration) (busy, came bool) {

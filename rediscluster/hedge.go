@@ -1,0 +1,256 @@
+package rediscluster
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
+)
+
+// hedger sends reads that have waited for long to a second node, too, for Opts.Hedge. A timer looks for
+// them while any read waits.
+type hedger struct {
+	c       *Cluster
+	running atomic.Bool   // the timer will look
+	saved   atomic.Int64  // how many reads were sent that none was hedged for, up to hedgeSaved
+	hedged  atomic.Uint64 // how many reads were sent to a second node
+}
+
+const (
+	// hedgeEvery is how often the timer looks.
+	hedgeEvery = time.Millisecond
+	// Of hedgeOf reads one may be hedged, on average. hedgeSaved bounds how many at once, so that all
+	// callers can go on when a node freezes.
+	hedgeOf    = 50
+	hedgeSaved = 256 * hedgeOf
+)
+
+// begin counts a read of a node, which has been sent.
+func (g *hedger) begin(n *route.Node, read *route.Read) {
+	if g.saved.Load() < hedgeSaved {
+		g.saved.Add(1)
+	}
+	n.Reads.Begin(read)
+	g.run()
+}
+
+// run starts the timer, unless it is running.
+func (g *hedger) run() {
+	if !g.running.Load() && g.running.CompareAndSwap(false, true) {
+		time.AfterFunc(hedgeEvery, g.look)
+	}
+}
+
+// look is called by the timer.
+func (g *hedger) look() {
+	if g.hedge(g.may) {
+		time.AfterFunc(hedgeEvery, g.look)
+		return
+	}
+	g.running.Store(false)
+	if g.hedge(g.may) { // one may have come before running was false
+		g.run()
+	}
+}
+
+// hedge hedges the reads that have waited for too long. It reports whether others wait.
+func (g *hedger) hedge(may func(waited, slow time.Duration) bool) (busy bool) {
+	now := timing.Clock()
+	for _, n := range g.c.topology.Load().Nodes {
+		overdue, others := n.Reads.Overdue(now, func(waited, slow time.Duration) bool {
+			if n.Silent() { // whatever has been usual lately
+				slow = min(slow, hedgeEvery)
+			}
+			return may(waited, slow)
+		})
+		for _, read := range overdue {
+			read.Hedge.Hedge()
+		}
+		busy = busy || others
+	}
+	return busy
+}
+
+// may takes what a hedged read costs out of what is saved. The less of the first half of that is left, the
+// longer a read must have waited: otherwise those that are only a little late would use up everything.
+func (g *hedger) may(waited, slow time.Duration) bool {
+	saved := g.saved.Load()
+	if saved < hedgeOf || waited <= slow*time.Duration(max(saved, hedgeSaved/2))/time.Duration(saved) {
+		return false
+	}
+	return g.saved.CompareAndSwap(saved, saved-hedgeOf) || g.may(waited, slow)
+}
+
+// hedges reports whether the attempt is a read that may be sent to two nodes. Somebody has to wait for
+// it: such a future is a waiter of package redis, which takes results that it has not decoded itself.
+func (a *attempt) hedges() bool {
+	return a.c.hedger != nil && a.spec.Replicas && a.req.ReadOnly && !a.spec.blocks && a.req.Caller != nil
+}
+
+// sentTwice is a read that may be sent to a second node, too. From when it is made it owns the attempt,
+// until it is decided: then whoever has decided it does. That is the leg that is answered first, or else
+// the last one that fails, or the caller, who has taken the read back.
+//
+// What the caller wants filled stays with the attempt's future: each leg decodes its reply into memory of
+// its own, and the future gets that of the leg that has decided. Nor does the caller read replies: it
+// would be bound to one of the two connections.
+type sentTwice struct {
+	c        *Cluster
+	observed bool
+	mu       sync.Mutex // guards what follows, and the tickets of the legs
+	a        *attempt   // nil once it is decided
+	open     int        // how many legs have not ended
+	legs     [2]leg     // the second is zero unless it was begun
+}
+
+// leg is the future of a read on one of the two nodes.
+type leg struct {
+	of     *sentTwice
+	link   *route.Link
+	read   route.Read // of the first
+	ticket send.Ticket
+	// server and process say where the answer is from. Whoever resolves the leg sets them before.
+	server  send.Server
+	process send.Process
+}
+
+// sendHedged sends the attempt on its link, and perhaps later to a second node. Only what it returns
+// may be touched after that.
+func (a *attempt) sendHedged() *sentTwice {
+	s := &sentTwice{c: a.c, observed: a.req.Observed, a: a, open: 1}
+	first := &s.legs[0]
+	first.of, first.link, first.read.Hedge, first.read.Since = s, a.link, s, timing.Clock()
+	req := a.req
+	first.send(&req)
+	s.c.hedger.begin(first.link.Node, &first.read) // not before: the request is the attempt's, which a second node would end
+	return s
+}
+
+// send sends the read, of which it gets a copy.
+func (g *leg) send(req *send.Request) {
+	req.Typed, req.Caller, req.Done = false, nil, nil
+	g.link.Inner.SendEncoded(req, g, 0)
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	g.ticket = req.Ticket
+}
+
+// Hedge sends the read to a second node, if there is one, unless it is decided.
+func (s *sentTwice) Hedge() {
+	s.mu.Lock()
+	if s.a == nil {
+		s.mu.Unlock()
+		return
+	}
+	spec, req := s.a.spec.Spec, s.a.req
+	req.Buf = bytes.Clone(req.Buf)
+	s.mu.Unlock()
+	spec.Avoid = s.legs[0].link
+	l := s.c.topology.Load().Another(&spec)
+	if l == nil {
+		return
+	}
+	s.mu.Lock()
+	late := s.a == nil
+	second := &s.legs[1]
+	if !late {
+		second.of, second.link = s, l
+		s.open++
+	}
+	s.mu.Unlock()
+	if !late {
+		s.c.hedger.hedged.Add(1)
+		second.send(&req)
+	}
+}
+
+// Resolve implements redis.Future. An answer decides, and so does a failure unless the other leg may
+// still be answered.
+func (g *leg) Resolve(res any, _ uint64) {
+	s, outcome := g.of, redis.OutcomeOf(res)
+	if g == &s.legs[0] {
+		g.link.Node.Reads.End(&g.read, outcome == redis.OutcomeValue)
+	}
+	failed := outcome == redis.OutcomeNotSent || outcome == redis.OutcomeUnknown
+	s.mu.Lock()
+	s.open--
+	a := s.a
+	if a == nil || failed && s.open > 0 {
+		s.mu.Unlock()
+		return
+	}
+	s.a = nil
+	other := s.legs[0].ticket
+	if g == &s.legs[0] {
+		other = s.legs[1].ticket
+	}
+	s.mu.Unlock()
+	other.Withdraw() // if it has ended, that does nothing
+	a.link = g.link
+	if s.observed {
+		send.AnsweredBy(a.To, g.server)
+		if g.process != nil {
+			send.AnsweredIn(a.To, g.process)
+		}
+	}
+	a.Resolve(res, 0)
+}
+
+// Cancelled implements redis.Future: a leg is not written once the read is decided.
+func (g *leg) Cancelled() error {
+	g.of.mu.Lock()
+	defer g.of.mu.Unlock()
+	if g.of.a != nil {
+		return nil
+	}
+	return errs.ErrRequestCancelled.New("another node has answered")
+}
+
+// Observes implements send.Observer.
+func (g *leg) Observes() bool { return g.of.observed }
+
+// AnsweredBy implements send.Observer.
+func (g *leg) AnsweredBy(at send.Server) { g.server = at }
+
+// AnsweredIn implements send.Follower.
+func (g *leg) AnsweredIn(p send.Process) { g.process = p }
+
+// Withdraw implements send.Withdrawer, for the caller: it takes the read back if none of it was written.
+func (s *sentTwice) Withdraw(uint64) bool {
+	s.mu.Lock()
+	first, alone := s.legs[0].ticket, s.a != nil && s.legs[1].of == nil
+	s.mu.Unlock()
+	if !alone || !first.Withdraw() {
+		return false
+	}
+	s.legs[0].link.Node.Reads.End(&s.legs[0].read, false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if s.a == nil || s.open > 0 { // it was sent to a second node just now
+		return false
+	}
+	s.a = nil
+	s.c.rules.Withdrawn()
+	return true
+}
+
+// Delay implements backend.Queue.
+func (s *sentTwice) Delay(uint64) (redis.Delay, bool) {
+	s.mu.Lock()
+	first := s.legs[0].ticket
+	s.mu.Unlock()
+	if queue, known := first.Queue.(backend.Queue); known {
+		return queue.Delay(first.Seq)
+	}
+	return redis.Delay{}, false
+}
+
+var _ backend.Queue = (*sentTwice)(nil)

@@ -1,0 +1,102 @@
+package route
+
+import (
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/histogram"
+	"github.com/joomcode/redispipe/internal/timing"
+)
+
+// Reads are the reads of a node that may be sent to a second node, too: those that wait for their
+// answer, and how long answers have taken lately. The zero value is ready.
+type Reads struct {
+	mu          sync.Mutex // guards what follows, and what each Read says that it does
+	first, last *Read      // that wait, about in the order in which they were sent
+	taken       histogram.Histogram
+	slow        time.Duration // see slowShare; it at most doubles at a time; 0 until it is known
+}
+
+// Read is a read that may be sent to a second node, too.
+type Read struct {
+	// Hedge sends it there.
+	Hedge interface{ Hedge() }
+	// Since is when it was about to be sent, by timing.Clock.
+	Since time.Duration
+	// Reads.mu guards the rest.
+	prev, next   *Read
+	waits, ended bool
+}
+
+const (
+	// slowShare is the share of answers that take no longer than a read waits before it may be sent to
+	// a second node. It is that of the last slowOf answers.
+	slowShare = 0.95
+	slowOf    = 256
+)
+
+// Begin adds a read that has been sent, unless it has ended.
+func (r *Reads) Begin(read *Read) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if read.ended {
+		return
+	}
+	read.waits = true
+	if read.prev = r.last; r.last != nil {
+		r.last.next = read
+	} else {
+		r.first = read
+	}
+	r.last = read
+}
+
+// End removes a read, which has ended. It says whether with an answer.
+func (r *Reads) End(read *Read, answered bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(read)
+	read.ended = true
+	if !answered {
+		return
+	}
+	r.taken.Add(timing.Clock()-read.Since, 1)
+	if r.taken.Count() >= slowOf {
+		slow := r.taken.Quantile(slowShare)
+		if r.slow > 0 {
+			slow = min(slow, 2*r.slow) // all that have waited for a node that stalled are slow
+		}
+		r.slow, r.taken = slow, histogram.Histogram{}
+	}
+}
+
+func (r *Reads) remove(read *Read) {
+	if !read.waits {
+		return
+	}
+	read.waits = false
+	if read.prev != nil {
+		read.prev.next = read.next
+	} else {
+		r.first = read.next
+	}
+	if read.next != nil {
+		read.next.prev = read.prev
+	} else {
+		r.last = read.prev
+	}
+	read.prev, read.next = nil, nil
+}
+
+// Overdue removes and returns the reads that have waited for too long, oldest first, as long as may
+// allows it: it gets the time that the next one has waited for, and the time that slowShare of the answers
+// take at the most. busy is set if others still wait.
+func (r *Reads) Overdue(now time.Duration, may func(waited, slow time.Duration) bool) (overdue []*Read, busy bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.first != nil && r.slow > 0 && may(now-r.first.Since, r.slow) {
+		overdue = append(overdue, r.first)
+		r.remove(r.first)
+	}
+	return overdue, r.first != nil
+}
