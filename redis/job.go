@@ -24,9 +24,10 @@ type JobOpts struct {
 	// it has a hash tag.
 	Ack bool
 	// MinIdle is the time after which a job that was not acknowledged is delivered again: by this
-	// reader while its loop runs, otherwise by another one. It must be longer than the work on one job,
-	// and than a failover; otherwise two workers work on a job at the same time. Other readers get a dead
-	// worker's jobs within about twice MinIdle. Default 1 min, at least 1 s.
+	// reader while its loop runs, otherwise by another one. It must be longer than the work on one
+	// job and longer than a failover. Otherwise two workers may work on a job at the same time.
+	// Other readers get a dead worker's jobs within about twice MinIdle. Default 1 min, at least 1
+	// s.
 	MinIdle time.Duration
 }
 
@@ -37,17 +38,18 @@ var (
 	ErrJobOpts = errs.ErrJobOpts
 	// ErrJobBusy: another loop over the same reader is running.
 	ErrJobBusy = ErrJob.NewType("busy", errs.ErrTraitNotSent)
-	// ErrJobTaken: jobs that the reader has delivered are not in its list any more, and are delivered
-	// again: the reader did not reach the server for longer than MinIdle, and another reader has taken
-	// them over, or a failover has undone that they were taken. The loop goes on with other jobs.
+	// ErrJobTaken: jobs that the reader has delivered are no longer in its list and are delivered
+	// again. Either the reader did not reach the server for longer than MinIdle and another reader
+	// has taken them over, or a failover has undone that they were taken. The loop continues with
+	// other jobs.
 	ErrJobTaken = ErrJob.NewType("taken")
 )
 
 const (
 	jobMinIdle      = time.Minute
 	jobMinIdleLeast = time.Second // bounds what an idle worker sends: it checks in four times in MinIdle
-	// jobBlockMost is how long a pop waits at most. A pop that a dead worker has left at the server
-	// takes no job after that.
+	// jobBlockMost bounds how long a pop waits. So a pop that a dead worker has left at the server
+	// takes no job after that time.
 	jobBlockMost = 5 * time.Second
 )
 
@@ -65,8 +67,8 @@ func (o JobOpts) withDefaults() (JobOpts, error) {
 	return o, nil
 }
 
-// jobPrefix begins the names of the keys that belong to a queue, so that they are in its slot. It is
-// empty if there is no such name.
+// jobPrefix returns the beginning of the names of the keys that belong to a queue, which puts them
+// in its slot. It is empty if there is no such name.
 func jobPrefix(queue string) string {
 	if _, rest, open := strings.Cut(queue, "{"); open && strings.Index(rest, "}") > 0 {
 		return queue
@@ -85,8 +87,8 @@ type Job struct {
 	delivery *delivery // nil without Ack
 }
 
-// delivery is a job that a reader has taken out of the queue, and keeps in its list until the job is
-// acknowledged.
+// delivery is a job that a reader has taken out of the queue. It stays in the reader's list until
+// it is acknowledged.
 type delivery struct {
 	payload []byte
 	// guarded by JobReader.mu: the state, and when it was last delivered, or zero
@@ -126,24 +128,25 @@ type JobReader struct {
 	opts JobOpts
 	busy atomic.Bool
 
-	// turn is the right to acknowledge, and to compare the reader's list with what is held. Whoever
-	// has put something in has it.
+	// turn is the right to acknowledge, and to compare the reader's list with held. A goroutine has
+	// it after it has put a value in.
 	turn chan struct{}
-	// name is that of the reader's list. Only the running loop changes it, and has the turn then.
+	// name is the name of the reader's list. Only the running loop changes it, while it has the
+	// turn.
 	name string
 
-	// The rest up to mu belongs to the running loop. batch has the jobs to deliver.
+	// The running loop owns the fields up to mu. batch has the jobs to deliver.
 	batch []*delivery
-	// checked is when the reader last began to check in. doubt is set if a pop had an unknown outcome
-	// since then: the reader's list may have one job more. stray is set if that has happened at all: such
-	// a pop may run late.
+	// checked is when the reader last began to check in. doubt is set if a pop has had an unknown
+	// outcome since then, so that the reader's list may have one more job. stray is set if that has
+	// ever happened, because such a pop may run late.
 	checked      time.Time
 	doubt, stray bool
 
 	mu sync.Mutex // guards what follows, and the states of deliveries
-	// held are the jobs in the reader's list, as far as it knows.
+	// held are the jobs that are in the reader's list, as far as the reader knows.
 	held map[*delivery]struct{}
-	// most is how many that were at once in the present list.
+	// most is the greatest number of jobs that were in the present list at once.
 	most int
 	// acked are those of them to acknowledge.
 	acked []*delivery
@@ -207,7 +210,7 @@ func (r *JobReader) Flush(ctx context.Context) error {
 	return errs.Err(failed)
 }
 
-// acknowledged notes the results of acknowledgements, and returns the first error.
+// acknowledged records the results of acknowledgements, and returns the first error.
 func (r *JobReader) acknowledged(acked []*delivery, results []any) (failed error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,8 +247,8 @@ func (r *JobReader) takeTurn(ctx context.Context) error {
 
 func (r *JobReader) endTurn() { <-r.turn }
 
-// The keys that belong to a queue: the list of each reader, the key that expires unless the reader gives
-// signs of life, and the names of all readers.
+// The keys that belong to a queue: the list of each reader, the key that expires unless the reader
+// checks in, and the names of all readers.
 func (r *JobReader) list(name string) string  { return jobPrefix(r.opts.Queue) + ":working:" + name }
 func (r *JobReader) alive(name string) string { return jobPrefix(r.opts.Queue) + ":alive:" + name }
 func (r *JobReader) readers() string          { return jobPrefix(r.opts.Queue) + ":readers" }

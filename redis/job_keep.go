@@ -11,24 +11,26 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// A reader with Ack moves jobs to a list of its own, under a name that nobody else has. The name
-// stands among the readers of the queue, and a key (the lease) expires unless the reader checks in. When a lease has
-// expired, another reader writes jobTakenOver there, and moves the jobs back to the queue. The
-// first reader finds that before it delivers a job, and does not use the list any more.
+// A reader with Ack moves jobs to its own list, under a unique name. The name is listed among the
+// readers of the queue, and a key (the lease) expires unless the reader checks in. When a lease has
+// expired, another reader writes jobTakenOver to it and moves the jobs back to the queue. The first
+// reader finds that before it delivers another job, and stops using the list.
 
 const (
 	jobHeld      = "held"
 	jobTakenOver = "taken over"
-	// jobStray is how long a pop may still reach the server that a dead reader has sent. Linux repeats
-	// for less than two minutes what a process that has ended had written.
+	// jobStray is how long a pop of a dead reader may still reach the server. After a process has
+	// ended, Linux retransmits its data for less than two minutes.
 	jobStray = 5 * time.Minute
 )
 
-// lease is how long a reader is taken for alive after it has checked in. It checks in before it delivers a
-// job if it last did half of MinIdle ago, so MinIdle is left for the work.
+// lease is how long a reader counts as alive after it has checked in. Before it delivers a job, it
+// checks in if the last time was more than half of MinIdle ago, so that MinIdle is left for the
+// work.
 func (r *JobReader) lease() time.Duration { return r.opts.MinIdle + r.opts.MinIdle/2 }
 
-// keep acknowledges, and checks in when it is time, or if the reader does not know what its list has.
+// keep acknowledges jobs. It also checks in when that is due, or when the reader does not know what
+// is in its list.
 func (l *jobLoop) keep(ctx context.Context) error {
 	if err := l.Flush(ctx); err != nil {
 		return err
@@ -86,9 +88,10 @@ func (l *jobLoop) checkIn(ctx context.Context) (readers []Scored[string], err er
 	return values.As[[]Scored[string]](results[5])
 }
 
-// compare finds out what became of pops and acknowledgements with an unknown outcome. If a job in
-// the list is not held, such a pop has taken it, and it is delivered; or its acknowledgement did not run, and is
-// repeated. If the reader can't tell which, it delivers the job.
+// compare finds out what happened to pops and acknowledgements with an unknown outcome. If the list
+// has a job that is not held, either such a pop has taken it, and it is delivered, or its
+// acknowledgement did not run, and is repeated. If the reader can't tell which, it delivers the
+// job.
 func (l *jobLoop) compare(list [][]byte) {
 	l.mu.Lock()
 	held, unsure := map[string]int{}, map[string][]*delivery{}
@@ -128,7 +131,7 @@ func (l *jobLoop) compare(list [][]byte) {
 	}
 }
 
-// redeliver adds the jobs to the batch that were delivered MinIdle ago and not acknowledged.
+// redeliver adds to the batch the jobs that were delivered MinIdle ago and not acknowledged.
 func (l *jobLoop) redeliver() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +143,7 @@ func (l *jobLoop) redeliver() {
 	}
 }
 
-// abandon leaves the reader's list to those who have taken it over, and begins another.
+// abandon gives up the reader's list, which others have taken over, and begins another one.
 func (l *jobLoop) abandon(ctx context.Context) error {
 	_, err := l.giveBack(ctx, l.name) // what came late; if that fails, others find it
 	if l.anew() {
@@ -149,8 +152,8 @@ func (l *jobLoop) abandon(ctx context.Context) error {
 	return err
 }
 
-// anew begins another list, under another name. It reports whether the reader held jobs. Its caller has
-// the turn.
+// anew begins another list, under another name. It reports whether the reader held jobs. Its caller
+// must have the turn.
 func (l *jobLoop) anew() (held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,8 +165,8 @@ func (l *jobLoop) anew() (held bool) {
 	return held
 }
 
-// giveBack moves the jobs of a list back to the queue, where they come next, in their order. It
-// returns how many it has moved.
+// giveBack moves the jobs of a list back to the front of the queue, in their order. It returns how
+// many it has moved.
 func (r *JobReader) giveBack(ctx context.Context, name string) (moved int, err error) {
 	for {
 		res := r.db.Send(ctx, r.giveBackOne(name))
@@ -174,12 +177,12 @@ func (r *JobReader) giveBack(ctx context.Context, name string) (moved int, err e
 	}
 }
 
-// giveBackOne moves the job back that was taken last.
+// giveBackOne moves back the job that was taken last.
 func (r *JobReader) giveBackOne(name string) Request {
 	return Req("LMOVE", r.list(name), r.opts.Queue, "RIGHT", r.end())
 }
 
-// takeOver moves the jobs of readers back to the queue whose leases have expired.
+// takeOver moves the jobs of readers whose leases have expired back to the queue.
 func (l *jobLoop) takeOver(ctx context.Context, readers []Scored[string]) error {
 	var leases []any
 	for _, reader := range readers {
@@ -202,9 +205,9 @@ func (l *jobLoop) takeOver(ctx context.Context, readers []Scored[string]) error 
 	return nil
 }
 
-// takeOverFrom moves the jobs of a dead reader. Its last pop may run late, or a failover may undo that
-// jobs were moved, so the list is looked at again, after pauses that double, before its name is removed.
-// looks is how often it was found empty.
+// takeOverFrom moves the jobs of a dead reader. Its last pop may run late, or a failover may undo
+// that jobs were moved. So takeOverFrom looks at the list again, after pauses that double, before
+// it removes the reader's name. looks is how often it found the list empty.
 func (l *jobLoop) takeOverFrom(ctx context.Context, name string, looks int) error {
 	rest := pause.Doubled(l.lease(), max(l.lease(), jobStray), looks)
 	res := l.db.Do(ctx, "SET", l.alive(name), jobTakenOver, "NX", "PX", rest.Milliseconds())
@@ -225,7 +228,8 @@ func (l *jobLoop) takeOverFrom(ctx context.Context, name string, looks int) erro
 	return errs.Of(l.db.Do(ctx, "ZADD", l.readers(), "XX", looks, name))
 }
 
-// leave ends the loop: it acknowledges, and gives back what it has taken, unless a job is open.
+// leave ends the loop: it acknowledges jobs and, unless a delivered job is not acknowledged, gives
+// back what it has taken.
 func (l *jobLoop) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushMost)
 	defer cancel()
@@ -257,7 +261,8 @@ func (l *jobLoop) release(ctx context.Context) error {
 		return err
 	}
 	l.anew()
-	// A failover may undo what was acknowledged or given back before, but the list never had more jobs.
+	// A failover may undo earlier acknowledgements and returns, but the list never had more jobs
+	// than that.
 	reqs := slices.Repeat([]Request{l.giveBackOne(name)}, most)
 	_, err := l.db.Transact(ctx, append(reqs, Req("ZREM", l.readers(), name), Req("DEL", l.alive(name))))
 	return err

@@ -55,8 +55,8 @@ func (r *JobReader) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 // jobLoop is one loop over a JobReader, in the goroutine of its user.
 type jobLoop struct {
 	*JobReader
-	// polls is set if the Sender refuses pops that block. pause grows while pops fail, or while
-	// such a reader finds no jobs.
+	// polls is set if the Sender refuses blocking pops. pause grows while pops fail, or while a
+	// polling reader finds no jobs.
 	polls bool
 	pause time.Duration
 }
@@ -80,7 +80,7 @@ func (l *jobLoop) step(ctx context.Context, yield func(Job, error) bool) bool {
 	return true
 }
 
-// mustTell reports whether the loop delivers an error though its context has ended.
+// mustTell reports whether the loop delivers an error even though its context has ended.
 func (l *jobLoop) mustTell(failure *errorx.Error) bool {
 	return failure.IsOfType(ErrJobTaken) || !l.opts.Ack && OutcomeOf(failure) == OutcomeUnknown
 }
@@ -110,7 +110,7 @@ func (l *jobLoop) next(ctx context.Context) (job Job, taken bool, err error) {
 	return Job{}, false, nil
 }
 
-// deliver notes that a job is delivered. It returns false if the job was acknowledged before.
+// deliver records that a job is delivered. It returns false if the job was acknowledged before.
 func (l *jobLoop) deliver(d *delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +121,7 @@ func (l *jobLoop) deliver(d *delivery) bool {
 	return true
 }
 
-// add adds a job to the batch, which with Ack is in the reader's list.
+// add adds a job to the batch. With Ack, the job is in the reader's list.
 func (l *jobLoop) add(payload []byte) {
 	d := &delivery{payload: payload}
 	l.batch = append(l.batch, d)
@@ -185,7 +185,7 @@ func (l *jobLoop) take(ctx context.Context) any {
 	}
 }
 
-// backOff waits. Each wait is longer than the last, until a pop succeeds.
+// backOff waits. Each wait is longer than the one before, until a pop succeeds.
 func (l *jobLoop) backOff(ctx context.Context) {
 	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
 	_, _ = pause.For(ctx, l.pause, nil)

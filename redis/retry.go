@@ -13,19 +13,20 @@ import (
 
 // RetryOpts are the options of [WithRetry]. The zero value is fit for production.
 type RetryOpts struct {
-	// Within is the time after the first failure of a request in which it waits and is sent again.
-	// It is never sent after the deadline of its context. A negative value means that
-	// nothing is sent again: see [NoRetry]. Default: until the deadline, or 3 s without one.
+	// Within is how long a request waits and is sent again, counted from its first failure. It is
+	// never sent after the deadline of its context. A negative value means that nothing is sent
+	// again: see [NoRetry]. Default: until the deadline, or 3 s without one.
 	Within time.Duration
-	// IdempotentWrites says that a write that ended unknown is sent again as well, if running it twice
-	// leaves the server as running it once does: SET without a condition or GET, SETEX, PSETEX, MSET,
-	// SETRANGE, DEL, UNLINK, EXPIREAT and PEXPIREAT without a condition, HSET, HMSET, HDEL, LSET, SADD,
-	// SREM, ZREM, and ZADD without options. The second run may undo what another client has
-	// written after the first, and its reply counts only what that run has changed. Default: false.
+	// IdempotentWrites allows the sender to send a write that ended unknown again, if running it
+	// twice leaves the server in the same state as running it once: SET without a condition or GET,
+	// SETEX, PSETEX, MSET, SETRANGE, DEL, UNLINK, EXPIREAT and PEXPIREAT without a condition, HSET,
+	// HMSET, HDEL, LSET, SADD, SREM, ZREM, and ZADD without options. The second run may overwrite
+	// what another client has written after the first, and its reply counts only its own changes.
+	// Default: false.
 	IdempotentWrites bool
 }
 
-// NoRetry are options of [WithRetry] with which no request is sent again.
+// NoRetry are options for [WithRetry] that send nothing again.
 var NoRetry = RetryOpts{Within: -1}
 
 // retryWithin is the default of RetryOpts.Within without a deadline: as long as a supervisor takes to
@@ -91,7 +92,7 @@ type retrying struct {
 	*retrier
 }
 
-// retrier is what several senders with the same retries share.
+// retrier is shared by several senders with the same retries.
 type retrier struct {
 	opts    RetryOpts
 	ended   <-chan struct{} // closed when the sender ends; nil if it does not say
@@ -102,10 +103,10 @@ type retrier struct {
 // maxRetryWaiting bounds the callers that wait for their next attempt, as a cluster does.
 const maxRetryWaiting = 1 << 16
 
-// around returns a sender of s with the retries of r.
+// around returns a sender that adds the retries of r to s.
 func (r *retrier) around(s Sender) Sender { return &retrying{s, r} }
 
-// unretried returns the sender that s sends through, and the retries if it has some.
+// unretried returns the sender under s, and its retries, or nil if it has none.
 func unretried(s Sender) (*retrier, Sender) {
 	if d := delegateOf(s); d != nil {
 		s = d
@@ -116,7 +117,7 @@ func unretried(s Sender) (*retrier, Sender) {
 	return nil, s
 }
 
-// outside returns what f makes of the sender inside s, with the retries of s around it.
+// outside applies f to the sender under s, and adds the retries of s to the result.
 func outside(s Sender, f func(Sender) Sender) Sender {
 	if r, inner := unretried(s); r != nil {
 		return r.around(f(inner))
@@ -157,7 +158,7 @@ func (r *retrying) Scanner(opts ScanOpts) Scanner {
 	return &retryingScanner{Scanner: r.s.Scanner(opts), by: r.retrier}
 }
 
-// retryingScanner is a Scanner whose steps are sent again, if their caller waits.
+// retryingScanner is a Scanner whose steps are sent again if their caller waits.
 type retryingScanner struct {
 	Scanner
 	by *retrier
@@ -177,7 +178,7 @@ func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string
 	}
 }
 
-// sendTransaction is SendTransaction of a caller that waits.
+// sendTransaction is SendTransaction for a caller that waits.
 func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *send.Server) ([]any, error) {
 	var y *retry
 	for r.count(len(reqs)); ; {

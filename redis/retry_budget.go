@@ -8,8 +8,8 @@ import (
 
 // budget bounds what is sent again to a tenth of the requests. It is safe for concurrent use.
 type budget struct {
-	// asked counts requests that are not in left yet. So that all of them don't write to it, each
-	// stands for budgetSample.
+	// asked counts requests that are not yet counted in left. To avoid a write by every request,
+	// only one in budgetSample is counted, as budgetSample requests.
 	asked atomic.Int64
 
 	spending sync.Mutex // guards left
@@ -17,12 +17,12 @@ type budget struct {
 }
 
 const (
-	// budgetFirst is what may be sent again before there were requests, and budgetMost is the most that is
-	// saved: what a thousand callers have in flight a few times, and a fraction of what a server
-	// answers in a second.
+	// budgetFirst is how many requests may be sent again at the start. budgetMost is the most that
+	// can be saved up: a few times what a thousand callers have in flight, and a fraction of what a
+	// server answers in a second.
 	budgetFirst = 64
 	budgetMost  = 4096
-	// budgetShare is how many requests pay for one that is sent again.
+	// budgetShare is the number of requests that allow one to be sent again.
 	budgetShare  = 10
 	budgetSample = 64
 )

@@ -23,7 +23,7 @@ func (r *retrying) sendMany(ctx context.Context, reqs []Request, seen *send.Serv
 	return m.results
 }
 
-// manyRetry is a batch of which some requests may have failed.
+// manyRetry is a batch with requests that may have failed.
 type manyRetry struct {
 	pacing
 	r       *retrier
@@ -32,8 +32,8 @@ type manyRetry struct {
 	trials  map[int]*trials // of requests that are, or were, sent again, by their index
 }
 
-// failed returns the indexes, in order, of the requests that are to be sent again, among those that
-// were tried last: nil stands for all. The results of the others are final.
+// failed returns the indexes, in order, of the requests to send again, among those of the last
+// attempt; nil stands for all. The results of the others are final.
 func (m *manyRetry) failed(tried []int) (again []int) {
 	if tried != nil {
 		for _, i := range tried {
@@ -51,7 +51,7 @@ func (m *manyRetry) failed(tried []int) (again []int) {
 	return again
 }
 
-// repeats reports whether the request of that index is to be sent again.
+// repeats reports whether the request with that index is to be sent again.
 func (m *manyRetry) repeats(i int) bool {
 	err := errs.AsErrorx(m.results[i])
 	if err == nil {
@@ -75,7 +75,8 @@ func (m *manyRetry) repeats(i int) bool {
 	return again
 }
 
-// wait waits until the failed requests are to be sent again. If they are not, it sets their results.
+// wait waits until the failed requests are due again. If they are not sent again, it sets their
+// results.
 func (m *manyRetry) wait(ctx context.Context, failed []int) bool {
 	open := ctx.Err() == nil && m.pause(ctx, m.r, errs.AsErrorx(m.results[failed[0]]))
 	if open && ctx.Err() == nil {

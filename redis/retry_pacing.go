@@ -17,14 +17,14 @@ type pacing struct {
 	n     int       // pauses so far
 }
 
-// Pauses before attempts grow from retryFirst to retryMost. There is none before the first one, which
-// goes out as soon as there is a connection.
+// Pauses between attempts grow from retryFirst to retryMost. There is none before the first retry,
+// which is sent as soon as there is a connection.
 const (
 	retryFirst = 2 * time.Millisecond
 	retryMost  = 64 * time.Millisecond
 )
 
-// pause waits after err until the next attempt is due. It returns false if there is to be none.
+// pause waits after err until the next attempt is due. It returns false if there is none.
 func (p *pacing) pause(ctx context.Context, r *retrier, err *errorx.Error) bool {
 	if p.since.IsZero() {
 		p.since = time.Now()
@@ -46,7 +46,7 @@ func (p *pacing) pause(ctx context.Context, r *retrier, err *errorx.Error) bool 
 	return p.until(ctx, r, err, nil)
 }
 
-// within returns the time for which a request is sent again, if that ends before its context does.
+// within returns how long a request may be sent again, if that ends before its context does.
 func (r *retrier) within(ctx context.Context) (within time.Duration, bounded bool) {
 	if r.opts.Within > 0 {
 		return r.opts.Within, true
@@ -81,8 +81,8 @@ func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over 
 	return wait(nil, timer.C)
 }
 
-// restoredOf returns a channel that is closed as soon as the connection that a request failed on is
-// connected again, or has ended. It is nil if the sender can't tell, as in a cluster, where another
+// restoredOf returns a channel that is closed once the connection that the request failed on has
+// reconnected or ended. It is nil if the sender can't tell, for example in a cluster, where another
 // node may take the request.
 func restoredOf(err *errorx.Error) <-chan struct{} {
 	conn, _ := err.Property(errs.EKConnection)

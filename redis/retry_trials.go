@@ -8,8 +8,9 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// mayRepeat reports whether a request that ended with err may be sent again, and whether a server may
-// have got it, so that sending it again costs the server something. twice says that it may run twice.
+// mayRepeat reports whether a request that ended with err may be sent again, and whether a server
+// may have received it, so that sending it again is extra load. twice says that the request may run
+// twice.
 func mayRepeat(err *errorx.Error, twice bool) (again, sent bool) {
 	switch {
 	case err.IsOfType(errs.ErrQueueFull), err.IsOfType(errs.ErrOverloaded):
@@ -36,7 +37,7 @@ func (t *trials) note(err *errorx.Error) {
 	}
 }
 
-// result is the error of a request that is not sent again after err.
+// result returns the error of a request that is not sent again after err.
 func (t *trials) result(err *errorx.Error) *errorx.Error {
 	err = t.attempts.Result(err)
 	if len(t.failed) > 1 {
@@ -45,7 +46,7 @@ func (t *trials) result(err *errorx.Error) *errorx.Error {
 	return err
 }
 
-// cancelled is the error of a request whose context has ended while it waited after err.
+// cancelled returns the error of a request whose context ended while it waited after err.
 func (t *trials) cancelled(ctx context.Context, err *errorx.Error) *errorx.Error {
 	if t.attempts.MayHaveRun() {
 		return t.result(errs.ErrRequestCancelled.Wrap(ctx.Err(), "cancelled between two attempts, of which one may have run: %s", err.Message()))
@@ -53,15 +54,15 @@ func (t *trials) cancelled(ctx context.Context, err *errorx.Error) *errorx.Error
 	return t.result(errs.Because(errs.Within(errs.Withdrawn(ctx), "%s", err.Message()), err))
 }
 
-// retry is a single request, or a transaction, that has failed.
+// retry is a single request, or a transaction, that failed.
 type retry struct {
 	trials
 	pacing
 }
 
-// after decides on a request whose attempt ended with an error, and waits until it is to be sent again.
-// y is from the attempt before, and nil after the first. If y is nil in the end, the request ends with
-// the error.
+// after decides about a request whose attempt ended with an error, and waits until it is due again.
+// y is the result of the previous call, or nil after the first attempt. If after returns nil, the
+// request ends with the error.
 func (r *retrier) after(ctx context.Context, y *retry, failed error, twice bool) (*retry, error) {
 	err := errs.AsErrorx(failed)
 	again, sent := mayRepeat(err, twice)

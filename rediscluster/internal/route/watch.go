@@ -19,8 +19,9 @@ import (
 type Watch struct {
 	state atomic.Int32
 	nodes atomic.Pointer[[]*Node] // anybody may read and replace it
-	// looked is when it looked last, by timing.Clock; late is how many times in a row that was too late
-	// to judge servers, unless something came: what had come by then may not have been read yet.
+	// looked is the time of the last look, by timing.Clock. late is how many times in a row a look
+	// came too late to judge servers without having found new bytes: replies that had arrived may
+	// not have been read yet.
 	looked time.Duration
 	late   int
 	every  time.Duration // until it looks again
@@ -34,28 +35,29 @@ const (
 )
 
 const (
-	// A watch looks at the links at intervals of lookLeast or, if there are many, of lookPerLink for each.
+	// A watch looks at the links every lookLeast or, if there are many, every lookPerLink times
+	// their number.
 	lookLeast   = time.Millisecond
 	lookPerLink = 10 * time.Microsecond
-	// A link stalls when it has been silent for stallTrips round trips, and for stallLeast; for stallAlone
-	// if only one request waits, which may as well be one that takes long.
+	// A link stalls when it has been silent for stallTrips round trips, and at least for stallLeast.
+	// If only one request waits, that is at least stallAlone, because it may just take long.
 	stallTrips = 4
 	stallLeast = time.Millisecond
 	stallAlone = 10 * time.Millisecond
-	// A node that answers again gets its share back in recoverTimes the time for which it was silent, and
-	// in recoverMost at the most.
+	// A node that answers again gets its share back within recoverTimes the time for which it was
+	// silent, but within at most recoverMost.
 	recoverTimes = 10
 	recoverMost  = 2 * time.Second
-	// allSpared is all of a node's share, as parts of which spared counts.
+	// allSpared stands for all of a node's share in spared.
 	allSpared = 16
-	// lateMost is how many times in a row no node is judged since the process has not run.
+	// lateMost is how many times in a row no node is judged because the process has not run.
 	lateMost = 3
 )
 
-// Over makes the nodes of a topology those that are watched.
+// Over makes the Watch watch the nodes of a topology.
 func (w *Watch) Over(t *Snapshot) { w.nodes.Store(&t.Nodes) }
 
-// begin begins to watch, unless that is so already.
+// begin begins to watch, unless the Watch does already.
 func (w *Watch) begin() {
 	if w.state.Load() != watchRests || !w.state.CompareAndSwap(watchRests, watchAiling) {
 		return
@@ -64,7 +66,7 @@ func (w *Watch) begin() {
 	time.AfterFunc(w.every, w.look)
 }
 
-// look looks at all links once, and again later unless nothing is in flight.
+// look looks at all links once, and schedules the next look unless nothing is in flight.
 func (w *Watch) look() {
 	var nodes []*Node
 	if over := w.nodes.Load(); over != nil {
@@ -96,7 +98,8 @@ func (w *Watch) look() {
 	time.AfterFunc(w.every, w.look)
 }
 
-// onTime reports whether the process has run since the last time, so that what has come was read.
+// onTime reports whether the process has run since the last look, so that everything that arrived
+// has been read.
 func (w *Watch) onTime(now time.Duration) bool {
 	if now-w.looked > 2*w.every && w.late < lateMost {
 		w.late++
@@ -107,27 +110,28 @@ func (w *Watch) onTime(now time.Duration) bool {
 	return w.late == 0
 }
 
-// health is how a node answers. The Watch owns all but spared.
+// health says how a node answers. The Watch owns all fields but spared.
 type health struct {
-	// spared is how many parts of its share in reads go to other nodes: see allSpared. It is allSpared or
-	// more while the node is silent, and the more the longer that lasts.
+	// spared is the part of its share in reads that goes to other nodes: see allSpared. While the
+	// node is silent, it is allSpared or more, and grows.
 	spared atomic.Uint32
-	// stalled is when it fell silent, and answers when it answered again, by timing.Clock; 0: it did not.
+	// stalled is when the node fell silent, and answers when it answered again, by timing.Clock, or
+	// 0 if it has not.
 	stalled, answers time.Duration
-	// What look has seen last: whether there is a connection, and for how long the node has been silent,
-	// 0 if that is no longer than usual.
+	// These are from the last look: whether there is a connection, and for how long the node has
+	// been silent, or 0 if that is no longer than usual.
 	up     bool
 	silent time.Duration
 }
 
-// takes reports whether the node takes the read that draws the number.
+// takes reports whether the node takes the read that drew the number.
 func (h *health) takes(number uint32) bool {
 	spared := h.spared.Load()
 	return spared == 0 || (number*0x85EBCA6B)>>28 >= spared
 }
 
-// answering returns those of the nodes that take the read that draws the number. If no node answers, it
-// returns those that have been silent for the least time: the others may never answer.
+// answering returns the nodes that take the read that drew the number. If no node answers, it
+// returns those that have been silent for the shortest time, because the others may never answer.
 func answering(nodes []*Node, number uint32) []*Node {
 	least := uint32(math.MaxUint32)
 	for _, n := range nodes {
@@ -140,8 +144,8 @@ func answering(nodes []*Node, number uint32) []*Node {
 // Silent reports whether the node has stopped answering.
 func (n *Node) Silent() bool { return n.spared.Load() >= allSpared }
 
-// look looks at the links of the node. It reports whether that has to be done again soon, and whether
-// anything has come from it.
+// look looks at the links of the node. It reports whether it must look again soon, and whether
+// anything has arrived from the node.
 func (n *Node) look(now time.Duration) (busy, came bool) {
 	n.up, n.silent = false, 0
 	for _, l := range n.Links {
@@ -157,7 +161,7 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 	return busy || n.up && n.spared.Load() > 0, came
 }
 
-// judge takes in what look has seen. While the node has no connection it is not read from anyway.
+// judge updates the health after a look. A node without a connection is not read from anyway.
 func (h *health) judge(now time.Duration) {
 	switch {
 	case !h.up:
@@ -179,14 +183,14 @@ func (h *health) judge(now time.Duration) {
 	}
 }
 
-// pulse is how far the requests of a link had come when it was looked at last. The Watch owns it.
+// pulse is the progress of a link's requests at the last look. The Watch owns it.
 type pulse struct {
 	mark  uint64
 	moved time.Duration // when mark had changed
 }
 
-// silent returns for how long nothing has come though requests are in flight, 0 if that is no longer than
-// usual, and whether anything has come since the last time.
+// silent returns for how long nothing has arrived although requests are in flight, or 0 if that is
+// no longer than usual. It also reports whether anything has arrived since the last look.
 func (p *pulse) silent(now time.Duration, f backend.Flight) (silent time.Duration, came bool) {
 	if came = f.Mark != p.mark; came {
 		p.mark, p.moved = f.Mark, now
