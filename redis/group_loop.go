@@ -107,8 +107,12 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 	if err == nil || ctx.Err() != nil {
 		return true
 	}
-	l.forget()
 	failure := errs.AsErrorx(err)
+	if failure.IsOfType(ErrUnblocked) { // which did nothing
+		l.backOff(ctx)
+		return true
+	}
+	l.forget()
 	destroyed := failure.IsOfType(ErrGroupDestroyed)
 	if destroyed {
 		l.leave()

@@ -167,6 +167,33 @@ func TestGroupPausesGrow(t *testing.T) {
 	})
 }
 
+// TestGroupUnblocked checks that a reader is silent about reads that its server has ended, which did
+// nothing, and repeats them after pauses.
+func TestGroupUnblocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		node := &foreignSender{send: func(r Request, cb Future, n uint64) {
+			switch sent++; {
+			case r.Cmd == "XAUTOCLAIM":
+				cb.Resolve([]any{[]byte(groupBegin), []any{}}, n)
+			case r.Args[len(r.Args)-1] == ">":
+				cb.Resolve(ErrUnblocked.New("UNBLOCKED"), n)
+			default:
+				cb.Resolve(nil, n)
+			}
+		}}
+		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for _, err := range r.Messages(ctx) {
+			t.Error(err)
+		}
+		assert.Greater(t, sent, 40)
+		assert.Less(t, sent, 100)
+	})
+}
+
 // TestGroupGoneAgain checks that a reader whose group is gone each time it has made it waits longer
 // and longer.
 func TestGroupGoneAgain(t *testing.T) {
