@@ -14,8 +14,8 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
 
-// hedger sends reads that have waited for long to a second node, too, for Opts.Hedge. A timer looks for
-// them while any read waits.
+// hedger sends reads that have waited for long also to a second node, for Opts.Hedge. A timer looks
+// for them while any read waits.
 type hedger struct {
 	c       *Cluster
 	running atomic.Bool   // the timer will look
@@ -26,13 +26,13 @@ type hedger struct {
 const (
 	// hedgeEvery is how often the timer looks.
 	hedgeEvery = time.Millisecond
-	// Of hedgeOf reads one may be hedged, on average. hedgeSaved bounds how many at once, so that all
-	// callers can go on when a node freezes.
+	// On average, one of hedgeOf reads may be hedged. hedgeSaved bounds how many may be hedged at
+	// once, so that all callers can continue when a node freezes.
 	hedgeOf    = 50
 	hedgeSaved = 256 * hedgeOf
 )
 
-// begin counts a read of a node, which has been sent.
+// begin counts a read that was sent to a node.
 func (g *hedger) begin(n *route.Node, read *route.Read) {
 	if g.saved.Load() < hedgeSaved {
 		g.saved.Add(1)
@@ -60,7 +60,8 @@ func (g *hedger) look() {
 	}
 }
 
-// hedge hedges the reads that have waited for too long. It reports whether others wait.
+// hedge hedges the reads that have waited for too long. It reports whether others are still
+// waiting.
 func (g *hedger) hedge(may func(waited, slow time.Duration) bool) (busy bool) {
 	now := timing.Clock()
 	for _, n := range g.c.topology.Load().Nodes {
@@ -78,8 +79,8 @@ func (g *hedger) hedge(may func(waited, slow time.Duration) bool) (busy bool) {
 	return busy
 }
 
-// may takes what a hedged read costs out of what is saved. The less of the first half of that is left, the
-// longer a read must have waited: otherwise those that are only a little late would use up everything.
+// may takes the cost of a hedged read from the savings. If less than half of the savings is left, a
+// read must have waited longer, so that slightly late reads do not use up everything.
 func (g *hedger) may(waited, slow time.Duration) bool {
 	saved := g.saved.Load()
 	if saved < hedgeOf || waited <= slow*time.Duration(max(saved, hedgeSaved/2))/time.Duration(saved) {
@@ -88,19 +89,20 @@ func (g *hedger) may(waited, slow time.Duration) bool {
 	return g.saved.CompareAndSwap(saved, saved-hedgeOf) || g.may(waited, slow)
 }
 
-// hedges reports whether the attempt is a read that may be sent to two nodes. Somebody has to wait for
-// it: such a future is a waiter of package redis, which takes results that it has not decoded itself.
+// hedges reports whether the attempt is a read that may be sent to two nodes. Its caller must wait
+// for it: then its future is a waiter of package redis, which accepts results that it has not
+// decoded itself.
 func (a *attempt) hedges() bool {
 	return a.c.hedger != nil && a.spec.Replicas && a.req.ReadOnly && !a.spec.blocks && a.req.Caller != nil
 }
 
-// sentTwice is a read that may be sent to a second node, too. From when it is made it owns the attempt,
-// until it is decided: then whoever has decided it does. That is the leg that is answered first, or else
-// the last one that fails, or the caller, who has taken the read back.
+// sentTwice is a read that may also be sent to a second node. It owns the attempt until the read is
+// decided. The one that decides it owns the attempt after that: the leg that is answered first, or
+// the last leg that fails, or the caller that takes the read back.
 //
-// What the caller wants filled stays with the attempt's future: each leg decodes its reply into memory of
-// its own, and the future gets that of the leg that has decided. Nor does the caller read replies: it
-// would be bound to one of the two connections.
+// Each leg decodes its reply into its own memory, and the attempt's future gets the memory of the
+// leg that decides. The caller does not read replies itself, because that would bind it to one of
+// the two connections.
 type sentTwice struct {
 	c        *Cluster
 	observed bool
@@ -110,19 +112,19 @@ type sentTwice struct {
 	legs     [2]leg     // the second is zero unless it was begun
 }
 
-// leg is the future of a read on one of the two nodes.
+// leg is the future of the read on one of the two nodes.
 type leg struct {
 	of     *sentTwice
 	link   *route.Link
 	read   route.Read // of the first
 	ticket send.Ticket
-	// server and process say where the answer is from. Whoever resolves the leg sets them before.
+	// server and process say where the answer is from. They are set before the leg is resolved.
 	server  send.Server
 	process send.Process
 }
 
-// sendHedged sends the attempt on its link, and perhaps later to a second node. Only what it returns
-// may be touched after that.
+// sendHedged sends the attempt on its link, and later perhaps to a second node. After that, the
+// caller may use only the result.
 func (a *attempt) sendHedged() *sentTwice {
 	s := &sentTwice{c: a.c, observed: a.req.Observed, a: a, open: 1}
 	first := &s.legs[0]
@@ -133,7 +135,7 @@ func (a *attempt) sendHedged() *sentTwice {
 	return s
 }
 
-// send sends the read, of which it gets a copy.
+// send sends a copy of the read.
 func (g *leg) send(req *send.Request) {
 	req.Typed, req.Caller, req.Done = false, nil, nil
 	g.link.Inner.SendEncoded(req, g, 0)
@@ -142,7 +144,7 @@ func (g *leg) send(req *send.Request) {
 	g.ticket = req.Ticket
 }
 
-// Hedge sends the read to a second node, if there is one, unless it is decided.
+// Hedge sends the read to a second node if there is one, unless the read is decided.
 func (s *sentTwice) Hedge() {
 	s.mu.Lock()
 	if s.a == nil {
@@ -171,8 +173,8 @@ func (s *sentTwice) Hedge() {
 	}
 }
 
-// Resolve implements redis.Future. An answer decides, and so does a failure unless the other leg may
-// still be answered.
+// Resolve implements redis.Future. An answer decides the read. A failure decides it unless the
+// other leg may still be answered.
 func (g *leg) Resolve(res any, _ uint64) {
 	s, outcome := g.of, redis.OutcomeOf(res)
 	if g == &s.legs[0] {
@@ -222,7 +224,8 @@ func (g *leg) AnsweredBy(at send.Server) { g.server = at }
 // AnsweredIn implements send.Follower.
 func (g *leg) AnsweredIn(p send.Process) { g.process = p }
 
-// Withdraw implements send.Withdrawer, for the caller: it takes the read back if none of it was written.
+// Withdraw implements send.Withdrawer for the caller: it takes the read back if none of it was
+// written.
 func (s *sentTwice) Withdraw(uint64) bool {
 	s.mu.Lock()
 	first, alone := s.legs[0].ticket, s.a != nil && s.legs[1].of == nil

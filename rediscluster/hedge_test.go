@@ -53,7 +53,7 @@ type foreign string
 
 func (f foreign) Error() string { return string(f) }
 
-// read reads a key in one of several ways, and returns an error unless its own value came.
+// read reads a key in one of several ways. It returns an error unless it gets the key's value.
 func (ids *identities) read(ctx context.Context, i int) error {
 	key := ids.keys[i%len(ids.keys)]
 	want, got := "value of "+key, ""
@@ -132,7 +132,7 @@ func TestHedgedIdentities(t *testing.T) {
 	assert.Zero(t, c.accepted.Load())
 }
 
-// The less is saved, the longer a read must have waited to be hedged.
+// The less is saved, the longer a read must have waited before it is hedged.
 func TestHedgeBudget(t *testing.T) {
 	const slow = time.Millisecond
 	g := &hedger{}
@@ -154,7 +154,7 @@ func TestHedgeBudget(t *testing.T) {
 	assert.Less(t, g.saved.Load(), int64(hedgeOf))
 }
 
-// When a replica freezes, every read is answered by its sibling, and few are sent twice.
+// When a replica freezes, its sibling answers every read, and few reads are sent twice.
 func TestHedgeAroundFrozenReplica(t *testing.T) {
 	tb := sharedCluster(t)
 	opts := calm

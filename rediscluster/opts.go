@@ -84,12 +84,12 @@ type Opts struct {
 	// ForceMinLatencyReplica sends the reads that a replica may answer to the node that
 	// answers soonest; weights then have no effect. Default false.
 	ForceMinLatencyReplica bool
-	// Hedge sends a read that a replica may answer to a second node, too, once it has waited for longer
-	// than 95 % of the node's latest reads took, or the node has stopped answering, and takes the first
-	// answer. The cluster looks for such reads every millisecond. So a node that stalls costs callers
-	// milliseconds instead of errors. At most 2 % of the reads are sent twice; up to 256 are saved up for a
-	// node that stalls. Single reads of callers that wait are hedged, those of SendMany are not. Without
-	// a policy that reads from replicas Hedge has no effect. Default false.
+	// Hedge also sends a read that a replica may answer to a second node, once it has waited for
+	// longer than 95 % of the node's latest reads took, or the node has stopped answering. The first
+	// answer counts. The cluster looks for such reads every millisecond, so a node that stalls costs
+	// callers milliseconds instead of errors. At most 2 % of the reads are sent twice; up to 256 are
+	// saved up for a node that stalls. Only single reads whose callers wait are hedged, not those of
+	// SendMany. Without a policy that reads from replicas, Hedge has no effect. Default false.
 	Hedge bool
 	// Zone is the caller's availability zone. Reads that a replica may answer go to
 	// nodes of this zone, replicas or the master, while at least one is connected and

@@ -21,7 +21,7 @@ type Stats struct {
 	// because keys were moving, and Retries counts retries for other reasons, including that a
 	// node's queue refused a request.
 	Moved, Asked, Migrating, Retries uint64
-	// Hedged counts the reads that were sent to a second node, too, with Opts.Hedge.
+	// Hedged counts the reads that were also sent to a second node, with Opts.Hedge.
 	Hedged uint64
 	// Refreshes counts how often the cluster has read the topology.
 	Refreshes uint64

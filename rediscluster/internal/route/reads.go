@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// Reads are the reads of a node that may be sent to a second node, too: those that wait for their
-// answer, and how long answers have taken lately. The zero value is ready.
+// Reads are the reads of a node that may also be sent to a second node: those that wait for their
+// answers, and how long recent answers took. The zero value is ready.
 type Reads struct {
 	mu          sync.Mutex // guards what follows, and what each Read says that it does
 	first, last *Read      // that wait, about in the order in which they were sent
@@ -17,11 +17,11 @@ type Reads struct {
 	slow        time.Duration // see slowShare; it at most doubles at a time; 0 until it is known
 }
 
-// Read is a read that may be sent to a second node, too.
+// Read is a read that may also be sent to a second node.
 type Read struct {
 	// Hedge sends it there.
 	Hedge interface{ Hedge() }
-	// Since is when it was about to be sent, by timing.Clock.
+	// Since is the time just before it was sent, by timing.Clock.
 	Since time.Duration
 	// Reads.mu guards the rest.
 	prev, next   *Read
@@ -29,13 +29,13 @@ type Read struct {
 }
 
 const (
-	// slowShare is the share of answers that take no longer than a read waits before it may be sent to
-	// a second node. It is that of the last slowOf answers.
+	// A read may be sent to a second node once it has waited longer than the share slowShare of the
+	// last slowOf answers took.
 	slowShare = 0.95
 	slowOf    = 256
 )
 
-// Begin adds a read that has been sent, unless it has ended.
+// Begin adds a read that was sent, unless it has ended.
 func (r *Reads) Begin(read *Read) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *Reads) Begin(read *Read) {
 	r.last = read
 }
 
-// End removes a read, which has ended. It says whether with an answer.
+// End removes a read that has ended, and says whether it was answered.
 func (r *Reads) End(read *Read, answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,9 +88,9 @@ func (r *Reads) remove(read *Read) {
 	read.prev, read.next = nil, nil
 }
 
-// Overdue removes and returns the reads that have waited for too long, oldest first, as long as may
-// allows it: it gets the time that the next one has waited for, and the time that slowShare of the answers
-// take at the most. busy is set if others still wait.
+// Overdue removes and returns the reads that have waited for too long, oldest first, while may
+// allows it. may is called with the time that the next read has waited, and the time within which
+// the share slowShare of the answers arrive. busy is set if other reads are still waiting.
 func (r *Reads) Overdue(now time.Duration, may func(waited, slow time.Duration) bool) (overdue []*Read, busy bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// Those that wait come out in the order in which they were sent, whatever ends in between.
+// Waiting reads are returned in the order in which they were sent, whatever ends in between.
 func TestOverdue(t *testing.T) {
 	r := &Reads{}
 	reads := make([]*Read, 100)
