@@ -8,7 +8,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/oplog"
-	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/internal/usercall"
@@ -80,22 +79,6 @@ func (c *Connection) report(event LogEvent) {
 	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
-}
-
-// heard gets each push that arrives on the shared socket, and reports announcements of
-// maintenance.
-func (c *Connection) heard(push []any) {
-	if len(push) == 0 {
-		return
-	}
-	kind, _ := push[0].([]byte)
-	work, known := pubsub.ParseWork(kind, push[1:])
-	if !known {
-		return
-	}
-	if _, ok := c.announced.Admit(time.Now()); ok {
-		c.report(LogMaintenance(work))
-	}
 }
 
 // NewSlogLogger returns a Logger that writes events to l, in a group "redis"; with a nil

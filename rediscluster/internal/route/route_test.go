@@ -280,7 +280,7 @@ func TestLatencyShare(t *testing.T) {
 	assert.Equal(t, uint64(1), latencyShare(10, 100000))
 }
 
-// All connections are used evenly, where one of several nodes is chosen, too.
+// All connections are used evenly, where one of several nodes is chosen as well.
 func TestAllConnectionsAreUsed(t *testing.T) {
 	shard, cluster := oneShard(1), threeMasters()
 	cluster.Shards = cluster.Shards[:2]
