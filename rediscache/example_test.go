@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A value is read once, and after a write anew.
+// A value is read once, and again after a write.
 func Example() {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {

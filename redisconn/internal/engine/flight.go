@@ -151,7 +151,7 @@ func (q *queue) answered(b *batch) {
 	if n <= 0 {
 		return
 	}
-	refused := min(b.refused, n) // EXEC's error is one more
+	refused := min(b.refused, n) // the error of EXEC is counted as well, beyond n
 	q.stats.Refused += uint64(refused)
 	q.stats.Values += uint64(n - refused)
 	d := b.Delay(now)

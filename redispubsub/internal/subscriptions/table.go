@@ -29,7 +29,7 @@ type Table struct {
 	feeds   map[feedKey]*Feed
 	touched map[*Feed]struct{}   // that may have something to ask for
 	delayed map[*topic]time.Time // when topics are to be placed that no node takes now
-	leaving map[key][]*topic     // that have moved, and whose nodes have not given them up
+	leaving map[key][]*topic     // moved topics whose old nodes have not given them up yet
 	seen    <-chan struct{}      // what nodes.Changed returned last, closed when it has changed
 	moved   time.Time            // when other nodes, or other slots of theirs, were found last
 	// everywhere represents, as an owner, all sets that are on several nodes.
@@ -112,7 +112,7 @@ type topic struct {
 	fences    int             // confirmations that are to come before members take messages
 	hops      int             // from node to node, since it was subscribed last
 	pause     time.Duration
-	away      chan struct{} // closed when it is not on the feed any more; nil: nobody waits
+	away      chan struct{} // closed when it is no longer on the feed; nil if nobody waits
 }
 
 // Feed is a node with topics, and the socket for their messages.
