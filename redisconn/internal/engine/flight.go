@@ -151,7 +151,7 @@ func (q *queue) answered(b *batch) {
 	if n <= 0 {
 		return
 	}
-	refused := min(b.refused, n) // the error of EXEC is counted as well, beyond n
+	refused := min(b.refused, n) // b.refused also counts the error of EXEC
 	q.stats.Refused += uint64(refused)
 	q.stats.Values += uint64(n - refused)
 	d := b.Delay(now)
