@@ -30,5 +30,5 @@ redispipe_writes_total{node="127.0.0.1:7000"} 4
 	require.True(t, ok)
 	line := live(sample{}, metrics, time.Second)
 	require.Contains(t, line, "requests/s")
-	require.Contains(t, line, "cache: 100 reads/s, 90.0 % hits")
+	require.Contains(t, line, "cache: 100 reads/s, 90.0 % hits; 1.5 of 64.0 MiB; 2 of 3 masters")
 }

@@ -91,8 +91,12 @@ func parseMetrics(text string) (s sample, ok bool) {
 			continue
 		}
 		name, labels, _ := strings.Cut(series, "{")
-		for label := range strings.SplitSeq(","+labels, ",") {
-			if sum := sums[strings.TrimSpace(name+" "+label)]; sum != nil {
+		keys := []string{name}
+		for label := range strings.SplitSeq(labels, ",") {
+			keys = append(keys, name+" "+label)
+		}
+		for _, key := range keys {
+			if sum := sums[key]; sum != nil {
 				*sum += value
 				ok = true
 			}
