@@ -22,7 +22,7 @@
 // use [Start], [StartCluster] and [StartGroup], and must close their results.
 //
 // The binary is Options.Binary, or $REDIS_SERVER, or redis-server in $PATH.
-// This package is tested with Redis 6.2, 7.0 and 8.2 and Valkey 8.1 and 9.1. Freezing servers
+// This package is tested with Redis 6.2, 7.0, 8.2, 8.6 and 8.10 and Valkey 8.1 and 9.1. Freezing servers
 // needs a Unix system. On Linux the servers die with the process that started
 // them, even if it is killed; on other systems a killed process leaves them behind.
 //
