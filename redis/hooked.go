@@ -18,7 +18,8 @@ import (
 // for them. While 4096 calls of a hook are running, further operations are
 // sent without it, and calls of After for Futures wait.
 //
-// A request that a cluster retries or redirects is one operation.
+// A request that a cluster retries or redirects is one operation. What [WithRetry] sends again is an
+// operation for each attempt, if it is around the hook, as in a client of redispipe.Open.
 func WithHook(s Sender, hook Hook) Sender {
 	return &hooked{s: known(s), observer: observer{Hook: hook}}
 }

@@ -38,7 +38,8 @@ const retryWithin = 3 * time.Second
 // on its outcome:
 //
 //   - A request that was not sent waits until there is a connection, or another node takes it.
-//   - A request that a server refused for a reason that passes, such as LOADING, is sent again.
+//   - A request that a server refused for a reason that passes, such as LOADING, is sent again, unless it
+//     runs a script or a function, which may answer so after it has written.
 //   - A read that ended unknown is sent again.
 //   - A write that ended unknown may have run. Its error is returned at once, unless
 //     RetryOpts.IdempotentWrites allows to send it again.
@@ -78,6 +79,7 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 	}
 	_, inner := unhook(s)
 	r := &retrier{opts: opts, budget: budget{left: budgetFirst * budgetShare}}
+	r.counter, _ = innerOf(inner).(send.Counter)
 	if lives, ok := inner.(interface{ Ctx() context.Context }); ok {
 		r.ended = lives.Ctx().Done()
 	}
@@ -172,7 +174,7 @@ func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string
 		if err == nil || err == ScanEOF {
 			return keys, err
 		}
-		if y, err = s.by.after(ctx, y, err, true); y == nil {
+		if y, err = s.by.after(ctx, y, err, nature{twice: true}); y == nil {
 			return nil, errs.AsError(err)
 		}
 	}
@@ -181,22 +183,26 @@ func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string
 // sendTransaction is SendTransaction for a caller that waits.
 func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *send.Server) ([]any, error) {
 	var y *retry
+	of := nature{twice: !slices.ContainsFunc(reqs, func(req Request) bool { return !r.nature(req.Cmd, req.Args).twice })}
 	for r.count(len(reqs)); ; {
 		results, err := sendTransaction(ctx, r.s, reqs, seen)
 		if err == nil {
 			return results, nil
 		}
-		if y, err = r.after(ctx, y, err, !slices.ContainsFunc(reqs, r.once)); y == nil {
+		if y, err = r.after(ctx, y, err, of); y == nil {
 			return nil, errs.AsError(err)
 		}
 	}
 }
 
-// once reports whether a request must not run twice.
-func (r *retrier) once(req Request) bool { return !r.twice(req.Cmd, req.Args) }
+// nature is what decides, beside its outcome, whether a request is sent again.
+type nature struct {
+	twice bool // it may run twice
+	code  bool // it runs code, of which an error does not prove that it has changed nothing
+}
 
-// twice reports whether a request may run twice. It keeps no reference to args.
-func (r *retrier) twice(cmd string, args []any) bool {
+// nature returns that of a request. It keeps no reference to args.
+func (r *retrier) nature(cmd string, args []any) nature {
 	call := command.Of(cmd, args)
-	return call.RunsTwice(r.opts.IdempotentWrites)
+	return nature{call.RunsTwice(r.opts.IdempotentWrites), call.RunsCode()}
 }

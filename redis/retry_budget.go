@@ -4,16 +4,21 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // budget bounds what is sent again to a tenth of the requests. It is safe for concurrent use.
 type budget struct {
-	// asked counts requests that are not yet counted in left. To avoid a write by every request,
-	// only one in budgetSample is counted, as budgetSample requests.
-	asked atomic.Int64
+	// counter counts the requests of the sender. If it is nil, asked counts those that are not yet
+	// counted in left. To avoid a write by every request, only one in budgetSample is counted, as
+	// budgetSample requests.
+	counter send.Counter
+	asked   atomic.Int64
 
-	spending sync.Mutex // guards left
+	spending sync.Mutex // guards what follows
 	left     int64      // what may be sent again, in tenths
+	counted  uint64     // requests of counter that are in left
 }
 
 const (
@@ -23,12 +28,20 @@ const (
 	budgetFirst = 64
 	budgetMost  = 4096
 	// budgetShare is the number of requests that allow one to be sent again.
-	budgetShare  = 10
+	budgetShare = 10
+	// budgetCost is the price of one, which itself counts as a request.
+	budgetCost   = budgetShare + 1
 	budgetSample = 64
 )
 
-// count counts n requests.
+// count counts n requests, unless the sender does.
 func (b *budget) count(n int) {
+	if b.counter == nil {
+		b.sample(n)
+	}
+}
+
+func (b *budget) sample(n int) {
 	if n < budgetSample && int(rand.Uint32()%budgetSample) >= n {
 		return
 	}
@@ -39,10 +52,16 @@ func (b *budget) count(n int) {
 func (b *budget) take() bool {
 	b.spending.Lock()
 	defer b.spending.Unlock()
-	b.left = min(b.left+b.asked.Swap(0), budgetMost*budgetShare)
-	if b.left < budgetShare {
+	asked := b.asked.Swap(0)
+	if b.counter != nil {
+		total := b.counter.Requests()
+		asked = int64(total - min(total, b.counted))
+		b.counted = total
+	}
+	b.left = min(b.left+asked, budgetMost*budgetShare)
+	if b.left < budgetCost {
 		return false
 	}
-	b.left -= budgetShare
+	b.left -= budgetCost
 	return true
 }

@@ -58,7 +58,7 @@ func (m *manyRetry) repeats(i int) bool {
 		return false
 	}
 	t := m.trials[i]
-	again, sent := mayRepeat(err, m.r.twice(m.reqs[i].Cmd, m.reqs[i].Args))
+	again, sent := mayRepeat(err, m.r.nature(m.reqs[i].Cmd, m.reqs[i].Args))
 	if again = again && (!sent || m.r.take()); !again && t == nil {
 		return false
 	}

@@ -76,6 +76,7 @@ func TestRetryByOutcome(t *testing.T) {
 		{"INCR", []any{lost}, OutcomeUnknown, 1},
 		{"INCR", []any{down, lost}, OutcomeUnknown, 2},
 		{"NOSUCHCOMMAND", []any{lost}, OutcomeUnknown, 1},
+		{"EVAL", []any{down, int64(1)}, OutcomeValue, 2},
 		{"GET", []any{lost, lost, "v"}, OutcomeValue, 3},
 		{"GET", []any{lost, down, "v"}, OutcomeValue, 3},
 		{"GET", []any{lost, ErrResult.New("ERR x")}, OutcomeRefused, 2},
@@ -115,6 +116,18 @@ func TestRetryByOutcome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A script may answer with any words, after it has written.
+func TestRetryBelievesNoScript(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, cmd := range []string{"EVAL", "EVALSHA", "FCALL", "NOSUCHCOMMAND"} {
+			s := scripted(ErrBusy.New("BUSY says the script"))
+			require.ErrorIs(t, Err(SyncCtx{WithRetry(s, RetryOpts{})}.Do(t.Context(), cmd, "x", 0)), ErrRefused)
+			require.ErrorIs(t, Err(SyncCtx{WithRetry(s, RetryOpts{})}.SendMany(t.Context(), []Request{Req(cmd, "x", 0)})[0]), ErrRefused)
+			require.Equal(t, []string{cmd, cmd}, s.sent)
+		}
+	})
 }
 
 // inExec is the result of a transaction.
@@ -276,6 +289,28 @@ func TestWithRetryAgain(t *testing.T) {
 	require.True(t, AsErrorx(SyncCtx{WithRetry(nil, RetryOpts{})}.Do(t.Context(), "GET", "k")).IsOfType(errs.ErrNoSender))
 }
 
+// The senders of shards send again, too, and all have the same budget.
+func TestRetryOfShards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := scripted(errDown, int64(1))
+		all := WithRetry(s, RetryOpts{})
+		require.Equal(t, []any{int64(1)}, ofShards(all, func(shard Sender) any {
+			require.Same(t, all.(*retrying).retrier, shard.(*retrying).retrier)
+			return SyncCtx{shard}.Do(t.Context(), "INCR", "n")
+		}))
+		require.Len(t, s.sent, 2)
+	})
+}
+
+// ofShards returns the results of f with each shard.
+func ofShards(s Sender, f func(shard Sender) any) (results []any) {
+	s.EachShard(func(shard Sender, err error) bool {
+		results = append(results, f(shard))
+		return err == nil
+	})
+	return results
+}
+
 // A decorator that embeds the sender is called itself, and a future is resolved by the one attempt.
 func TestRetryOfFutures(t *testing.T) {
 	s := scripted(errDown)
@@ -315,7 +350,7 @@ func TestRetryBudget(t *testing.T) {
 			require.ErrorIs(t, Err(retries.Do(t.Context(), "GET", "k")), ErrUnknown)
 		}
 		require.Greater(t, len(s.sent), requests)
-		require.InDelta(t, requests+requests/budgetShare+budgetFirst, len(s.sent), requests/50)
+		require.InDelta(t, requests+requests/budgetCost+budgetFirst, len(s.sent), requests/50)
 
 		s.set(errDown)
 		s.sent = nil
@@ -349,6 +384,47 @@ func TestRetryIdempotentWrites(t *testing.T) {
 			}
 		}
 	})
+}
+
+// counting is a connection that counts its requests.
+type counting struct {
+	*ownSender
+	requests uint64
+}
+
+func (c *counting) Inner(a send.Key) send.Inner[Future] {
+	if _, own := a.Held.(*counting); own {
+		return countingInner{ownInner{c.ownSender}, c}
+	}
+	return nil
+}
+
+type countingInner struct {
+	ownInner
+	c *counting
+}
+
+func (c countingInner) Requests() uint64 { return c.c.requests }
+
+// The budget is a share of the requests that a connection counts, and what is saved is bounded.
+func TestBudgetOfCounter(t *testing.T) {
+	c := &counting{ownSender: &ownSender{}}
+	r := WithRetry(c, RetryOpts{}).(*retrying)
+	taken := func() (n int) {
+		for r.take() {
+			n++
+		}
+		return n
+	}
+	require.Equal(t, budgetFirst*budgetShare/budgetCost, taken())
+	c.requests = 1_000
+	require.InDelta(t, 1_000/budgetCost, taken(), 1)
+	c.requests = 500 // connections were closed
+	require.Zero(t, taken())
+	c.requests = 1_500
+	require.InDelta(t, 1_000/budgetCost, taken(), 1)
+	c.requests = 1_000_000
+	require.Equal(t, budgetMost*budgetShare/budgetCost, taken())
 }
 
 // A step of an iteration is a read.

@@ -9,16 +9,16 @@ import (
 )
 
 // mayRepeat reports whether a request that ended with err may be sent again, and whether a server
-// may have received it, so that sending it again is extra load. twice says that the request may run
-// twice.
-func mayRepeat(err *errorx.Error, twice bool) (again, sent bool) {
+// may have received it, so that sending it again is extra load.
+func mayRepeat(err *errorx.Error, of nature) (again, sent bool) {
 	switch {
 	case err.IsOfType(errs.ErrQueueFull), err.IsOfType(errs.ErrOverloaded):
 		return false, false // more requests do not help
 	case SafeToRetry(err):
-		return true, errs.OutcomeOf(err) != errs.NotSent
+		unsent := errs.OutcomeOf(err) == errs.NotSent
+		return unsent || !of.code, !unsent
 	}
-	return twice && err.IsOfType(errs.ErrIO), true
+	return of.twice && err.IsOfType(errs.ErrIO), true
 }
 
 // trials are the attempts to send one request.
@@ -63,9 +63,9 @@ type retry struct {
 // after decides about a request whose attempt ended with an error, and waits until it is due again.
 // y is the result of the previous call, or nil after the first attempt. If after returns nil, the
 // request ends with the error.
-func (r *retrier) after(ctx context.Context, y *retry, failed error, twice bool) (*retry, error) {
+func (r *retrier) after(ctx context.Context, y *retry, failed error, of nature) (*retry, error) {
 	err := errs.AsErrorx(failed)
-	again, sent := mayRepeat(err, twice)
+	again, sent := mayRepeat(err, of)
 	if y == nil {
 		if !again {
 			return nil, failed

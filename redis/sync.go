@@ -270,7 +270,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 		}
 		again, err := awaitCapacity(ctx, err)
 		if !again && retries {
-			y, err = r.after(ctx, y, err, r.twice(cmd, args))
+			y, err = r.after(ctx, y, err, r.nature(cmd, args))
 			again = y != nil
 		}
 		if !again {

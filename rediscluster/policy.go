@@ -162,6 +162,16 @@ func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
 	return &within{c, policy.spec(c.opts.RoundRobinSeed)}
 }
 
+// Requests implements send.Counter.
+func (w *within) Requests() (sum uint64) {
+	for _, n := range w.c.topology.Load().Nodes {
+		for _, l := range n.Links {
+			sum += l.Inner.Requests()
+		}
+	}
+	return sum
+}
+
 // WantsSlot implements send.Inner.
 func (*within) WantsSlot() bool { return true }
 

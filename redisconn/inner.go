@@ -26,6 +26,9 @@ func init() {
 	}
 }
 
+// Requests implements send.Counter.
+func (w within) Requests() uint64 { return w.pipe.Entered() }
+
 // Restored implements send.Restorer.
 func (w within) Restored() <-chan struct{} {
 	if !w.alone {

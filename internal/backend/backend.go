@@ -24,6 +24,7 @@ var ConnectNode func(ctx context.Context, addr string, opts any, members func() 
 // Conn is the [send.Inner] of a redisconn.Connection.
 type Conn interface {
 	send.Inner[redis.Future]
+	send.Counter
 	// SendEncodedAsk is SendEncoded; if asking is set, it sends ASKING before the request.
 	SendEncodedAsk(r *send.Request, cb redis.Future, n uint64, asking bool)
 	// SendEncodedBatch is SendBatchFlags for encoded requests. With DoTransaction the future gets

@@ -38,6 +38,12 @@ func (c *Call) RunsTwice(writes bool) bool {
 	return rewrites
 }
 
+// RunsCode reports whether the call runs code that may answer with an error after it has changed something: a
+// script, a function, or a command that is not in the table. The words of its errors prove nothing.
+func (c *Call) RunsCode() bool {
+	return c.Info == nil || c.Named("EVAL") || c.Named("EVALSHA") || c.Named("FCALL")
+}
+
 // optionsAt is the first position that may have one of the options in rewrites. A value that looks
 // like one is taken for it, which does no harm.
 func (c *Call) optionsAt() int {

@@ -46,5 +46,7 @@ func TestRunsTwice(t *testing.T) {
 		}
 		call := Of(words[0], args)
 		assert.Equal(t, want, [2]bool{call.RunsTwice(false), call.RunsTwice(true)}, line)
+		code := words[0] == "EVAL" || words[0] == "NOSUCH"
+		assert.Equal(t, code, call.RunsCode(), line)
 	}
 }

@@ -28,6 +28,13 @@ type Inner[F any] interface {
 	OpenDedicated(ctx context.Context, keys []string, last error) (Dedicated, error)
 }
 
+// Counter is the [Inner] of a sender that knows how many requests it was asked to send.
+type Counter interface {
+	// Requests returns the number, or an estimate. It may be called at any time, and may decrease when
+	// connections are closed.
+	Requests() uint64
+}
+
 // Restorer is the [Inner] of a connection to one server.
 type Restorer interface {
 	// Restored returns a channel that is closed while the connection has a socket, and when it takes no

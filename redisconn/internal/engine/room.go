@@ -69,8 +69,15 @@ func (q *queue) Drain() <-chan struct{} {
 	return q.draining
 }
 
-// Restored returns a channel that is closed while the connection has a socket, and when it takes no
-// more requests.
+// Entered returns the number of requests that have entered, including the library's own.
+func (q *queue) Entered() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.seq
+}
+
+// Restored returns a channel that is closed while the connection has a socket, and when it takes no more
+// requests.
 func (q *queue) Restored() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
