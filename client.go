@@ -30,7 +30,8 @@ var _ redis.Sender = (*Client)(nil)
 type shared struct {
 	servers servers
 	pubsub  redispubsub.Opts // its hooks are those of requests as well
-	retries redis.RetryOpts
+	// retried gives a sender the retries of the client, with one budget for all policies.
+	retried func(redis.Sender) redis.Sender
 
 	subscribing sync.Mutex // guards subscriber
 	subscriber  *redispubsub.Subscriber
@@ -42,7 +43,7 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	for _, hook := range slices.Backward(s.pubsub.Hooks) {
 		sender = redis.WithHook(sender, hook)
 	}
-	return &Client{redis.WithRetry(sender, s.retries), s}
+	return &Client{s.retried(sender), s}
 }
 
 // Do sends a command and returns its result, which is an *errorx.Error if the request

@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -57,7 +58,18 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&shared{servers: s, pubsub: c.pubsub, retries: c.retries}).with(rediscluster.MasterOnly), nil
+	return (&shared{servers: s, pubsub: c.pubsub, retried: retriesOf(s, c.retries)}).with(rediscluster.MasterOnly), nil
+}
+
+// retriesOf returns a function that gives a sender of the servers retries.
+func retriesOf(s servers, opts redis.RetryOpts) func(redis.Sender) redis.Sender {
+	if r, ok := redis.WithRetry(s.withPolicy(rediscluster.MasterOnly), opts).(interface {
+		Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
+	}); ok {
+		_, retried := r.Unhook(send.Key{})
+		return retried
+	}
+	return func(s redis.Sender) redis.Sender { return s } // with NoRetry
 }
 
 // config is the result of a URL and options.
