@@ -38,6 +38,9 @@ var (
 	// ErrIO is a failure of the connection: reading or writing failed, or the answer did not
 	// arrive in time. The request may have run: send it again only if it may run twice.
 	ErrIO = errs.ErrIO
+	// ErrProxy: a proxy answered in place of the server, for example because it did not wait any longer. The
+	// request may have run.
+	ErrProxy = errs.ErrProxy
 	// ErrQueueFull: the queue of the connection is full. Not
 	// sent: retry later, or send less.
 	ErrQueueFull = errs.ErrQueueFull

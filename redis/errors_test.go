@@ -21,7 +21,7 @@ func TestErrorTraits(t *testing.T) {
 		ErrCommandFormat, ErrCommandForbidden, ErrRequestTooLarge, ErrRequestWithdrawn,
 	}
 	mayHaveRun := types{
-		ErrIO, ErrRequestCancelled, ErrResponseFormat, ErrResponseUnexpected, ErrResponseNil, ErrResponseTooLarge,
+		ErrIO, ErrProxy, ErrRequestCancelled, ErrResponseFormat, ErrResponseUnexpected, ErrResponseNil, ErrResponseTooLarge,
 		ErrHeaderlineTooLarge, ErrHeaderlineEmpty, ErrIntegerParsing, ErrNoFinalRN, ErrUnknownHeaderType, ErrPing,
 		ErrResult, ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrMasterDown, ErrBusy, ErrMaxClients, ErrUnblocked, ErrExecEmpty, ErrExecAbort,
 	}

@@ -42,6 +42,7 @@ type Connection struct {
 	tracking *tracking
 	trackers trackers
 	peer     sock.Peer     // that was reported last; the lifecycle's
+	proxy    atomic.Bool   // the last handshake has found a proxy
 	reauth   chan struct{} // holds the running call of Reauthenticate
 	latency  atomic.Int64  // see PingLatency
 	// shortest follows the shortest recent round trip in nanoseconds: downwards at once,
@@ -230,7 +231,7 @@ func (c *Connection) PingLatency() time.Duration {
 
 // withConn adds the connection to an error.
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
-	return advised(err, c.alone).WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
+	return advised(proxied(err, c.proxy.Load()), c.alone).WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 
 // errClosed returns the error with which a closed connection refuses requests.

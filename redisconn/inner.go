@@ -12,6 +12,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 )
 
 var (
@@ -74,14 +75,18 @@ func (w within) OpenDedicated(ctx context.Context, _ []string, last error) (send
 
 // OpenDedicatedAsk implements backend.Conn.
 func (w within) OpenDedicatedAsk(ctx context.Context, asking bool) (send.Dedicated, error) {
-	if w.opts.DedicatedConns < 0 {
-		return nil, w.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
-	}
-	s, err := w.pool.Open(ctx, asking)
+	s, err := w.openSession(ctx, asking)
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+func (c *Connection) openSession(ctx context.Context, asking bool) (*dedicated.Session, *errorx.Error) {
+	if c.opts.DedicatedConns < 0 {
+		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
+	}
+	return c.pool.Open(ctx, asking)
 }
 
 // Panicked implements backend.Reporter.

@@ -105,6 +105,7 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 		local: sock.Text(greeted.LocalAddr()), remote: sock.Text(greeted.RemoteAddr()),
 		user: userOf(greeted.Credentials), greeting: greeted.Received(),
 	})
+	c.proxy.Store(greeted.Peer.Proxy())
 	if c.tracking != nil {
 		greeted.Dec.OnPush(c.tracking.told)
 	}

@@ -52,6 +52,9 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 // enterBatch queues encoded requests: depending on flags after ASKING, or between MULTI
 // (with the number start-1) and EXEC.
 func (c *Connection) enterBatch(batch []*send.Request, cb Future, start uint64, flags int) *errorx.Error {
+	if flags&DoTransaction != 0 && c.proxy.Load() && !c.opts.ScriptMode {
+		return c.apart(batch, cb, flags&DoAsking != 0)
+	}
 	queuer, _ := cb.(send.Queuer)
 	return c.pipe.Enter(batch, &engine.Entry{
 		Future: cb, N: start, Asking: flags&DoAsking != 0, Transaction: flags&DoTransaction != 0, Queuer: queuer,

@@ -41,8 +41,8 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 
 // Subscribe adds topics, and returns when the server has confirmed all of them. If the server
 // refuses some, Subscribe returns a *[SubscribeError], and the others are subscribed. If the
-// server can't be reached, or does not answer, Subscribe keeps dialing until ctx is done. It then
-// removes the unconfirmed topics, unless another call waits for them; a topic
+// server can't be reached, or does not answer, Subscribe keeps dialing until ctx is done; if nobody has
+// listened yet at the address of a single server, Subscribe returns that at once. It then removes the unconfirmed topics, unless another call waits for them; a topic
 // that was subscribed before stays. A retry is safe. For a sharded channel whose slot is
 // moving, Subscribe also waits until the old owner has ended its subscription and all nodes
 // know the new owner.

@@ -24,6 +24,7 @@ var (
 
 	ErrContextClosed = Errors.NewType("context_closed", ErrTraitNotSent)
 	ErrIO            = Errors.NewType("io", ErrTraitConnectivity)
+	ErrProxy         = Errors.NewType("proxy")
 	ErrQueueFull     = Errors.NewType("queue_full", ErrTraitNotSent)
 
 	ErrRequest          = Errors.NewSubNamespace("request")

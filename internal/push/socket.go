@@ -24,6 +24,9 @@ import (
 type Socket struct {
 	of   *Sockets
 	sock *sock.Socket
+	peer sock.Peer
+	// framed: a push has come that is one by its form; the receiver's.
+	framed bool
 
 	wake   chan struct{} // something is to be written, or the socket has ended
 	done   chan struct{} // closed when the socket has ended
@@ -76,6 +79,10 @@ func (p *Socket) Confirmed() time.Time {
 	return p.confirmed
 }
 
+// ClosesAtUnknown reports whether the other side of a socket closes the connection at commands that it
+// does not know.
+func ClosesAtUnknown(p *Socket) bool { return p.peer.Lean }
+
 // Received returns how many bytes were received.
 func (p *Socket) Received() int64 { return p.sock.Received() }
 
@@ -113,7 +120,7 @@ func (p *Socket) Send(reqs ...redis.Request) error {
 
 // ping returns a PING that is answered with the nonce, or with PONG by a peer that does not echo.
 func (p *Socket) ping(nonce string) redis.Request {
-	if p.sock.Peer.Mute {
+	if p.peer.Mute {
 		return redis.Req("PING")
 	}
 	return redis.Req("PING", nonce)
@@ -149,8 +156,10 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 			return nil, false, p.failure()
 		}
 		p.came.Add(1)
+		p.framed = p.framed || pushed
+		pushed = pushed || fromArray(reply, push, p.framed)
 		if pushed && len(push.Words) == 1 && string(push.Words[0]) == "pong" {
-			if reply, pushed = push.Body, false; p.sock.Peer.Mute && len(push.Body) == 0 {
+			if reply, pushed = push.Body, false; p.peer.Mute && len(push.Body) == 0 {
 				reply = "PONG"
 			}
 		}
@@ -172,7 +181,7 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 func (p *Socket) answered(reply any) *awaited {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.awaited) == 0 || !p.awaited[0].answeredBy(reply, p.sock.Peer) {
+	if len(p.awaited) == 0 || !p.awaited[0].answeredBy(reply, p.peer) {
 		return nil
 	}
 	to := &p.awaited[0]

@@ -50,7 +50,7 @@ func (s *Sockets) Open(ctx context.Context) (*Socket, *errorx.Error) {
 	if err != nil {
 		return nil, s.config.WithConn(err)
 	}
-	p := &Socket{of: s, sock: greeted.Socket, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	p := &Socket{of: s, sock: greeted.Socket, peer: greeted.Peer, confirmed: began, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if s.config.TimesOut {
 		p.sock.AllowWrites(s.config.Timeout)
 	}

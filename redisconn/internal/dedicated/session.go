@@ -220,6 +220,13 @@ func (s *Session) Release() {
 	go func() { p.release(c, p.renew(c)) }()
 }
 
+// ReleaseUnchanged is Release of a session that has done nothing to its connection: it releases that as
+// it is.
+func (s *Session) ReleaseUnchanged() {
+	runtime.SetFinalizer(s, nil)
+	s.p.release(s.c, s.lost == nil)
+}
+
 // leaked is called when the garbage collector finds a Session that was never released.
 func (s *Session) leaked() {
 	p, c, opened := s.p, s.c, s.opened

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -54,7 +55,7 @@ func (f *Feed) Connected(sock *push.Socket) {
 	if away {
 		f.t.nodes.ForceReloading()
 	}
-	f.sock = sock
+	f.sock, f.reached = sock, true
 	f.become(Connected, nil)
 	for _, t := range f.topics {
 		if away && t.heard && len(t.members) > 0 {
@@ -73,8 +74,11 @@ func (f *Feed) become(s State, err error) {
 
 // Failed records that there is no socket. If stays is set, the error is permanent, and calls that wait
 // for the first confirmation get it; otherwise they keep waiting.
+//
+// If nobody has listened yet at the address of a single server, the error counts as one that stays.
 func (f *Feed) Failed(err error, stays bool) {
 	f.become(Down, err)
+	stays = stays || f.t.lag == 0 && !f.reached && errs.CausedBy(err, syscall.ECONNREFUSED)
 	for _, t := range f.topics {
 		for _, m := range t.members {
 			if stays && m.answer != nil {
@@ -96,9 +100,14 @@ func (f *Feed) Lost(err error) {
 		}
 		t.openGaps(reason, err)
 	}
+	closes := f.sock != nil && push.ClosesAtUnknown(f.sock)
 	f.sock, f.flight = nil, nil
 	for _, t := range f.topics {
+		refused := closes && !t.heard && t.asked != nil
 		t.asked, t.live, t.givenUp = nil, false, false
+		if refused { // and would be again
+			t.refused(redis.ErrProxy.Wrap(err, "a proxy closes the connection instead of subscribing"))
+		}
 		t.settle()
 	}
 }

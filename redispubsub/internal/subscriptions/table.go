@@ -130,7 +130,9 @@ type Feed struct {
 	topics map[pubsub.Topic]*topic
 	dirty  map[*topic]struct{} // to be asked for, or to be unsubscribed
 	sock   *push.Socket        // nil while there is none
-	flight pubsub.Flight       // what was asked for on it
+	// reached: there was a socket.
+	reached bool
+	flight  pubsub.Flight // what was asked for on it
 }
 
 type feedKey struct {

@@ -1,0 +1,108 @@
+package redisconn_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// What a proxy answers by itself does not say whether the request has run.
+func TestErrorsOfProxies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text           string
+		direct, behind redis.Outcome
+	}{
+		{"upstream failure", redis.OutcomeUnknown, redis.OutcomeUnknown},
+		{"no upstream host", redis.OutcomeUnknown, redis.OutcomeUnknown},
+		{"finished with 1 error(s)", redis.OutcomeUnknown, redis.OutcomeUnknown},
+		{"ERR Connection timed out", redis.OutcomeUnknown, redis.OutcomeUnknown},
+		{"ERR Connection refused", redis.OutcomeUnknown, redis.OutcomeUnknown},
+		{"something of its own", redis.OutcomeRefused, redis.OutcomeUnknown},
+		{"Syntax error at offset 3", redis.OutcomeRefused, redis.OutcomeUnknown},
+		{"ERR unknown command 'X'", redis.OutcomeRefused, redis.OutcomeRefused},
+		{"ERR value is not an integer or out of range", redis.OutcomeRefused, redis.OutcomeRefused},
+		{"WRONGTYPE Operation against a key", redis.OutcomeRefused, redis.OutcomeRefused},
+		{"OOM command not allowed", redis.OutcomeRefused, redis.OutcomeRefused},
+		{"MOVED 1 127.0.0.1:1", redis.OutcomeRefused, redis.OutcomeRefused},
+	} {
+		for mute, want := range map[bool]redis.Outcome{false: c.direct, true: c.behind} {
+			s := peer(t, func(r faulty.ScriptedRequest) string {
+				switch {
+				case r.Cmd == "INCR":
+					return "-" + c.text + "\r\n"
+				case r.Cmd == "PING" && mute:
+					return "+PONG\r\n"
+				}
+				return ""
+			})
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+			res := redis.Sync{S: conn}.Do("INCR", "k")
+			require.Equal(t, want, redis.OutcomeOf(res), c.text)
+			require.ErrorContains(t, redis.AsError(res), c.text)
+			require.Equal(t, want == redis.OutcomeUnknown, redis.AsErrorx(res).IsOfType(redis.ErrProxy))
+			require.False(t, want == redis.OutcomeUnknown && redis.SafeToRetry(redis.Err(res)))
+		}
+	}
+}
+
+// envoy answers as Envoy does: until the reply to EXEC has come back, it takes what comes for a part of the
+// transaction.
+func envoy(t *testing.T) *faulty.ScriptedServer {
+	t.Helper()
+	var mu sync.Mutex
+	inside := map[int]int{} // one more than the requests of the open transaction; negative after EXEC
+	return peer(t, func(r faulty.ScriptedRequest) string {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.Cmd == "PING":
+			return "+PONG\r\n"
+		case r.Cmd == "RESET":
+			return "-ERR unknown command 'RESET'\r\n"
+		case r.Cmd == "MULTI":
+			inside[r.Conn] = 1
+		case r.Cmd == "EXEC":
+			n := inside[r.Conn] - 1
+			inside[r.Conn] = -1
+			return fmt.Sprintf("*%d\r\n", n) + strings.Repeat(":1\r\n", n)
+		case inside[r.Conn] > 0:
+			inside[r.Conn]++
+			return "+QUEUED\r\n"
+		case r.Cmd == "GET" && inside[r.Conn] < 0:
+			return "$-1\r\n" // of the transaction's server
+		case r.Cmd == "GET":
+			return bulk("value")
+		}
+		return ""
+	})
+}
+
+// Nothing is pipelined behind EXEC.
+func TestTransactionsBehindProxies(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, envoy(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	reqs := []redis.Request{redis.Req("INCR", "a"), redis.Req("INCR", "b")}
+	for range 20 {
+		got := newOutcome()
+		conn.SendTransaction(reqs, got, 0)
+		require.Equal(t, []byte("value"), redis.Sync{S: conn}.Do("GET", "k"))
+		require.Equal(t, []any{int64(1), int64(1)}, got.wait(t))
+		results, err := redis.SyncCtx{S: conn}.SendTransaction(background, reqs)
+		require.NoError(t, err)
+		require.Equal(t, []any{int64(1), int64(1)}, results)
+	}
+	require.Equal(t, []byte("value"), redis.Sync{S: conn}.Do("GET", "k"))
+
+	none := connect(t, envoy(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: -1})
+	_, err := redis.SyncCtx{S: none}.SendTransaction(background, reqs)
+	require.ErrorContains(t, err, "Opts.DedicatedConns")
+	requireNotSent(t, err, redis.ErrSession)
+}
