@@ -122,7 +122,7 @@ func (c *call) listen() {
 // wait waits until the call is resolved, or ctx ends. If ended is set, the caller has to
 // call leave with r. tells is as in [send.Ticket]: without it, a deaf call listens at once.
 func (c *call) wait(ctx context.Context, tells bool) (r send.ReadRight, ended bool) {
-	if !tells {
+	if c.deaf && !tells {
 		c.listen()
 	}
 	if c.state.Load() == callSending {

@@ -148,13 +148,10 @@ func (w *waiter) Context() context.Context {
 // waiter's target to t, and the place that the answer came from to seen.
 func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen *send.Server) any {
 	if r, ended := w.wait(ctx, ticket.Tells); ended {
-		return w.left(ctx, ticket, r, t, seen)
+		if err := w.left(ctx, ticket, r); err != nil {
+			return err
+		}
 	}
-	return w.moved(t, seen)
-}
-
-// moved is result of a waiter that nobody will resolve any more.
-func (w *waiter) moved(t *target, seen *send.Server) any {
 	if w.typed {
 		*t = w.target
 	}
@@ -166,11 +163,13 @@ func (w *waiter) moved(t *target, seen *send.Server) any {
 	return res
 }
 
-// left is result of a caller whose context has ended; r is from wait.
-func (w *waiter) left(ctx context.Context, ticket send.Ticket, r send.ReadRight, t *target, seen *send.Server) any {
+// left ends the wait of a caller whose context has ended; r is from wait. If the request is still to
+// be resolved, it returns the caller's error: then the waiter is the resolver's. Otherwise the
+// result is there.
+func (w *waiter) left(ctx context.Context, ticket send.Ticket, r send.ReadRight) any {
 	last := w.lastQueued(w.use, ticket)
 	switch w.leave(ticket, r) {
-	case endAbandoned: // its resolver recycles the waiter
+	case endAbandoned:
 		if p, paused := last.Queue.(interface{ Unsent() bool }); paused && p.Unsent() {
 			return errs.Withdrawn(ctx)
 		}
@@ -178,7 +177,7 @@ func (w *waiter) left(ctx context.Context, ticket send.Ticket, r send.ReadRight,
 	case endWithdrawn:
 		w.res = withDelay(errs.Withdrawn(ctx), last)
 	}
-	return w.moved(t, seen)
+	return nil
 }
 
 // DecodeReply implements resp.ReplyDecoder.
@@ -192,36 +191,32 @@ var _ resp.ReplyDecoder = (*waiter)(nil)
 
 func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *send.Server) any {
 	inner := innerOf(s)
-	var scratch *send.Scratch
-	var bad int
+	var memory send.Memory[Future]
 	if inner == nil {
-		memory := memoryOf(s)
-		if memory == nil {
+		if memory = memoryOf(s); memory == nil {
 			if d := delegateOf(s); d != nil {
 				return do(ctx, d, cmd, args, t, seen)
 			}
 			return sendPlain(ctx, s, cmd, args, seen)
 		}
-		if scratch, bad = encoded(cmd, args); bad < 0 {
-			if res, ok := recall(memory, scratch.Buf, t, seen); ok {
-				send.PutScratch(scratch)
-				return res
-			}
-		}
 		inner = memory
-	} else {
-		scratch, bad = encoded(cmd, args)
 	}
-	if bad >= 0 {
+	scratch := send.GetScratch()
+	var bad int
+	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, cmd, args); bad >= 0 {
 		send.PutScratch(scratch)
 		return errArgument(cmd, args, bad)
 	}
+	if memory != nil {
+		if res, ok := recall(memory, scratch.Buf, t, seen); ok {
+			send.PutScratch(scratch)
+			return res
+		}
+	}
 	r := &scratch.Request
 	r.Encoded(cmd, args, scratch.Buf, inner.WantsSlot())
-	r.Ticket = send.Ticket{}
 	// While a blocking request runs, its sender watches the context.
-	r.Inline = r.Shared == command.WouldBlock
-	r.Done = nil
+	r.Ticket, r.Done, r.Inline = send.Ticket{}, nil, r.Shared == command.WouldBlock
 	if !r.Inline {
 		r.Done = ctx.Done()
 	}
@@ -241,14 +236,6 @@ func innerOf(s Sender) send.Inner[Future] {
 		return asked.Inner(send.Key{Held: s})
 	}
 	return nil
-}
-
-// encoded encodes a command. If an argument can't be encoded, it returns the argument's index as
-// bad, which is otherwise -1. It keeps no reference to args.
-func encoded(cmd string, args []any) (s *send.Scratch, bad int) {
-	s = send.GetScratch()
-	s.Buf, bad = resp.AppendCommand(s.Buf, cmd, args)
-	return s, bad
 }
 
 // pooledWaiter takes a waiter for an encoded request, and prepares both for the kind of result that

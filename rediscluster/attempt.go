@@ -106,21 +106,16 @@ func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 	if a.spec.blocks && !a.failed.IsZero() {
 		a.again = time.Now()
 	}
-	if !asking && a.hedges() {
-		again := new(route.Resent)
-		send.Queued(a.To, send.Ticket{Queue: again})
-		again.Queued(send.Ticket{Queue: a.sendHedged()})
-		return
-	}
+	a.req.Asking = asking
 	queuer, ok := a.To.(send.Queuer)
 	if !ok || a.spec.blocks {
-		backend.Of(conn).SendEncodedAsk(&a.req, a, 0, asking)
+		backend.Of(conn).SendEncoded(&a.req, a, 0)
 		return
 	}
 	again := new(route.Resent)
 	queuer.Queued(send.Ticket{Queue: again}) // later the future may be another request's
 	req := a.req
-	backend.Of(conn).SendEncodedAsk(&req, a, 0, asking)
+	backend.Of(conn).SendEncoded(&req, a, 0)
 	again.Queued(req.Ticket)
 }
 

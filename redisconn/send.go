@@ -8,7 +8,6 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 const (
@@ -28,13 +27,13 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	scratch := send.GetScratch()
 	defer send.PutScratch(scratch)
 	r := &scratch.Request
-	*r = send.Request{}
+	*r = send.Request{Asking: asking}
 	err := askFuture(r, cb)
 	if err == nil {
 		err = encodeTo(scratch, r, req)
 	}
 	if err == nil {
-		err = c.sendOne(r, cb, n, asking)
+		err = c.sendOne(r, cb, n)
 	}
 	if err != nil {
 		c.refuse(cb, err.WithProperty(redis.EKRequest, req), n)
@@ -56,12 +55,7 @@ type within struct{ *Connection }
 
 // SendEncoded implements send.Inner.
 func (w within) SendEncoded(r *send.Request, cb Future, n uint64) {
-	w.SendEncodedAsk(r, cb, n, false)
-}
-
-// SendEncodedAsk implements backend.Conn.
-func (w within) SendEncodedAsk(r *send.Request, cb Future, n uint64, asking bool) {
-	if err := w.sendOne(r, cb, n, asking); err != nil {
+	if err := w.sendOne(r, cb, n); err != nil {
 		w.refuse(cb, err, n)
 	}
 }
@@ -71,25 +65,26 @@ func (within) WantsSlot() bool { return false }
 
 // sendOne sends one request: on the shared connection, or on a dedicated one if it may
 // block.
-func (c *Connection) sendOne(r *send.Request, cb Future, n uint64, asking bool) *errorx.Error {
-	if r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0 {
-		return c.block(r, cb, n, asking)
+func (c *Connection) sendOne(r *send.Request, cb Future, n uint64) *errorx.Error {
+	if r.Shared != command.Allowed {
+		if r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0 {
+			return c.block(r, cb, n)
+		}
+		if err := c.checkEncoded(r, 0); err != nil {
+			return err
+		}
 	}
-	if err := c.checkEncoded(r, 0); err != nil {
-		return err
-	}
-	one := [1]*send.Request{r}
-	return c.pipe.Enter(one[:], &engine.Entry{Future: cb, N: n, Asking: asking})
+	return c.pipe.Send(r, cb, n)
 }
 
 // block sends a request that may block on a dedicated connection.
-func (c *Connection) block(r *send.Request, cb Future, n uint64, asking bool) *errorx.Error {
+func (c *Connection) block(r *send.Request, cb Future, n uint64) *errorx.Error {
 	var st *timing.Stat
 	if c.stat != nil {
 		st = c.stat(r)
 		r.Typed = r.Typed && st == nil // a logger wants the result
 	}
-	return c.pool.Block(r, cb, n, asking, st)
+	return c.pool.Block(r, cb, n, st)
 }
 
 // askFuture records in r the abilities of its future. It refuses a request if nobody

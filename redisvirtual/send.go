@@ -44,7 +44,8 @@ func (c *conn) launch(f *replies.Flight, asking bool) error {
 		}
 		return f.Send(true, func() { c.to.Sender.SendEncoded(&f.Reqs[last], f, uint64(last)) })
 	case last == 0:
-		return f.Send(true, func() { c.to.Shared.SendEncodedAsk(&f.Reqs[0], f, 0, asking) })
+		f.Reqs[0].Asking = asking
+		return f.Send(true, func() { c.to.Shared.SendEncoded(&f.Reqs[0], f, 0) })
 	}
 	flags := 0
 	if asking {

@@ -25,8 +25,6 @@ var ConnectNode func(ctx context.Context, addr string, opts any, members func() 
 type Conn interface {
 	send.Inner[redis.Future]
 	send.Counter
-	// SendEncodedAsk is SendEncoded; if asking is set, it sends ASKING before the request.
-	SendEncodedAsk(r *send.Request, cb redis.Future, n uint64, asking bool)
 	// SendEncodedBatch is SendBatchFlags for encoded requests. With DoTransaction the future gets
 	// only the answer to EXEC.
 	SendEncodedBatch(reqs []*send.Request, cb redis.Future, start uint64, flags int)

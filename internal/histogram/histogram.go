@@ -35,13 +35,6 @@ func (h *Histogram) Add(d time.Duration, n int) {
 	h.sum += d * time.Duration(n)
 }
 
-// AddEach counts each duration as often as the histogram's element says.
-func AddEach(to []Histogram, ds []time.Duration, n int) {
-	for i, d := range ds {
-		to[i].Add(d, n)
-	}
-}
-
 // Merge adds all that o has counted.
 func (h *Histogram) Merge(o *Histogram) {
 	if o == nil {

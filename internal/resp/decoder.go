@@ -194,9 +194,27 @@ func (d *Decoder) consume(size int) {
 func (d *Decoder) valueAtHand() (res any, ok bool) {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	f := d.atHand(buf)
-	switch {
-	case f.size == 0:
+	if f.size == 0 {
 		return nil, false
+	}
+	return d.take(buf, f), true
+}
+
+// DecodeAtHand decodes the next reply if it is a simple one (OK, a string or a number) that has come as
+// a whole, and nothing else has. Otherwise it does nothing.
+func (d *Decoder) DecodeAtHand() (res any, ok bool) {
+	buf, _ := d.r.Peek(d.r.Buffered())
+	f := d.atHand(buf)
+	if f.size == 0 || f.size < len(buf) {
+		return nil, false
+	}
+	d.size = 0
+	return d.take(buf, f), true
+}
+
+// take decodes and consumes the value that is at hand at the start of buf.
+func (d *Decoder) take(buf []byte, f atHand) (res any) {
+	switch {
 	case f.kind == '+':
 		res = resultOK
 	case f.kind == ':':
@@ -207,7 +225,7 @@ func (d *Decoder) valueAtHand() (res any, ok bool) {
 		res = owned(buf[f.body:][:f.n])
 	}
 	d.consume(f.size)
-	return res, true
+	return res
 }
 
 // owned returns a copy of a string that lies in the buffer, without spare capacity.

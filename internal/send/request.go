@@ -38,6 +38,8 @@ type Request struct {
 	// Inline is set if a blocking request may run in the goroutine that sends it, because that
 	// goroutine would only wait for it. It is ignored for other requests.
 	Inline bool
+	// Asking is set if a connection is to send ASKING before the request.
+	Asking bool
 	// Ticket is set by the sender that queues the request.
 	Ticket Ticket
 }
@@ -222,6 +224,6 @@ func PutScratch(s *Scratch) {
 		return
 	}
 	clear(s.batch)
-	s.Buf, s.Request.Caller, s.batch = s.Buf[:0], nil, s.batch[:0]
+	s.Buf, s.Request.Caller, s.Request.Asking, s.batch = s.Buf[:0], nil, false, s.batch[:0]
 	scratches.Put(s)
 }

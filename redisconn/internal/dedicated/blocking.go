@@ -41,8 +41,8 @@ type blocking struct {
 // Block sends a blocking command. Its future is resolved at the latest soon after its
 // caller's context has ended. If the caller would only wait, the command runs in the
 // caller's goroutine. stat is passed to [Owner.Resolve].
-func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, asking bool, stat *timing.Stat) *errorx.Error {
-	b, err := p.newBlocking(send.ContextOf(cb), r, askedNow(asking))
+func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.Stat) *errorx.Error {
+	b, err := p.newBlocking(send.ContextOf(cb), r, askedNow(r.Asking))
 	if err != nil {
 		return err
 	}

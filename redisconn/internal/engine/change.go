@@ -68,7 +68,7 @@ func (q *queue) trim() (idle bool) {
 	defer q.mu.Unlock()
 	s := &q.spares
 	if idle = q.seq-s.trimmed <= 1; idle {
-		s.batches, s.buffers, s.bytes = nil, nil, 0
+		s.batches, s.buffers, s.bytes, q.last = nil, nil, 0, nil
 	}
 	s.trimmed = q.seq
 	return idle

@@ -56,7 +56,7 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refus
 		return nil, 0, refused
 	}
 	if q.open == nil {
-		q.open = q.spares.batch()
+		q.open = q.newBatch()
 		q.opened, q.postponed = timing.Clock(), postponed{}
 	}
 	m := q.open.mark()
@@ -64,9 +64,8 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refus
 	q.pending += len(q.open.items) - m.items
 	q.gate.own += q.open.own - m.own
 	q.bytes += len(q.open.buf) - m.bytes
-	if last.Tells && !q.due { // nobody has arranged the next call of listen
-		q.due, q.called = true, timing.Clock()
-		d = mustListen
+	if last.Tells {
+		d = q.arrangeListen()
 	}
 	s, rights := q.duty()
 	return s, d | rights, nil
@@ -104,15 +103,6 @@ func (q *queue) inTime(deadline time.Time) bool {
 	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
 }
 
-// clock returns the time. While listen is called regularly, it may be late by one interval,
-// since reading the clock for each request would take longer.
-func (q *queue) clock() time.Duration {
-	if !q.due {
-		q.called = timing.Clock()
-	}
-	return max(q.opened, q.called)
-}
-
 // append adds the requests to the open batch, which ends at m, and returns the ticket of the
 // last.
 func (q *queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last send.Ticket) {
@@ -124,7 +114,7 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last s
 		b.addEnvelope(multi, e.Future, e.N-1, q.nextSeq(), q.stat(multi)).multi = true
 	}
 	for i, r := range reqs {
-		last = send.Ticket{Queue: q, Seq: q.nextSeq(), Tells: q.tells(r)}
+		last = send.Ticket{Queue: q, Seq: q.nextSeq(), Tells: r.Done != nil && q.tells(r, q.clock())}
 		r.Ticket = last
 		it := b.add(r, e.Future, e.N+uint64(i), last.Seq, q.stat(r))
 		if last.Tells {
@@ -161,13 +151,6 @@ func (f *flight) nextSeq() (seq uint64) {
 	seq = f.seq
 	f.seq++
 	return seq
-}
-
-// tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
-// caller listens at once if its deadline may pass before it would be told (the clock may be
-// late), or if requests take so long that most callers would be told.
-func (q *queue) tells(r *send.Request) bool {
-	return r.Done != nil && q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, q.clock()) >= deafMost+2*listenEvery)
 }
 
 // mark is a place in an open batch.
@@ -218,25 +201,13 @@ func (q *queue) duty() (s *Session, d duty) {
 	case q.reading != readNobody:
 		return s, q.dutyToWrite()
 	}
-	// Nothing else is pending, and nobody writes. A caller that is to read checks and writes, too:
-	// nobody else may touch the socket once it has the right.
 	last := &q.open.items[len(q.open.items)-1]
-	q.writing, s.both = true, true
-	if caller := last.caller; caller != nil {
-		seq := last.seq
-		if s.mayExchange && alone(q.concurrency) && !q.open.customFutures {
-			b := q.takeOpen()
-			q.fly(b, q.opened) // just now
-			s.first.Store(b)
-		}
-		if caller.GiveRead(send.ReadRight{Reader: s, Last: seq}) {
-			q.reading, q.read = readCaller, true
-			return nil, 0
-		}
+	caller, seq := last.caller, last.seq
+	var first *batch
+	if caller != nil && s.mayExchange && alone(q.concurrency) && !q.open.customFutures {
+		first = q.takeOpen()
 	}
-	s.both = false
-	q.reading = readLoop
-	return s, mustWrite | mustCheck | mustWake
+	return q.giveBoth(first, caller, seq)
 }
 
 // dutyToWrite gives the right to write to the sender, if it is free and the open batch is not
@@ -264,57 +235,3 @@ func (q *queue) takeOpen() (b *batch) {
 	}
 	return b
 }
-
-// fly puts a batch that is taken now in flight: counted, and measured.
-func (q *queue) fly(b *batch, now time.Duration) {
-	var calls *timing.Callbacks
-	if q.session != nil {
-		calls = q.session.Calls
-	}
-	b.Opened = q.opened
-	b.Take(now, calls)
-	if b.Ready = q.postponed.since; b.Ready == 0 {
-		b.Ready = b.Taken
-	}
-	b.offset = q.takenBytes
-	q.takenBytes += uint64(len(b.buf))
-	q.takenSeq = b.items[len(b.items)-1].seq + 1
-	q.stats.Writes++
-	q.stats.WrittenRequests += uint64(len(b.items))
-	q.judgePostponing(b)
-	if q.opts.Integrity {
-		b.enclose()
-		q.pending++
-		q.gate.own++
-	}
-	if q.head == nil {
-		q.head, q.row = b, 0
-	} else {
-		q.tail.next = b
-	}
-	q.tail = b
-	q.row++
-	b.unread = int(q.takenBytes - q.head.offset)
-	q.concurrency = smooth(q.concurrency, q.pending)
-	q.load.Store(int64(q.concurrency))
-}
-
-// judgePostponing decides, when b is taken, whether to postpone the next batches.
-func (q *queue) judgePostponing(b *batch) {
-	switch p := q.postponed; {
-	case p.since == 0:
-		q.pause = max(0, q.pause-1)
-	case !hasPaid(len(b.items)-p.atAnswer, p.answered):
-		q.pause = postponePause(q.concurrency)
-	}
-}
-
-// smooth follows the number of pending requests upwards at once and downwards
-// by an eighth per batch, so that a burst of replies does not look like
-// idleness, and a lone goroutine is soon treated as one.
-func smooth(concurrency, pending int) int {
-	return max(pending, concurrency-(concurrency+7)/8)
-}
-
-// alone reports whether requests come one at a time.
-func alone(concurrency int) bool { return concurrency <= 1 }

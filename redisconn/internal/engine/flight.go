@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/histogram"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -23,7 +23,66 @@ type flight struct {
 	asksFutures bool
 	head, tail  *batch
 	seq         uint64 // sequence number of the next request
+	last        *batch // empty, small and with its buffer: the next one, if it is not nil
 	spares      spares
+}
+
+// newBatch returns an empty batch.
+func (f *flight) newBatch() *batch {
+	if b := f.last; b != nil {
+		f.last = nil
+		return b
+	}
+	return f.spares.batch()
+}
+
+// fly puts a batch that is taken now in flight: counted, and measured.
+func (q *queue) fly(b *batch, now time.Duration) {
+	var calls *timing.Callbacks
+	if q.session != nil {
+		calls = q.session.Calls
+	}
+	b.Opened = q.opened
+	b.Take(now, calls)
+	b.Ready = cmp.Or(q.postponed.since, b.Taken)
+	b.offset = q.takenBytes
+	q.takenBytes += uint64(len(b.buf))
+	q.takenSeq = b.items[len(b.items)-1].seq + 1
+	q.stats.Writes++
+	q.stats.WrittenRequests += uint64(len(b.items))
+	q.judgePostponing(b)
+	if q.opts.Integrity {
+		b.enclose()
+		q.pending++
+		q.gate.own++
+	}
+	if q.head == nil {
+		q.head, q.row = b, 0
+	} else {
+		q.tail.next = b
+	}
+	q.tail = b
+	q.row++
+	b.unread = int(q.takenBytes - q.head.offset)
+	q.concurrency = smooth(q.concurrency, q.pending)
+	q.load.Store(int64(q.concurrency))
+}
+
+// judgePostponing decides, when b is taken, whether to postpone the next batches.
+func (q *queue) judgePostponing(b *batch) {
+	switch p := q.postponed; {
+	case p.since == 0:
+		q.pause = max(0, q.pause-1)
+	case !hasPaid(len(b.items)-p.atAnswer, p.answered):
+		q.pause = postponePause(q.concurrency)
+	}
+}
+
+// smooth follows the number of pending requests upwards at once and downwards
+// by an eighth per batch, so that a burst of replies does not look like
+// idleness, and a lone goroutine is soon treated as one.
+func smooth(concurrency, pending int) int {
+	return max(pending, concurrency-(concurrency+7)/8)
 }
 
 // wrote accounts for a batch that was written whole. It returns true if more is waiting:
@@ -31,7 +90,7 @@ type flight struct {
 func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
-	if !b.plain {
+	if !b.plain && cap(b.buf) > smallMost {
 		q.spares.putBuffer(b)
 	}
 	more = q.open != nil
@@ -163,7 +222,9 @@ func (q *queue) answered(b *batch) {
 		known = spent[:redis.StageCallback]
 		q.lastCallback, q.lastRequests, q.lastRetired = d.Callback, n, now
 	}
-	histogram.AddEach(q.stats.Stages[:], known, n)
+	for stage, took := range known {
+		q.stats.Stages[stage].Add(took, n)
+	}
 }
 
 // leastInFlight follows the time that batches are in flight, downwards at once and
@@ -205,6 +266,10 @@ func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))
 // Clearing a longer one takes microseconds, so the lock is released and taken again.
 const clearMost = 16
 
+// smallMost is how large a buffer may be to stay with its batch until that is answered. Others are
+// used again as soon as they are written.
+const smallMost = 4 << 10
+
 // recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
 // it has.
 func (f *flight) recycle(b *batch) bool {
@@ -212,7 +277,11 @@ func (f *flight) recycle(b *batch) bool {
 		return false
 	}
 	b.reset()
-	f.spares.put(b)
+	if f.last == nil && cap(b.buf) <= smallMost && cap(b.items) <= clearMost {
+		f.last = b
+	} else {
+		f.spares.put(b)
+	}
 	return true
 }
 
@@ -228,61 +297,5 @@ func (q *queue) recycleLong(b *batch) {
 func (b *batch) reset() {
 	items, buf := b.items, b.buf
 	clear(items)
-	*b = batch{items: items[:0], buf: buf}
+	*b = batch{items: items[:0], buf: buf[:0]}
 }
-
-// sparesMost is how many bytes of batches and buffers a connection keeps for reuse.
-const sparesMost = 6 << 20
-
-// spares are the empty batches and buffers that a connection keeps for reuse. A sync.Pool
-// would lose them at each collection.
-type spares struct {
-	batches []*batch
-	buffers [][]byte
-	bytes   int    // of all of them
-	trimmed uint64 // the queue's sequence number at the last Trim
-}
-
-// batch returns an empty batch, with a spare buffer if there is one.
-func (s *spares) batch() *batch {
-	var b *batch
-	if n := len(s.batches); n > 0 {
-		b, s.batches = s.batches[n-1], s.batches[:n-1]
-		s.bytes -= sizeOf(b)
-	} else {
-		b = &batch{}
-	}
-	if n := len(s.buffers); n > 0 {
-		b.buf, s.buffers = s.buffers[n-1], s.buffers[:n-1]
-		s.bytes -= cap(b.buf)
-	}
-	return b
-}
-
-// put keeps an empty batch that nobody holds any more, if there is room.
-func (s *spares) put(b *batch) {
-	s.putBuffer(b)
-	if s.hasRoom(sizeOf(b)) {
-		s.batches = append(s.batches, b)
-	}
-}
-
-// putBuffer keeps the buffer of a batch that does not need it any more, if there is room.
-func (s *spares) putBuffer(b *batch) {
-	if b.buf != nil && s.hasRoom(cap(b.buf)) {
-		s.buffers = append(s.buffers, b.buf[:0])
-	}
-	b.buf = nil
-}
-
-// hasRoom reserves room for so many bytes, and reports whether there was enough.
-func (s *spares) hasRoom(size int) bool {
-	if s.bytes+size > sparesMost {
-		return false
-	}
-	s.bytes += size
-	return true
-}
-
-// sizeOf estimates the size of a batch without its buffer, in bytes.
-func sizeOf(b *batch) int { return 256 + 96*cap(b.items) }

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
@@ -59,4 +60,29 @@ func ended(done <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
+// caller listens at once if its deadline may pass before it would be told (the clock may be
+// late), or if requests take so long that most callers would be told. now is the time, about.
+func (q *queue) tells(r *send.Request, now time.Duration) bool {
+	return q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, now) >= deafMost+2*listenEvery)
+}
+
+// clock returns the time. While listen is called regularly, it may be late by one interval,
+// since reading the clock for each request would take longer.
+func (q *queue) clock() time.Duration {
+	if !q.due {
+		q.called = timing.Clock()
+	}
+	return max(q.opened, q.called)
+}
+
+// arrangeListen is the duty to see to the next call of listen, unless somebody has seen to that.
+func (l *listening) arrangeListen() duty {
+	if l.due {
+		return 0
+	}
+	l.due, l.called = true, timing.Clock()
+	return mustListen
 }

@@ -77,14 +77,19 @@ func (p *Pipe) Queue() *queue { return p.queue }
 // enter puts requests into the queue and writes them, or has them written. refused says why
 // they have not entered. As for [queue.enter], only their owner may read reqs after it.
 func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
-	to, duty, refused := p.queue.enter(reqs, e)
-	if duty&mustListen != 0 {
+	s, d, refused := p.enter(reqs, e)
+	p.do(d, s)
+	return refused
+}
+
+// do does the duty d on s.
+func (p *Pipe) do(d duty, s *Session) {
+	if d&mustListen != 0 {
 		p.listening.Reset(listenEvery)
 	}
-	if duty&(mustWrite|mustCheck) != 0 {
-		to.flush(duty)
+	if d&(mustWrite|mustCheck) != 0 {
+		s.flush(d)
 	}
-	return refused
 }
 
 // tellCallers tells callers that have been waiting for long to listen to their contexts.

@@ -233,7 +233,10 @@ func (m *rightsModel) enter(fut redis.Future) {
 	}
 	m.setAge()
 	r := &send.Request{Buf: []byte(buf), Caller: send.CallerOf(fut)}
-	_, d, _ := m.q.enter([]*send.Request{r}, &Entry{Future: fut})
+	_, d, entered := m.q.enterAlone(r, fut, 0)
+	if !entered {
+		_, d, _ = m.q.enter([]*send.Request{r}, &Entry{Future: fut})
+	}
 	if c, ok := fut.(*modelCaller); ok {
 		c.seq = r.Ticket.Seq
 	}

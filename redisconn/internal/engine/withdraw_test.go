@@ -16,8 +16,8 @@ func enterFirst(t *testing.T, c *modelCaller) (q *queue, s *Session, seq uint64)
 	s.mayPass, s.mayExchange = true, true
 	q.state, q.session, q.reading = Connected, s, readNobody
 	r := &send.Request{Buf: []byte("first"), Caller: c}
-	_, _, refused := q.enter([]*send.Request{r}, &Entry{Future: c})
-	require.Nil(t, refused)
+	_, _, entered := q.enterAlone(r, c, 0)
+	require.True(t, entered)
 	require.NotNil(t, s.first.Load())
 	return q, s, r.Ticket.Seq
 }

@@ -1,0 +1,322 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// The lane of a caller that is alone, from top to bottom: its goroutine enters the request, writes it,
+// waits, decodes the reply, and resolves its future. What another caller would need is done
+// elsewhere: whatever is unusual leaves the lane.
+
+// Send enters one request, and writes it or leaves that to others, as [Pipe.Enter] does.
+func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx.Error) {
+	var s *Session
+	var d duty
+	entered := false
+	if p.load.Load() <= 1 { // as a rule; enterAlone knows
+		s, d, entered = p.enterAlone(r, cb, n)
+	}
+	if !entered {
+		one := [1]*send.Request{r}
+		if s, d, refused = p.enter(one[:], &Entry{Future: cb, N: n, Asking: r.Asking}); refused != nil {
+			return refused
+		}
+	}
+	if d != 0 {
+		p.do(d, s)
+	}
+	return nil
+}
+
+// alone reports whether requests come one at a time.
+func alone(concurrency int) bool { return concurrency <= 1 }
+
+// enterAlone enters a request if its caller is alone, and would be admitted: then a batch with this
+// request alone is in flight, and the caller gets both rights.
+func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Session, d duty, entered bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.session
+	if s == nil || q.reading != readNobody || r.Caller == nil || r.Asking || q.concurrency > 1 || len(r.Buf) > q.maxBytes ||
+		!s.mayExchange || q.draining != nil || q.withheld.Load() || q.letsIn.Load() || q.opts.Stat != nil || q.opts.Script || q.opts.Ctx.Err() != nil {
+		return nil, 0, false
+	}
+	q.opened, q.postponed = timing.Clock(), postponed{}
+	r.Ticket = send.Ticket{Queue: q, Seq: q.seq}
+	q.seq++
+	b := q.newBatch()
+	b.buf, b.plain = append(b.buf, r.Buf...), r.Plain
+	b.items = append(b.items, item{})
+	it := &b.items[0] // filled in place: see nextItem
+	it.future, it.n, it.seq, it.end, it.caller = fut, n, r.Ticket.Seq, len(b.buf), r.Caller
+	it.typed, it.observed, it.plain = r.Typed, r.Observed, r.Plain
+	if r.Done != nil && q.tells(r, q.opened) {
+		r.Ticket.Tells, it.done = true, r.Done
+		d = q.arrangeListen()
+	}
+	q.pending++
+	rest, rights := q.giveBoth(b, r.Caller, r.Ticket.Seq)
+	return rest, d | rights, true
+}
+
+// giveBoth gives the rights, which are both free, to the caller that waits for the request of number
+// last, or to the sender if no caller takes them. Nothing else is pending than the open batch or
+// first, if it is not nil, which is put in flight. A caller that is to read checks and writes, too: nobody
+// else may touch the socket once it has the right.
+func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
+	s := q.session
+	q.writing, s.both = true, true
+	if first != nil {
+		q.fly(first, q.opened) // just now
+		s.first.Store(first)
+	}
+	if caller != nil && caller.GiveRead(send.ReadRight{Reader: s, Last: last}) {
+		q.reading, q.read = readCaller, true
+		return nil, 0
+	}
+	s.both = false
+	q.reading = readLoop
+	return s, mustWrite | mustCheck | mustWake
+}
+
+// ReadUntil implements send.Reader. It reads and resolves what is in flight in the
+// goroutine of a caller, up to the caller's own last request.
+func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool) {
+	r := s.reader
+	r.deaf = deaf
+	finished := false
+	defer func() { // a user's function, such as a logger, may panic or end the goroutine
+		if finished {
+			return
+		}
+		r.settle()
+		if s.p.queue.loopReads(s) {
+			s.readWake <- struct{}{}
+		} else {
+			r.countPart()
+		}
+		if v := recover(); v != nil {
+			passed = true
+			s.p.opts.Panicked(v, debug.Stack())
+		}
+	}()
+	if s.both { // the caller writes first, which it does together with waiting if it is alone
+		b := s.takeFirst()
+		switch {
+		case b == nil:
+			s.flushBoth()
+		case !s.exchange(ctx, b):
+			finished = true
+			return false
+		case r.answerAlone():
+			finished, r.retired = true, nil // before endAlone, after which the reader is another's
+			if !s.p.endAlone(s, b) {
+				r.retired = b
+				s.PassRead()
+			}
+			return true
+		}
+	}
+	if r.next == nil && s.p.queue.tookBack() { // otherwise it has written just now
+		finished = true
+		s.PassRead()
+		return true
+	}
+	for r.until = last + 1; r.answered <= last; {
+		switch r.awaitReply(ctx) {
+		case replyTooLarge: // waiting for it can't be interrupted
+			return true
+		case replyNever:
+			finished = true
+			return false
+		}
+		if !r.answer() {
+			finished = true // the session has failed
+			r.countPart()
+			return true
+		}
+	}
+	finished = true
+	s.PassRead()
+	return true
+}
+
+// exchange writes the batch of a caller that has both rights and waits for the beginning
+// of the answer, in one step: the wait is prepared before the write, which saves a read
+// that would find nothing. It returns false if ctx has ended while the session lives on.
+func (s *Session) exchange(ctx context.Context, b *batch) bool {
+	s.both, s.exchanged = false, b
+	ended, _ := s.interruptibly(ctx, s.waitExchanged)
+	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
+		s.exchanged = nil
+		if err := s.checker.Check(); err != nil {
+			s.failCheck(err)
+		}
+		s.writeBatch(b)
+	}
+	return !ended || s.hasFailed()
+}
+
+// waitExchanged is exchange's wait.
+func (s *Session) waitExchanged() error {
+	b := s.exchanged
+	if b == nil { // it was interrupted after it had written
+		return s.Dec.AwaitMore()
+	}
+	n, err := s.raw.Exchange(b.buf)
+	switch {
+	case s.exchanged == nil && err == nil: // all of it was written, and something has come
+		s.FitReadBuffer()
+		return s.Dec.AwaitMore()
+	case s.exchanged == nil:
+		return err
+	case err == sock.ErrUnsolicited:
+		s.failCheck(err)
+		return nil
+	case err != nil && n == 0:
+		return err
+	}
+	s.exchanged, b.sent = nil, n
+	s.wake <- b
+	return nil
+}
+
+// exchangeWritten is called when all of the batch was written, before the wait. It reports
+// whether the server could have answered already.
+func (s *Session) exchangeWritten() bool {
+	b := s.exchanged
+	s.exchanged, b.sent = nil, len(b.buf)
+	s.reader.next = b
+	if s.p.queue.wrote(b) {
+		s.wake <- nil
+	}
+	return s.processor.yield()
+}
+
+// answerAlone resolves the one request of a batch that was written alone, if its reply has come as a whole
+// and nothing else has. The caller then takes the batch out of flight, and passes the right on.
+func (r *reader) answerAlone() bool {
+	b := r.next
+	if b == nil || len(b.items) != 1 || r.s.beats.waiting.Load() {
+		return false
+	}
+	it := &b.items[0]
+	if it.typed || it.observed || it.stat != nil {
+		return false
+	}
+	res, ok := r.dec.DecodeAtHand()
+	if !ok || !b.claim(0) { // if it was claimed, the session has failed
+		return false
+	}
+	b.NoteFirstByte()
+	r.next, r.retired, r.answered = nil, b, it.seq+1
+	it.future.Resolve(res, it.n)
+	return true
+}
+
+// endAlone takes the answered batch of a caller out of flight, and leaves the right to read to nobody. It
+// does nothing, and returns false, if others have come.
+func (q *queue) endAlone(s *Session, b *batch) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.session != s || q.head != b || q.tail != b || q.open != nil || q.writing || !b.written || b.own > 0 || q.waiting.Len() > 0 || q.draining != nil {
+		return false
+	}
+	q.head, q.tail, q.reading = nil, nil, readNobody
+	q.pending--
+	s.listens.Store(false)
+	q.answered(b)
+	return q.recycle(b)
+}
+
+// PassRead implements send.Reader.
+func (s *Session) PassRead() {
+	if s.both { // the caller has not written yet
+		s.flushBoth()
+	}
+	r := s.reader
+	mayIdle, retired := r.canIdle, r.retired
+	if retired == nil { // otherwise nothing has come that is not answered: see finish
+		mayIdle = r.mayIdle()
+	}
+	r.retired, r.until = nil, 0
+	switch loop, kept := s.p.queue.passRead(s, mayIdle, retired); {
+	case loop:
+		s.readWake <- struct{}{}
+	case kept:
+		r.countPart()
+	}
+}
+
+// interruptibly calls wait, which reads from the socket, until ctx is done. ended is set if ctx
+// has ended the wait: then wait may be called again. Any other error, also of somebody else's
+// deadline, ends the session: then failed is set.
+func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
+	var err error
+	waited := true
+	switch {
+	case ctx.Done() == nil:
+		err = wait()
+	case s.reader.deaf:
+		waited, err = s.waitDeaf(wait)
+		s.reader.deaf = waited
+	default:
+		waited = false
+	}
+	if !waited {
+		stop := context.AfterFunc(ctx, s.interrupt)
+		if err = wait(); !stop() && s.wasInterrupted(err) {
+			return true, false
+		}
+	}
+	if err != nil {
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
+	}
+	return false, err != nil
+}
+
+// waitDeaf calls wait, and returns false if the caller is told to listen before that has
+// returned. Most replies come earlier, and watching a context takes as long as a small
+// request.
+func (s *Session) waitDeaf(wait func() error) (waited bool, err error) {
+	n := s.waits.Add(1)
+	if !s.listens.Load() {
+		waited, err = true, wait()
+	}
+	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
+		return false, nil
+	}
+	return waited, err
+}
+
+// interruptDeaf ends the wait of a caller that is deaf, if there is one.
+func (s *Session) interruptDeaf() {
+	if n := s.waits.Load(); n%2 != 0 && s.waits.CompareAndSwap(n, n+1) {
+		s.interrupt()
+	}
+}
+
+// interrupt ends a wait.
+func (s *Session) interrupt() {
+	_ = s.SetReadDeadline(sock.LongAgo)
+	s.interrupted <- struct{}{}
+}
+
+// wasInterrupted makes the socket wait again after interrupt was called, and reports whether
+// that has ended a wait with err.
+func (s *Session) wasInterrupted(err error) bool {
+	<-s.interrupted
+	_ = s.SetReadDeadline(time.Time{})
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
