@@ -48,7 +48,7 @@ func rewriteAll(dir string) (points int, err error) {
 			continue
 		}
 		var before, after []byte
-		n := 0
+		var n int
 		if before, err = os.ReadFile(file); err != nil {
 			break
 		}
