@@ -107,6 +107,12 @@ func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 		a.again = time.Now()
 	}
 	a.req.Asking = asking
+	if !asking && a.hedges() {
+		again := new(route.Resent)
+		send.Queued(a.To, send.Ticket{Queue: again})
+		again.Queued(send.Ticket{Queue: a.sendHedged()})
+		return
+	}
 	queuer, ok := a.To.(send.Queuer)
 	if !ok || a.spec.blocks {
 		backend.Of(conn).SendEncoded(&a.req, a, 0)

@@ -38,7 +38,7 @@ func TestWhatIsACluster(t *testing.T) {
 		s.Close()
 	}
 	_, err = redispubsub.NewCluster(nobody{}, redispubsub.Opts{})
-	assert.ErrorContains(t, err, "no cluster")
+	assert.ErrorContains(t, err, "it is not a cluster")
 }
 
 // nobody is a Nodes that has none.
