@@ -62,7 +62,7 @@ func ExampleRetry() {
 	defer server.Close()
 	ctx := context.Background()
 	client, err := redispipe.Open(ctx, "redis://"+server.Addr(), redispipe.Logger(nil),
-		redispipe.Retry(redis.RetryOpts{Within: time.Minute}))
+		redispipe.Retry(redis.RetryOpts{Within: time.Minute, IdempotentWrites: true}))
 	if err != nil {
 		log.Fatal(err)
 	}
