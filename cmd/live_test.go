@@ -261,7 +261,7 @@ func TestArraysBeyondInt64(t *testing.T) {
 		if !has(t, conn, ArLen("a")) {
 			t.Skip("the server has no arrays")
 		}
-		_, err := ArSet("a", math.MaxInt64, "v", "w").Do(t.Context(), conn)
+		_, err := redis.DoAs[any](t.Context(), conn, "ARSET", "a", int64(math.MaxInt64), "v", "w")
 		require.NoError(t, err)
 		_, err = ArLen("a").Do(t.Context(), conn)
 		require.Error(t, err)
