@@ -7,12 +7,12 @@ import (
 	"io"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -268,7 +268,7 @@ func TestContextOfWhoWaitsForRoom(t *testing.T) {
 // A server that does not answer in time is a time-out as those of Go's own clients, but not one
 // of a context.
 func TestTimeoutIsANetError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		go func() { // answers PING, and then no more
 			_, _ = bufio.NewReader(server).ReadString('G')
@@ -281,8 +281,7 @@ func TestTimeoutIsANetError(t *testing.T) {
 		})
 		require.NoError(t, err)
 		defer conn.Close()
-		// Waiters of redis.Sync are pooled, and those of other tests have no place in a bubble.
-		err = redis.Err(redis.ChanFutured{S: conn}.Send(redis.Req("SET", "k", 1)).Value())
+		err = redis.Err(redis.Sync{S: conn}.Do("SET", "k", 1))
 		var timedOut net.Error
 		require.ErrorAs(t, err, &timedOut)
 		require.True(t, timedOut.Timeout())

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -87,7 +87,7 @@ func TestBlockingEachWay(t *testing.T) {
 
 // A command may block for longer than IOTimeout.
 func TestBlockingBeyondIOTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: func(args []string) string {
 			if args[0] != "BLPOP" {
 				return pong(args)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -137,7 +138,7 @@ func (f *turning) Cancelled() error {
 
 // The writer does not wait for the future of a dropped request.
 func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, &pipes{}, redisconn.Opts{})
 		block := make(chan struct{})
 		defer close(block)

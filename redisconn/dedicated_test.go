@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -228,7 +229,7 @@ func blockingPipes(answer func(args []string) string) *pipes {
 // Shutdown has the time of its context to unblock what blocks: callers that have not
 // left do not press.
 func TestDedicatedShutdownIsPatient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, blockingPipes(func([]string) string {
 			time.Sleep(10 * time.Second)
 			return ""
@@ -252,7 +253,7 @@ func (l leaver) Context() context.Context { return l.ctx }
 // A caller returns soon after the end of its context, however long a heartbeat has taken:
 // that is not how far the server is.
 func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := blockingPipes(func(args []string) string {
 			if args[0] == "CLIENT" {
 				time.Sleep(time.Second) // it does not unblock in time
@@ -283,7 +284,7 @@ func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 // A caller returns soon after the end of its context, though the server had stalled, so
 // that heartbeats and the connection's own handshake have taken long.
 func TestDedicatedUnblockedAfterStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		var stall atomic.Int64
 		p := blockingPipes(func([]string) string { return "+OK\r\n" })
 		quick := p.answer
@@ -314,7 +315,7 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 
 // A far server has more time, and not as much as one likes.
 func TestDedicatedUnblockedFarAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := blockingPipes(func([]string) string { return "+OK\r\n" })
 		quick := p.answer
 		p.answer = func(args []string) string {
@@ -340,7 +341,7 @@ func TestDedicatedUnblockedFarAway(t *testing.T) {
 
 // Handshakes of dedicated connections are no heartbeats of the shared one.
 func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: func(args []string) string {
 			switch {
 			case args[0] == "PING":
@@ -388,7 +389,7 @@ func TestDedicatedDialerEndsGoroutine(t *testing.T) {
 
 // While the queue is full, CLIENT UNBLOCK waits for room.
 func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, blockingPipes(func(args []string) string {
 			if args[0] == "GET" {
 				time.Sleep(10 * time.Millisecond)
@@ -441,7 +442,7 @@ func TestDedicatedWriteOfUsersConnection(t *testing.T) {
 
 // A connection that nobody has used for a minute is closed, and the others stay.
 func TestDedicatedIdleForAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, &pipes{answer: func(args []string) string {
 			switch args[0] {
 			case "PING":

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -186,7 +187,7 @@ func TestTLSStall(t *testing.T) {
 
 // The error of a server that does not answer the handshake tells that it took too long.
 func TestHandshakeStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: func([]string) string { return "" }}
 		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
 			DialTimeout: 100 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -56,7 +57,7 @@ func TestShutdownCountsWhatIsLeft(t *testing.T) {
 // TestShutdownCountsNothingOfItsOwn: a server that answers nothing owes a
 // heartbeat, a fence, MULTI and EXEC as well.
 func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		handshake := true
 		p := &pipes{answer: func(args []string) string {
 			if handshake {
@@ -86,7 +87,7 @@ func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 
 // TestShutdownDoesNotWaitForItsOwn: nobody needs the answer to a heartbeat.
 func TestShutdownDoesNotWaitForItsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p, count := beats(func(string) string { return "" })
 		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute})
 		time.Sleep(30 * time.Second)
@@ -143,7 +144,7 @@ func TestShutdownDialsNoMore(t *testing.T) {
 
 // The same holds if the pause before the next attempt has begun.
 func TestShutdownDialsNoMoreAfterAPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
 		p := &pipes{refuse: func() error {
 			if down.Load() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -41,7 +42,7 @@ var errRefused = errors.New("refused")
 func refuse() error { return errRefused }
 
 func TestBackOffGrowsToItsCap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{refuse: refuse}
 		connectPipes(t, p, redisconn.Opts{
 			AsyncDial: true, ReconnectPause: time.Second, ReconnectPauseMax: 4 * time.Second,
@@ -67,7 +68,7 @@ func TestBackOffGrowsToItsCap(t *testing.T) {
 }
 
 func TestBackOffStartsAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
 		p := &pipes{refuse: func() error {
 			if down.Load() {
@@ -96,7 +97,7 @@ func TestBackOffStartsAnew(t *testing.T) {
 // At the defaults, a server that was down for any time is in use again within half
 // a second.
 func TestBackInUseSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
 		p := &pipes{refuse: func() error {
 			if down.Load() {
@@ -119,7 +120,7 @@ func TestBackInUseSoon(t *testing.T) {
 
 // Corrected options are reported first, and once.
 func TestCorrectedOptsAreReportedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{}
 		_, log := connectPipes(t, p, redisconn.Opts{DialTimeout: time.Hour})
 		_ = p.lastConn().Close()
@@ -133,7 +134,7 @@ func TestCorrectedOptsAreReportedOnce(t *testing.T) {
 func TestBackOffFromServerThatDropsConnections(t *testing.T) {
 	for _, after := range []time.Duration{time.Millisecond, 20 * time.Millisecond} {
 		t.Run(after.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{}
 				started := time.Now()
 				p.answer = func(args []string) string {
@@ -157,7 +158,7 @@ func TestBackOffFromServerThatDropsConnections(t *testing.T) {
 }
 
 func TestNoReconnect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{}
 		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: -1})
 		require.True(t, conn.ConnectedNow())
@@ -172,7 +173,7 @@ func TestNoReconnect(t *testing.T) {
 }
 
 func TestNoReconnectAfterFirstFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{refuse: refuse}
 		log := &recorder{}
 		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{ReconnectPause: -1, Dialer: p.dial, Logger: log})
@@ -197,7 +198,7 @@ func TestPausesDoNotOverflow(t *testing.T) {
 		"DialTimeout":       {redisconn.Opts{DialTimeout: math.MaxInt64, IOTimeout: -1}, often},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{refuse: refuse}
 				c.opts.AsyncDial = true
 				conn, _ := connectPipes(t, p, c.opts)
@@ -221,7 +222,7 @@ func TestCloseWhileDialing(t *testing.T) {
 		"handshake": (&pipes{answer: func([]string) string { return "" }}).dial,
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				log := &recorder{}
 				conn, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
 					AsyncDial: true, IOTimeout: time.Hour, Dialer: dialer, Logger: log,
@@ -246,7 +247,7 @@ func TestCloseWhileDialing(t *testing.T) {
 }
 
 func TestContextEndsWhileConnecting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(background, time.Second)
 		defer cancel()
 		began := time.Now()
@@ -276,7 +277,7 @@ func TestConnectIsLate(t *testing.T) {
 }
 
 func TestContextEndsTheConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: silentAfter}
 		ctx, cancel := context.WithCancel(background)
 		log := &recorder{}
@@ -305,7 +306,7 @@ func TestContextWithDeadline(t *testing.T) {
 		"too late":  func(func()) { time.Sleep(time.Minute) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{answer: pong}
 				ctx, cancel := context.WithTimeout(background, time.Minute)
 				defer cancel()
@@ -331,7 +332,7 @@ func TestContextWithDeadline(t *testing.T) {
 
 // If a connection was closed before its context ends, it does not report that end.
 func TestContextWithDeadlineAfterClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: pong}
 		ctx, cancel := context.WithTimeout(background, time.Minute)
 		log := &recorder{}
@@ -348,7 +349,7 @@ func TestContextWithDeadlineAfterClose(t *testing.T) {
 // With AsyncDial Connect has returned before the first attempt ends, which the context does not
 // bound then.
 func TestContextWithDeadlineAndAsyncDial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: pong, refuse: func() error { time.Sleep(100 * time.Millisecond); return nil }}
 		ctx, cancel := context.WithTimeout(background, time.Minute)
 		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{
@@ -363,7 +364,7 @@ func TestContextWithDeadlineAndAsyncDial(t *testing.T) {
 }
 
 func TestCloseDuringThePause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{refuse: refuse}
 		conn, log := connectPipes(t, p, redisconn.Opts{AsyncDial: true, ReconnectPause: 100 * time.Hour})
 		require.False(t, conn.MayBeConnected())
@@ -380,7 +381,7 @@ func TestCloseDuringThePause(t *testing.T) {
 // Requests that are queued while connecting either end unsent when that fails, or are written in
 // order.
 func TestQueuedWhileConnecting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
 		down.Store(true)
 		p := &pipes{refuse: func() error {

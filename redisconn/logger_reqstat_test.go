@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -82,7 +82,7 @@ func (*panickyLogger) ReqStat(*redisconn.Connection, redis.Request, any, int64, 
 
 // Every answered request is told of, also the library's own.
 func TestReqStatOfHeartbeats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p, _ := beats(bulk)
 		logger := &namingLogger{}
 		conn, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{

@@ -11,13 +11,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -356,7 +356,7 @@ func askRecorder() (p *pipes, took func() string) {
 // ASK holds for a while: from when it was said, or a request after ASKING was last taken.
 // A transaction that was watched in time, and what reads for it, have the time they need.
 func TestSessionAskHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p, took := askRecorder()
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
 		dedicated, err := backend.Of(conn).OpenDedicatedAsk(background, true)
@@ -444,7 +444,7 @@ func exchange(t *testing.T, d send.Dedicated, cmds ...string) {
 
 // A blocking command that had to wait for its connection does not say ASKING any more.
 func TestBlockingAskHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p, took := askRecorder()
 		conn, _ := connectPipes(t, p, redisconn.Opts{DedicatedConns: 1})
 		pop := redis.Req("BLPOP", "list", 0)

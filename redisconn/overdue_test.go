@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -38,7 +39,7 @@ func overdue(p *pipes) map[string]redisconn.Opts {
 func TestOverdueIsNotWaitedFor(t *testing.T) {
 	for name := range overdue(&pipes{}) {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{}
 				opts := overdue(p)[name]
 				opts.Logger, opts.DialTimeout, opts.ReconnectPause = redisconn.NoopLogger{}, 200*time.Millisecond, -1
@@ -78,7 +79,7 @@ func TestCloseWhileDialingBeside(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p, first := &pipes{}, true
 				conn, err := redisconn.Connect(t.Context(), "pipe:1", redisconn.Opts{
 					Logger: redisconn.NoopLogger{}, NoClientInfo: true,
@@ -108,7 +109,7 @@ func TestCloseWhileDialingBeside(t *testing.T) {
 func TestOverdueIsBounded(t *testing.T) {
 	for name := range overdue(&pipes{}) {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				opts := overdue(&pipes{})[name]
 				var calls atomic.Int32
 				if dial := opts.Dialer; name == "Dialer" {
@@ -140,7 +141,7 @@ func TestOverdueIsBounded(t *testing.T) {
 
 // A function of Opts.TLSConfig has no context at all.
 func TestOverdueTLSFunction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		ca, err := testbed.NewCA()
 		require.NoError(t, err)
 		cert, err := ca.Server()

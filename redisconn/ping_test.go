@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -32,7 +33,7 @@ func beats(answer func(nonce string) string) (*pipes, *atomic.Int64) {
 }
 
 func TestHeartbeatRunsThriceATimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p, count := beats(bulk)
 		_, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
 		time.Sleep(time.Minute)
@@ -42,7 +43,7 @@ func TestHeartbeatRunsThriceATimeout(t *testing.T) {
 }
 
 func TestHeartbeatWithoutTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p, count := beats(bulk)
 		connectPipes(t, p, redisconn.Opts{IOTimeout: -1})
 		time.Sleep(time.Minute)
@@ -51,7 +52,7 @@ func TestHeartbeatWithoutTimeout(t *testing.T) {
 }
 
 func TestHeartbeatIsLeftOutOfScriptMode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p, count := beats(bulk)
 		connectPipes(t, p, redisconn.Opts{ScriptMode: true})
 		time.Sleep(time.Minute)
@@ -60,7 +61,7 @@ func TestHeartbeatIsLeftOutOfScriptMode(t *testing.T) {
 }
 
 func TestHeartbeatNonceDiffersEachTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		seen := map[string]bool{}
 		p, _ := beats(func(nonce string) string {
 			if seen[nonce] {
@@ -86,7 +87,7 @@ func TestHeartbeatAnsweredWithSomethingElse(t *testing.T) {
 		"error":         "-ERR something\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p, _ := beats(func(string) string { return reply })
 				_, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
 				time.Sleep(600 * time.Millisecond)
@@ -109,7 +110,7 @@ func TestHeartbeatRefused(t *testing.T) {
 		"-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.\r\n",
 	} {
 		t.Run(reply[1:8], func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p, count := beats(func(string) string { return reply })
 				_, log := connectPipes(t, p, redisconn.Opts{})
 				time.Sleep(time.Minute)
@@ -122,7 +123,7 @@ func TestHeartbeatRefused(t *testing.T) {
 }
 
 func TestPingLatency(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		var trip atomic.Int64
 		trip.Store(int64(10 * time.Millisecond))
 		p := &pipes{answer: func(args []string) string {

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -53,7 +53,7 @@ func TestIOTimeoutIsAboutWritesToo(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{}
 				log := &recorder{}
 				conn, err := redisconn.Connect(t.Context(), "pipe:1", redisconn.Opts{
@@ -78,7 +78,7 @@ func TestIOTimeoutIsAboutWritesToo(t *testing.T) {
 // A long batch of short commands takes longer than IOTimeout, and lives: each answer is progress.
 func TestIOTimeoutIsAboutAnswers(t *testing.T) {
 	for _, integrity := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		virtualtime.Run(t, func(t *testing.T) {
 			p := &pipes{answer: func(args []string) string {
 				if args[0] == "PING" {
 					return pong(args)
@@ -98,7 +98,7 @@ func TestIOTimeoutIsAboutAnswers(t *testing.T) {
 
 // A server that stops in the middle of such a batch does not live.
 func TestIOTimeoutBehindAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		answered := 0
 		p := &pipes{answer: func(args []string) string {
 			switch {
@@ -138,7 +138,7 @@ func TestIOTimeoutOfDedicatedIsAboutProgress(t *testing.T) {
 		{"link too slow", 8 << 10, 200 * time.Millisecond, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{}
 				p.answer = func(args []string) string {
 					switch args[0] {

@@ -5,12 +5,12 @@ import (
 	"net"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -219,7 +219,7 @@ func TestHeartbeatInterval(t *testing.T) {
 		"without IOTimeout":   {redisconn.Opts{Heartbeat: 10 * time.Second, IOTimeout: -1}, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p, count := beats(bulk)
 				connectPipes(t, p, c.opts)
 				time.Sleep(time.Minute)

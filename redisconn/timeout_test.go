@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -26,7 +27,7 @@ func TestDialTimeout(t *testing.T) {
 		{"no IOTimeout", redisconn.Opts{IOTimeout: -1}, 5 * time.Second},
 	} {
 		t.Run("dialing, "+c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				began := time.Now()
 				c.opts.Dialer, c.opts.Logger, c.opts.ReconnectPause = stuck, redisconn.NoopLogger{}, -1
 				_, err := redisconn.Connect(background, "pipe:1", c.opts)
@@ -36,7 +37,7 @@ func TestDialTimeout(t *testing.T) {
 			})
 		})
 		t.Run("handshake, "+c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{answer: func([]string) string { return "" }}
 				began := time.Now()
 				c.opts.Dialer, c.opts.Logger, c.opts.ReconnectPause = p.dial, redisconn.NoopLogger{}, -1
@@ -58,7 +59,7 @@ func silentAfter(args []string) string {
 }
 
 func TestIOTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: silentAfter}
 		conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
 		began := time.Now()
@@ -74,7 +75,7 @@ func TestIOTimeout(t *testing.T) {
 
 // Without requests a dead server is found by the heartbeat.
 func TestIOTimeoutOfHeartbeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: silentAfter}
 		_, log := connectPipes(t, p, redisconn.Opts{IOTimeout: 600 * time.Millisecond})
 		time.Sleep(599 * time.Millisecond)
@@ -85,7 +86,7 @@ func TestIOTimeoutOfHeartbeat(t *testing.T) {
 }
 
 func TestNoIOTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: silentAfter}
 		conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: -1})
 		pending := sendTo(conn, "GET", "a")
@@ -112,7 +113,7 @@ func TestIOTimeoutIsAboutProgress(t *testing.T) {
 		{"link too slow", 8 << 10, 200 * time.Millisecond, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				const size = 1 << 20
 				p := &pipes{}
 				p.answer = func(args []string) string {
@@ -150,7 +151,7 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 	const late = 200 * time.Millisecond // how much later a time-out may be noticed
 	test := func(name string, f func(t *testing.T, conn *redisconn.Connection, log *recorder)) {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{answer: func(args []string) string {
 					if args[0] == "BLPOP" {
 						if seconds, _ := time.ParseDuration(args[2] + "s"); args[1] != "hangs" {
@@ -212,7 +213,7 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 // The server of a PushSocket is asked for a PONG while nothing comes, which tells up to when
 // nothing was lost; and without one the socket ends.
 func TestPushSocketOfAServerThatIsGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		var gone atomic.Bool
 		p := &pipes{answer: func(args []string) string {
 			switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -16,7 +17,7 @@ import (
 // Requests are written even while a future holds up the reader, because the future may wait for
 // their effect.
 func TestWrittenThoughAFutureHoldsTheReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		arrived := make(chan struct{})
 		many := 0
 		p := &pipes{answer: func(args []string) string {

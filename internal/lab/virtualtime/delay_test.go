@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +17,7 @@ import (
 
 // stalled has a connection to a server of faulty.ScriptedStalls.
 func stalled(t *testing.T, opts redisconn.Opts, test func(t *testing.T, conn *redisconn.Connection)) {
-	runtime.GC() // twice empties the pools of what an earlier run has left in them
-	runtime.GC()
-	synctest.Test(t, func(t *testing.T) {
+	Run(t, func(t *testing.T) {
 		l := newPipes("10.0.0.1:6379")
 		faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: faulty.ScriptedStalls})
 		opts.Dialer, opts.Logger = l.dial, redisconn.NoopLogger{}

@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -156,9 +154,7 @@ const old, next = "10.0.0.1:6379", "10.0.0.2:6379"
 // refuses both first connections, they are made again within half of ReconnectPause, which is
 // 250 ms, and a request that has been refused for long waits longer than that.
 func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
-	runtime.GC() // twice empties the pools of what an earlier run has left in them
-	runtime.GC()
-	synctest.Test(t, func(t *testing.T) {
+	Run(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			fault  func(*pipeGroup)
 			within time.Duration

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -69,9 +67,7 @@ func (p *pipes) String() string  { return p.addr }
 func eachProtocol(t *testing.T, test func(t *testing.T, protocol int)) {
 	for _, protocol := range []int{2, 3} {
 		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) {
-			runtime.GC() // twice empties the pools of what an earlier run has left in them
-			runtime.GC()
-			synctest.Test(t, func(t *testing.T) { test(t, protocol) })
+			Run(t, func(t *testing.T) { test(t, protocol) })
 		})
 	}
 }

@@ -1,9 +1,7 @@
 package virtualtime
 
 import (
-	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -25,9 +23,7 @@ func TestALargeValueOverASlowLink(t *testing.T) {
 		"48 KiB":                   {timeout / 3, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runtime.GC() // twice empties the pools of what an earlier run has left in them
-			runtime.GC()
-			synctest.Test(t, func(t *testing.T) {
+			Run(t, func(t *testing.T) {
 				large := faulty.ScriptedSlow(faulty.ScriptedBulk(string(make([]byte, size))), slice, tt.interval)
 				l := newPipes("10.0.0.1:6379")
 				faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: large})

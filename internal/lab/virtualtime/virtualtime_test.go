@@ -1,0 +1,32 @@
+package virtualtime
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// The same calls inside and outside of bubbles, each waiting for a channel of a pool.
+func TestRun(t *testing.T) {
+	call := func(t *testing.T) {
+		l := newPipes("10.0.0.1:6379")
+		late := faulty.ScriptedReplies("+OK\r\n")
+		faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			time.Sleep(time.Millisecond)
+			return late(c, r)
+		}})
+		conn, err := redisconn.Connect(t.Context(), l.addr, redisconn.Opts{Dialer: l.dial, Logger: redisconn.NoopLogger{}})
+		require.NoError(t, err)
+		defer conn.Close()
+		require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "k", "v"))
+	}
+	for range 3 {
+		call(t)
+		Run(t, call)
+	}
+}
