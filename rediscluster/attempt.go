@@ -39,7 +39,7 @@ var attempts = sync.Pool{New: func() any { return &attempt{} }}
 // newAttempt returns an attempt for an encoded request, which it copies.
 func (c *Cluster) newAttempt(r *send.Request, cb redis.Future, n uint64) *attempt {
 	a := attempts.Get().(*attempt)
-	a.c, a.To, a.n, a.req = c, cb, n, *r
+	a.c, a.request, a.To, a.n, a.req = c, a, cb, n, *r
 	a.buf = append(a.buf[:0], r.Buf...)
 	a.req.Buf, a.req.Ticket, a.req.Inline, a.req.Done = a.buf, send.Ticket{}, false, nil
 	return a
@@ -59,7 +59,7 @@ func (a *attempt) start(w *within) {
 	if a.spec.blocks {
 		send.Queued(a.To, send.Ticket{Heeded: true})
 	}
-	a.dispatch(a)
+	a.dispatch()
 }
 
 // send is Send with a policy.
@@ -90,7 +90,7 @@ func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	r.Ticket.Heeded = a.spec.blocks
 	l := w.c.topology.Load().Route(&a.spec.Spec)
 	if open := a.enter(l); l == nil || !open {
-		a.follow(a, l, open, false)
+		a.follow(l, open, false)
 		return
 	}
 	if a.hedges() {
@@ -132,7 +132,7 @@ func (a *attempt) Resolve(res any, _ uint64) {
 		if a.blocked(failure) {
 			a.tries, a.failed = tries{}, time.Time{} // so this failure counts as the first
 		}
-		a.handleError(a, failure)
+		a.handleError(failure)
 		return
 	}
 	a.finish(res)

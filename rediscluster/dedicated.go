@@ -31,7 +31,8 @@ func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (
 	}
 	spec.blocks = true
 	s := &sessionConn{retrier: retrier{c: w.c, spec: spec}, ctx: ctx, chosen: make(chan choice, 1)}
-	s.dispatch(s)
+	s.request = s
+	s.dispatch()
 	if err := s.open(<-s.chosen); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (s *sessionConn) open(to choice) error {
 			s.Dedicated, s.failed, s.tries.Retries = conn, time.Time{}, 0
 			return nil
 		}
-		s.handleError(s, redis.AsErrorx(err))
+		s.handleError(redis.AsErrorx(err))
 		to = <-s.chosen
 	}
 	s.Dedicated = noConn{to.err}
@@ -117,7 +118,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each fu
 		err := s.Dedicated.Exchange(ctx, reqs, func(_ int, res any) { results = append(results, res) })
 		moved := redirectOf(reqs, results)
 		if moved != nil && err == nil {
-			s.handleError(s, moved)
+			s.handleError(moved)
 			if to := <-s.chosen; to.err == nil {
 				s.Dedicated.Release() // first, because sessions that hold a connection while they wait for another may block each other forever
 				if err := s.open(to); err != nil {

@@ -32,12 +32,13 @@ type retryable interface {
 	Cancelled() error
 }
 
-// retrier sends a retryable until it is resolved. It knows what was tried, and does what
+// retrier sends its request until it is resolved. It knows what was tried, and does what
 // redirect decides.
 type retrier struct {
-	c     *Cluster
-	spec  routeSpec
-	tries tries
+	c       *Cluster
+	request retryable // embeds the retrier
+	spec    routeSpec
+	tries   tries
 	// link is the link on which the request is or last was.
 	link *route.Link
 	// accepted is set while Cluster.accepted counts the request.
@@ -72,28 +73,28 @@ func (k *retrier) leave() {
 	}
 }
 
-// dispatch sends r to the node that the topology names.
-func (k *retrier) dispatch(r retryable) {
+// dispatch sends the request to the node that the topology names.
+func (k *retrier) dispatch() {
 	l := k.c.topology.Load().Route(&k.spec.Spec)
-	k.follow(r, l, k.enter(l), false)
+	k.follow(l, k.enter(l), false)
 }
 
-// follow carries out the decision of enter: it sends r on l, or refuses r if the cluster is not open.
+// follow carries out the decision of enter: it sends the request on l, or refuses it if the cluster is not open.
 // A missing link is an error. If a message must not be published yet, it waits.
-func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
+func (k *retrier) follow(l *route.Link, open, asking bool) {
 	switch {
 	case !open:
-		k.giveUp(r, k.c.errClosed())
+		k.giveUp(k.c.errClosed())
 	case l != nil:
-		r.sendTo(l.Conn, asking)
+		k.request.sendTo(l.Conn, asking)
 	default:
 		err := k.c.errNoLink(k.spec)
 		if wait := k.c.topology.Load().HoldsBack(k.spec.Slot); k.spec.Publishes && wait > 0 && k.holds < maxHolds {
 			k.holds++
-			k.retryAfter(r, err, wait)
+			k.retryAfter(err, wait)
 			return
 		}
-		k.handleError(r, err)
+		k.handleError(err)
 	}
 }
 
@@ -102,9 +103,9 @@ func (k *retrier) follow(r retryable, l *route.Link, open, asking bool) {
 const maxHolds = 10
 
 // handleError decides what to do after an error, and does it.
-func (k *retrier) handleError(r retryable, err *errorx.Error) {
+func (k *retrier) handleError(err *errorx.Error) {
 	if k.c.closed.Load() {
-		k.giveUp(r, err)
+		k.giveUp(err)
 		return
 	}
 	if k.failed.IsZero() {
@@ -113,11 +114,11 @@ func (k *retrier) handleError(r retryable, err *errorx.Error) {
 	k.tries.Elapsed = time.Since(k.failed)
 	k.tries.OnReplica = k.link != nil && k.link.Node.Replica
 	k.attempts.Failed(err)
-	k.act(r, err, redirect(err, k.tries, err.IsOfType(redis.ErrIO) && r.idempotent(), k.c.limits))
+	k.act(err, redirect(err, k.tries, err.IsOfType(redis.ErrIO) && k.request.idempotent(), k.c.limits))
 }
 
 // act carries out the decision after an error.
-func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
+func (k *retrier) act(err *errorx.Error, d decision) {
 	k.learn(err, d)
 	var another *route.Link
 	if d.Action == actAnotherNode {
@@ -127,15 +128,15 @@ func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
 	}
 	k.c.decisions[d.Action].Add(1)
 	if d.Action == actResolve {
-		k.giveUp(r, err)
+		k.giveUp(err)
 		return
 	}
-	if caller := send.CallerOf(r); caller != nil {
-		caller.Listen() // while r waits nothing else tells it to listen, and later not every connection does
+	if caller := send.CallerOf(k.request); caller != nil {
+		caller.Listen() // while its request waits nothing else tells it to listen, and later not every connection does
 	}
 	k.tries = k.tries.After(d)
 	if another != nil {
-		k.follow(r, another, k.enter(another), false)
+		k.follow(another, k.enter(another), false)
 		return
 	}
 	k.spec.Avoid = nil
@@ -144,14 +145,14 @@ func (k *retrier) act(r retryable, err *errorx.Error, d decision) {
 	}
 	switch d.Action {
 	case actFollowMoved, actFollowAsk:
-		k.sendToTarget(r, err, d)
+		k.sendToTarget(err, d)
 	case actElsewhere:
 		k.spec.Avoid = k.link
-		k.retryAfter(r, err, pause.Around(d.Wait))
+		k.retryAfter(err, pause.Around(d.Wait))
 	case actRepeat:
-		k.retryAfter(r, err, pause.Around(d.Wait))
+		k.retryAfter(err, pause.Around(d.Wait))
 	case actAwaitMigration:
-		k.retryAfter(r, err, d.Wait)
+		k.retryAfter(err, d.Wait)
 	}
 }
 
@@ -202,17 +203,17 @@ func (k *retrier) learnMove(err *errorx.Error) {
 	}
 }
 
-// giveUp resolves r with an error, which is unknown instead of "not sent" if r may have run in an
-// earlier attempt.
-func (k *retrier) giveUp(r retryable, err *errorx.Error) { r.fail(k.attempts.Result(err)) }
+// giveUp resolves the request with an error, which is unknown instead of "not sent" if the request may
+// have run in an earlier attempt.
+func (k *retrier) giveUp(err *errorx.Error) { k.request.fail(k.attempts.Result(err)) }
 
-// sendToTarget sends r to the node that a redirect names. If the topology lacks the address, r
-// goes through the topology after a refresh: the cluster never sends anything, and no password, to a
-// host that only a redirect named. The same happens if the redirect names the node that has answered,
-// because its connections now lead to a different server than its address: the refresh replaces
-// them. If the node is not connected, r goes through the topology later, because the redirect may
-// then no longer be valid.
-func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
+// sendToTarget sends the request to the node that a redirect names. If the topology lacks the address,
+// the request goes through the topology after a refresh: the cluster never sends anything, and no
+// password, to a host that only a redirect named. The same happens if the redirect names the node that
+// has answered, because its connections now lead to a different server than its address: the refresh
+// replaces them. If the node is not connected, the request goes through the topology later, because the
+// redirect may then no longer be valid.
+func (k *retrier) sendToTarget(err *errorx.Error, d decision) {
 	if d.Host == "" {
 		d.Host = k.link.Node.Host()
 	}
@@ -223,15 +224,15 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 		n.Refused.Store(true)
 	}
 	if n == nil || elsewhere {
-		k.pause(r, err, k.c.refresher.afterRefresh)
+		k.pause(err, k.c.refresher.afterRefresh)
 		return
 	}
 	l := n.Pick(k.spec.Seed, nil)
 	if l == nil || asking && !l.Up() {
-		k.act(r, k.c.errNoLink(k.spec), whileMigrating(k.tries, k.c.limits))
+		k.act(k.c.errNoLink(k.spec), whileMigrating(k.tries, k.c.limits))
 		return
 	}
-	k.follow(r, l, k.enter(l), asking)
+	k.follow(l, k.enter(l), asking)
 }
 
 // maxWaiting bounds the requests that wait for another attempt, so that callers that keep
@@ -239,15 +240,15 @@ func (k *retrier) sendToTarget(r retryable, err *errorx.Error, d decision) {
 // 16 MB.
 const maxWaiting = 1 << 16
 
-// retryAfter dispatches r again after a pause, or earlier if the masters change. If too
-// many requests wait, r ends with err.
-func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration) {
+// retryAfter dispatches the request again after a pause, or earlier if the masters change. If too many
+// requests wait, this one ends with err.
+func (k *retrier) retryAfter(err *errorx.Error, wait time.Duration) {
 	if wait <= 0 {
-		k.dispatch(r)
+		k.dispatch()
 		return
 	}
 	sameMasters := k.c.topology.Load().SameMasters
-	k.pause(r, err, func(wake func()) {
+	k.pause(err, func(wake func()) {
 		stop := context.AfterFunc(sameMasters, wake)
 		time.AfterFunc(wait, func() {
 			stop()
@@ -256,11 +257,11 @@ func (k *retrier) retryAfter(r retryable, err *errorx.Error, wait time.Duration)
 	})
 }
 
-// pause resumes r once: when something calls wake, which begin gets, or when r's context ends.
-// If too many requests wait, it fails r with err instead.
-func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func())) {
+// pause resumes the request once: when something calls wake, which begin gets, or when the caller's
+// context ends. If too many requests wait, it fails this one with err instead.
+func (k *retrier) pause(err *errorx.Error, begin func(wake func())) {
 	if k.c.waiting.Load() >= maxWaiting {
-		k.giveUp(r, err)
+		k.giveUp(err)
 		return
 	}
 	p := new(pausing)
@@ -270,14 +271,14 @@ func (k *retrier) pause(r retryable, err *errorx.Error, begin func(wake func()))
 		}
 		defer k.c.recovered()
 		k.c.waiting.Add(-1)
-		k.resume(r, p)
+		k.resume(p)
 	}
 	if !k.spec.blocks && !k.attempts.MayHaveRun() {
-		send.Queued(r, send.Ticket{Queue: p})
+		send.Queued(k.request, send.Ticket{Queue: p})
 	}
 	k.c.waiting.Add(1)
-	// From here on another goroutine may use r.
-	if ctx := send.ContextOf(r); ctx.Done() != nil {
+	// From here on another goroutine may use the request, and k with it.
+	if ctx := send.ContextOf(k.request); ctx.Done() != nil {
 		resume, stop := wake, context.AfterFunc(ctx, wake)
 		wake = func() {
 			stop()
@@ -301,25 +302,25 @@ func (*pausing) Withdraw(uint64) bool { return false }
 // Unsent tells package redis that the request will not run. Its caller asks once, after it has left.
 func (p *pausing) Unsent() bool { return !p.decided.Swap(true) }
 
-// resume dispatches r after a pause, unless its caller has left.
-func (k *retrier) resume(r retryable, p *pausing) {
-	err := k.whyCancelled(r)
+// resume dispatches the request after a pause, unless its caller has left.
+func (k *retrier) resume(p *pausing) {
+	err := k.whyCancelled()
 	if err == nil && p.decided.Swap(true) {
-		err = k.whyCancelled(r) // it has just left
+		err = k.whyCancelled() // it has just left
 	}
 	switch {
 	case err == nil:
-		k.dispatch(r)
+		k.dispatch()
 	case k.attempts.MayHaveRun():
-		k.giveUp(r, redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts; the request may have run"))
+		k.giveUp(redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts; the request may have run"))
 	default: // it was refused or not sent
-		k.giveUp(r, redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts; the request has not run"))
+		k.giveUp(redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts; the request has not run"))
 	}
 }
 
-// whyCancelled returns the reason why nobody waits for r any more, or nil. If Cancelled of the
-// future panics, whyCancelled returns nil.
-func (k *retrier) whyCancelled(r retryable) (why error) {
-	k.c.call(func() { why = r.Cancelled() })
+// whyCancelled returns the reason why nobody waits for the request any more, or nil. If Cancelled of
+// the future panics, whyCancelled returns nil.
+func (k *retrier) whyCancelled() (why error) {
+	k.c.call(func() { why = k.request.Cancelled() })
 	return why
 }

@@ -333,9 +333,9 @@ func TestCancelledBetweenAttempts(t *testing.T) {
 		redis.ErrRequestCancelled: redis.ErrIO.New("lost"),
 	} {
 		r := &left{}
-		k := &retrier{}
+		k := &retrier{request: r}
 		k.attempts.Failed(unknown)
-		k.resume(r, new(pausing))
+		k.resume(new(pausing))
 		isType(t, want, r.why)
 		assert.True(t, redis.CausedBy(r.why, context.Canceled), "%v", r.why)
 	}
@@ -360,8 +360,8 @@ func (l *leaving) Cancelled() error {
 func TestCancelledAtTheEndOfAPause(t *testing.T) {
 	var p pausing
 	r := &leaving{caller: func() { assert.True(t, p.Unsent()) }}
-	k := &retrier{c: &Cluster{}}
-	k.resume(r, &p)
+	k := &retrier{c: &Cluster{}, request: r}
+	k.resume(&p)
 	isType(t, redis.ErrRequestWithdrawn, r.why)
 }
 
@@ -391,14 +391,15 @@ func TestRetryTouchesNothingLater(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, wait := range map[string]func(p *parting){
-		"a pause": func(p *parting) { p.retryAfter(p, redis.ErrTryAgain.New("x"), time.Second) },
+		"a pause": func(p *parting) { p.retryAfter(redis.ErrTryAgain.New("x"), time.Second) },
 		"a refresh": func(p *parting) {
-			p.sendToTarget(p, redis.ErrMoved.New("x"), decision{Host: "nowhere", Port: 1})
+			p.sendToTarget(redis.ErrMoved.New("x"), decision{Host: "nowhere", Port: 1})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 200 {
 				p := &parting{retrier: retrier{c: c}, ctx: ended, resolved: make(chan struct{})}
+				p.request = p
 				wait(p)
 				<-p.resolved
 			}

@@ -28,6 +28,7 @@ func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64
 		return
 	}
 	t := &transaction{retrier: retrier{c: w.c}, Forward: send.Forward{To: cb}, n: n}
+	t.request = t
 	err := t.encode(reqs)
 	if err == nil { // the error of a malformed request has priority over that of keys in several slots
 		t.spec, err = w.specOfAll("the transaction", t.reqs)
@@ -36,7 +37,7 @@ func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64
 		t.fail(err.WithProperty(redis.EKRequests, reqs))
 		return
 	}
-	t.dispatch(t)
+	t.dispatch()
 }
 
 // encode encodes the requests.
@@ -78,7 +79,7 @@ func (t *transaction) Resolve(res any, _ uint64) {
 	if reason, unrun := err.Property(errs.EKNotRun); unrun {
 		err = reason.(*errorx.Error)
 	}
-	t.handleError(t, err)
+	t.handleError(err)
 }
 
 // idempotent implements retryable.
