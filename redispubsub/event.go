@@ -59,7 +59,8 @@ func (g Gap) Open() bool { return g.To.IsZero() }
 type Reason = inbox.Reason
 
 const (
-	// ConnectionLost: the socket broke, or the server was silent for too long.
+	// ConnectionLost: the socket broke, the server was silent for too long, or the server then
+	// refused the topic for good: Gap.Err is an [ErrRefused], and the gap stays open.
 	ConnectionLost Reason = inbox.ConnectionLost
 	// SlotMoved: the topic goes to another node, because its slot has moved or the server
 	// has unsubscribed it.

@@ -127,6 +127,36 @@ func TestEveryNodeRefuses(t *testing.T) {
 	requireType(t, redispubsub.ErrNoNodes, none.Subscribe(withPatience(t), ok))
 }
 
+// If an ACL takes a channel away on one of several nodes, the messages of the others are lost too, and each
+// gap stays open.
+func TestAnACLOfOneNode(t *testing.T) {
+	acl := testbed.Options{ACL: []string{"some on >secret ~* &* +@all"}}
+	opts := redisconn.Opts{Username: "some", Password: "secret"}
+	one, two := testbed.NewServer(t, acl), testbed.NewServer(t, acl)
+	s := newFakeSubscriber(t, newFakeNodes(connect(t, one.Addr(), opts), connect(t, two.Addr(), opts)))
+	sub := s.NewSubscription(redispubsub.SubscriptionOpts{On: redispubsub.AllMasters})
+	taken := redispubsub.Channel("taken")
+	require.NoError(t, sub.Subscribe(withPatience(t), taken))
+	require.Equal(t, "OK", one.Do("ACL", "SETUSER", "some", "resetchannels"))
+	var lost, left []string
+	for len(left) < 2 {
+		switch ev := take(t, sub, 1)[0].(type) {
+		case redispubsub.Gap:
+			require.True(t, ev.Open(), "%+v", ev)
+			if redis.AsErrorx(ev.Err).IsOfType(redispubsub.ErrRefused) {
+				lost = append(lost, ev.Nodes...)
+			}
+		case redispubsub.Unsubscribed:
+			requireType(t, redispubsub.ErrRefused, ev.Err)
+			left = append(left, ev.Node)
+		}
+	}
+	assert.ElementsMatch(t, []string{one.Addr(), two.Addr()}, left)
+	assert.Subset(t, lost, left)
+	assert.Empty(t, sub.Topics())
+	assert.Zero(t, s.Stats().OpenGaps)
+}
+
 // A node that comes, and one that goes, are gaps of a subscription on all of them.
 func TestNodesComeAndGo(t *testing.T) {
 	first, second := testbed.NewServer(t), testbed.NewServer(t)

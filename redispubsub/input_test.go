@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,49 @@ func TestARefusedTopicTakesNoOtherWithIt(t *testing.T) {
 		publish(t, conn, "PUBLISH", "ok2", "1")
 		assert.Equal(t, "ok2", take(t, sub, 1)[0].(redispubsub.Message).Channel)
 	})
+}
+
+// What a live change of an ACL takes away is lost for good, and says so; other topics go on.
+func TestAnACLTakesAChannelAway(t *testing.T) {
+	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* &* +@all"}})
+	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
+	s := newSubscriber(t, conn)
+	for _, taken := range []redispubsub.Topic{redispubsub.Channel("taken"), redispubsub.Pattern("taken*"), redispubsub.Sharded("taken")} {
+		require.Equal(t, "OK", server.Do("ACL", "SETUSER", "some", "&*"))
+		sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
+		ok := redispubsub.Channel("ok")
+		require.NoError(t, sub.Subscribe(withPatience(t), ok, taken))
+		require.Equal(t, "OK", server.Do("ACL", "SETUSER", "some", "resetchannels", "&ok"))
+		var lost redispubsub.Gap
+		for left := false; !left; {
+			switch ev := take(t, sub, 1)[0].(type) {
+			case redispubsub.Gap:
+				if slices.Contains(ev.Topics, taken) {
+					require.True(t, ev.Open(), "%+v", ev)
+					lost = ev
+				}
+			case redispubsub.Unsubscribed:
+				assert.Equal(t, taken, ev.Topic)
+				requireType(t, redispubsub.ErrRefused, ev.Err)
+				left = true
+			}
+		}
+		assert.Equal(t, []redispubsub.Topic{taken}, lost.Topics)
+		requireType(t, redispubsub.ErrRefused, lost.Err)
+		assert.ErrorContains(t, lost.Err, "NOPERM")
+		require.Eventually(t, func() bool { return s.Stats().OpenGaps == 0 }, patience, time.Millisecond)
+		publish(t, conn, "PUBLISH", "ok", "1")
+		for msg := false; !msg; {
+			switch ev := take(t, sub, 1)[0].(type) {
+			case redispubsub.Gap:
+				assert.NotContains(t, ev.Topics, taken)
+			case redispubsub.Message:
+				msg = true
+			}
+		}
+		assert.Equal(t, []redispubsub.Topic{ok}, sub.Topics())
+		sub.Close()
+	}
 }
 
 func TestUnsubscribe(t *testing.T) {

@@ -136,6 +136,9 @@ func (t *Intake) Remove(now time.Time, err error) {
 		return
 	}
 	switch {
+	case was == live && err != nil: // another node has refused the topic
+		t.since, t.reason = now, None
+		t.loseForGoodLocked(err)
 	case was == lost && err != nil:
 		t.loseForGoodLocked(err)
 	case was == lost:
