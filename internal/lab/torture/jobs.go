@@ -60,25 +60,35 @@ func (j *Jobs) live(ctx context.Context, rnd *rand.Rand) error {
 	}
 	defer end()
 	reader, err := redis.NewJobReader(sender, j.Opts)
-	for err == nil && ctx.Err() == nil {
-		one, cancel := context.WithTimeout(ctx, time.Duration(rnd.Int63n(int64(200*time.Millisecond))))
-		died := j.work(one, reader, rnd, end)
+	for most := loopsFor; err == nil && ctx.Err() == nil; {
+		one, cancel := context.WithTimeout(ctx, time.Duration(rnd.Int63n(int64(most))))
+		jobs, died := j.work(one, reader, rnd, end)
 		cancel()
 		if died {
 			break
 		}
 		j.Cancelled.Add(1)
+		if jobs > 0 {
+			most = loopsFor
+		} else {
+			most = min(2*most, 50*loopsFor)
+		}
 	}
 	return err
 }
 
+// loopsFor is how long a loop runs at most before it is cancelled. A loop that gets no job is followed by a
+// longer one: on a busy machine its connection may take as long to be made.
+const loopsFor = 200 * time.Millisecond
+
 // work handles jobs until ctx ends or the worker dies.
-func (j *Jobs) work(ctx context.Context, reader *redis.JobReader, rnd *rand.Rand, end func()) (died bool) {
+func (j *Jobs) work(ctx context.Context, reader *redis.JobReader, rnd *rand.Rand, end func()) (jobs int, died bool) {
 	for job, err := range reader.Jobs(ctx) {
 		if err != nil {
 			j.note(err)
 			continue
 		}
+		jobs++
 		j.deliver(string(job.Payload))
 		time.Sleep(time.Duration(rnd.Intn(1000)) * time.Microsecond) // the work
 		if dies := rnd.Intn(400); dies < 2 {
@@ -86,11 +96,11 @@ func (j *Jobs) work(ctx context.Context, reader *redis.JobReader, rnd *rand.Rand
 			if dies == 0 {
 				end() // else the end of the loop can say what it has to say
 			}
-			return true
+			return jobs, true
 		}
 		reader.Ack(job)
 	}
-	return false
+	return jobs, false
 }
 
 func (j *Jobs) note(err error) {

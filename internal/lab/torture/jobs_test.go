@@ -88,7 +88,7 @@ func TestT41Jobs(t *testing.T) {
 		t.Run(fmt.Sprintf("ack %v", ack), func(t *testing.T) {
 			beside(t)
 			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
-			opts := fast()
+			opts := untimed()
 			opts.Logger = redisconn.NoopLogger{}
 			j := &Jobs{
 				Connect: func() (redis.Sender, func(), error) {

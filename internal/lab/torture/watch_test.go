@@ -37,7 +37,7 @@ func (w *Witnesses) increments(ctx context.Context, t *testing.T, sender redis.S
 
 // increment returns what a key was set to, or an error.
 func increment(ctx context.Context, sender redis.Sender, key string) any {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience/3)
 	defer cancel()
 	var n int64
 	_, err := redis.Watch(ctx, sender, []string{key}, func(tx *redis.Tx) error {
@@ -71,7 +71,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
 			beside(t)
-			r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true}})
+			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
 				func(ctx context.Context) { r.increments(ctx, t, r.Conn) }, answersOf(r.Ledger), always)
 			_, err := r.WaitConnected(patience)
