@@ -55,7 +55,7 @@ func loadAverage() string {
 }
 
 func (r *runner) askVersion() error {
-	control, err := lab.Dial(r.servers(Case{Cluster: !r.needs(false)}))
+	control, err := lab.Dial([]string{r.lab.Server()})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ type Case struct {
 	Rate     int           // requests per second, of an open loop
 	Delay    time.Duration // round trip that is added
 	Procs    int           // GOMAXPROCS of the client; 0: the default
-	Cluster  bool
+	Masters  int           // of a cluster; 0: one server
+	Random   bool          // each request is for another key
 	TLS      bool
 	Ends     ending // how the contexts end
 	Stalled  bool   // the server does not answer during the case
@@ -68,9 +69,6 @@ func allCases() []Case {
 		{ID: "16k-c64", Text: "64 callers, 16 KiB", Callers: 64, Size: 16 << 10},
 		{ID: "many100-c4", Text: "4 callers, batches of 100", Callers: 4, Batch: 100},
 		{ID: "many100-c16", Text: "16 callers, batches of 100", Callers: 16, Batch: 100, OnlyFull: true},
-		{ID: "cluster-c8", Text: "cluster of 3, 8 callers", Callers: 8, Cluster: true, OnlyFull: true},
-		{ID: "cluster-c128", Text: "cluster of 3, 128 callers", Callers: 128, Cluster: true},
-		{ID: "cluster-c1000", Text: "cluster of 3, 1000 callers", Callers: 1000, Cluster: true, OnlyFull: true},
 		{ID: "into-c1", Text: "1 caller, GET into its buffer", Callers: 1, OnlyOurs: true, Tag: "into"},
 		{ID: "fence-c128", Text: "128 callers, integrity fence", Callers: 128, OnlyOurs: true, Tag: "fence"},
 		delayed("0.2ms", 200*time.Microsecond), delayed("1ms", time.Millisecond), delayed("10ms", 10*time.Millisecond),
@@ -85,6 +83,7 @@ func allCases() []Case {
 			cases = append(cases, onProcs(n, callers(m)))
 		}
 	}
+	cases = append(cases, clusterCases()...)
 	cases = append(cases, serviceCases()...)
 	cases = append(cases, leavingCases()...)
 	for _, n := range idleCounts {
@@ -124,6 +123,36 @@ func callers(n int) Case {
 		c.Text = "1 caller"
 	}
 	return c
+}
+
+// clusterCallers are the numbers of callers of clusters.
+var clusterCallers = [...]int{8, 128, 1000}
+
+// clusterCases come in the order of the masters, because another number of masters needs another
+// cluster. If keys are random, each caller sends to all nodes, otherwise to one.
+func clusterCases() (cases []Case) {
+	for _, masters := range []int{3, 12, 24} {
+		for _, random := range []bool{true, false} {
+			for _, n := range clusterCallers {
+				c := Case{
+					ID: clusterID(masters, n, random), Text: fmt.Sprintf("cluster of %d, %d callers", masters, n),
+					Callers: n, Masters: masters, Random: random, OnlyFull: masters != 3 || n != 128,
+				}
+				if random {
+					c.Text += ", random keys"
+				}
+				cases = append(cases, c)
+			}
+		}
+	}
+	return cases
+}
+
+func clusterID(masters, callers int, random bool) string {
+	if random {
+		return fmt.Sprintf("random%d-c%d", masters, callers)
+	}
+	return fmt.Sprintf("cluster%d-c%d", masters, callers)
 }
 
 func onProcs(n int, c Case) Case {
@@ -193,7 +222,7 @@ func (c Case) fits(d peer.Driver) bool {
 		return false
 	case d.OnlyCase != "" && d.OnlyCase != c.Tag,
 		c.OnlyOurs && !d.Ours,
-		c.Cluster && d.NoCluster,
+		c.Masters > 0 && d.NoCluster,
 		c.TLS && d.NoTLS,
 		c.Batch > 0 && !d.Pipelines,
 		(c.Task != "" || c.Kind == handingOver) && !d.Serves:
@@ -209,7 +238,7 @@ func (c Case) fits(d peer.Driver) bool {
 // limitID returns the ID of the limit for a case, or none if the case is not SET and GET on a
 // single local server.
 func (c Case) limitID() string {
-	if c.Task != "" || c.Cluster || c.TLS || c.Delay > 0 {
+	if c.Task != "" || c.Masters > 0 || c.TLS || c.Delay > 0 {
 		return ""
 	}
 	all := allCases()

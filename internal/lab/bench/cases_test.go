@@ -56,7 +56,7 @@ func TestFits(t *testing.T) {
 	assert.True(t, fits("c1", floor))
 	assert.False(t, fits("c8", floor))
 	assert.True(t, fits("delay-1ms", floor), "it says what the round trip is")
-	assert.False(t, fits("cluster-c128", "redigo"))
+	assert.False(t, fits("cluster3-c128", "redigo"))
 	assert.True(t, fits("c128", oursSync))
 	assert.False(t, fits("1k-c128", oursSync))
 	assert.True(t, fits("1k-c128", ours))
@@ -77,7 +77,7 @@ func TestLimitOfTheSameSize(t *testing.T) {
 	for id, want := range map[string]string{
 		"c1": "limit-16", "many100-c4": "limit-16", "procs8-c128": "limit-16",
 		"1k-c128": "limit-1k", "16k-c64": "limit-16k",
-		"cluster-c8": "", "tls-c8": "", "delay-1ms": "", "queue-c8": "",
+		"cluster3-c8": "", "tls-c8": "", "delay-1ms": "", "queue-c8": "",
 	} {
 		c, ok := find(id)
 		require.True(t, ok, id)

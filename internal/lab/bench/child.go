@@ -40,7 +40,7 @@ func runChild(in io.Reader, out io.Writer) error {
 	if b.driver, ok = peer.ByName(b.Client); !ok {
 		return fmt.Errorf("no client %q in this build", b.Client)
 	}
-	b.options = peer.Options{Addrs: b.Addrs, Cluster: b.Case.Cluster, Callers: b.Case.callersOf(b.driver)}
+	b.options = peer.Options{Addrs: b.Addrs, Cluster: b.Case.Masters > 0, Callers: b.Case.callersOf(b.driver)}
 	if b.Case.TLS {
 		var err error
 		if b.options.TLS, err = lab.TrustOnly(b.CA); err != nil {

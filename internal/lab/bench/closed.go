@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,11 @@ func (o outcome) failed() error {
 
 func (b *bed) measureClosed(c peer.Client) (values, error) {
 	l := b.loop(c, b.Case.callersOf(b.driver))
+	if b.Case.Random {
+		if err := l.share(); err != nil {
+			return nil, err
+		}
+	}
 	l.run(b.Duration / warmUp)
 	m := b.meter()
 	if err := m.start(); err != nil {
@@ -92,6 +98,9 @@ type loop struct {
 	batch   int
 	value   []byte
 	callers []*caller
+	// shared are the keys of all callers, of which each request takes a random one. It is empty if
+	// callers have keys of their own.
+	shared []string
 }
 
 // caller is one goroutine's state, kept from run to run.
@@ -123,6 +132,23 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 		l.callers = append(l.callers, w)
 	}
 	return l
+}
+
+// sharedKeys is how many keys callers share. Each of 24 masters has many of them.
+const sharedKeys = 4096
+
+// share gives the callers shared keys, which all have values.
+func (l *loop) share() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for i := range sharedKeys {
+		key := fmt.Sprintf("bench:shared:%d", i)
+		if err := l.client.Set(ctx, key, l.value); err != nil {
+			return err
+		}
+		l.shared = append(l.shared, key)
+	}
+	return nil
 }
 
 // run returns when all callers have had their last answer. Each sends at least one request, however
@@ -186,14 +212,18 @@ func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
 }
 
 func (l *loop) one(ctx context.Context, w *caller, set bool) error {
+	key := w.keys[0]
+	if len(l.shared) > 0 {
+		key = l.shared[rand.IntN(len(l.shared))]
+	}
 	if set {
-		return l.client.Set(ctx, w.keys[0], l.value)
+		return l.client.Set(ctx, key, l.value)
 	}
 	var err error
 	if l.fill != nil {
-		err = l.fill.GetInto(ctx, w.keys[0], &w.buf)
+		err = l.fill.GetInto(ctx, key, &w.buf)
 	} else {
-		w.buf, err = l.client.Get(ctx, w.keys[0])
+		w.buf, err = l.client.Get(ctx, key)
 	}
 	if err == nil && len(w.buf) != len(l.value) {
 		err = peer.ErrWrong

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +42,7 @@ type runner struct {
 func (r *runner) run() error {
 	r.loadBefore = loadAverage()
 	var err error
-	if r.lab, err = lab.Start(r.needs(false), r.needs(true)); err != nil {
+	if r.lab, err = lab.Start(); err != nil {
 		return err
 	}
 	defer r.lab.Close()
@@ -110,7 +109,11 @@ func (r *runner) keep(k key, v values, err error, round int) {
 // spawn measures in a process of its own, so that clients share neither heap
 // nor scheduler.
 func (r *runner) spawn(c Case, d peer.Driver) (values, error) {
-	j := job{Client: d.Name, Case: c, Servers: r.servers(c), CA: r.lab.CA(), Duration: r.duration}
+	servers, err := r.servers(c)
+	if err != nil {
+		return nil, err
+	}
+	j := job{Client: d.Name, Case: c, Servers: servers, CA: r.lab.CA(), Duration: r.duration}
 	switch {
 	case c.TLS:
 		j.Addrs = []string{r.lab.ServerTLS()}
@@ -155,16 +158,11 @@ func lastLines(s string) string {
 }
 
 // servers are those that a case runs on.
-func (r *runner) servers(c Case) []string {
-	if c.Cluster {
-		return r.lab.Cluster()
+func (r *runner) servers(c Case) ([]string, error) {
+	if c.Masters > 0 {
+		return r.lab.Cluster(c.Masters)
 	}
-	return []string{r.lab.Server()}
-}
-
-// needs reports whether any case runs on a cluster, or on the single server.
-func (r *runner) needs(cluster bool) bool {
-	return slices.ContainsFunc(r.cases, func(c Case) bool { return c.Cluster == cluster })
+	return []string{r.lab.Server()}, nil
 }
 
 // durationWithin is the longest duration of a measurement that lets one round

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // TestEveryClientInEveryLoop runs the whole machinery for a moment.
 func TestEveryClientInEveryLoop(t *testing.T) {
-	cases := "c8,many100-c4,delay-0.2ms,tls-c128,phases,rate-5k,idle-10,waiting,limit-16,queue-c8,limiter-c8,leaderboard-c8,handover-1,cancellation-stalled-c8,deadline-loaded-c8"
+	cases := "c8,random3-c8,many100-c4,delay-0.2ms,tls-c128,phases,rate-5k,idle-10,waiting,limit-16,queue-c8,limiter-c8,leaderboard-c8,handover-1,cancellation-stalled-c8,deadline-loaded-c8"
 	if testing.Short() {
 		cases = "c8,many100-c4,tls-c128,delay-0.2ms,queue-c8,limiter-c8,leaderboard-c8,handover-1"
 	}

@@ -47,9 +47,9 @@ func targets() []target {
 		{"1k-c128", "time ÷ best peer", 0.80, false, beside("1k-c128", nsPerOp)},
 		{"16k-c64", "time ÷ best peer", 0.85, false, beside("16k-c64", nsPerOp)},
 		{"many100-c4", "rate ÷ redis-benchmark", 0.90, true, rateOfLimit("many100-c4")},
-		{"cluster-c8", "time ÷ best peer", 0.75, false, beside("cluster-c8", nsPerOp)},
-		{"cluster-c128", "time ÷ best peer", 0.65, false, beside("cluster-c128", nsPerOp)},
-		{"cluster-c1000", "time ÷ best peer", 0.70, false, beside("cluster-c1000", nsPerOp)},
+		{"cluster3-c8", "time ÷ best peer", 0.75, false, beside("cluster3-c8", nsPerOp)},
+		{"cluster3-c128", "time ÷ best peer", 0.65, false, beside("cluster3-c128", nsPerOp)},
+		{"cluster3-c1000", "time ÷ best peer", 0.70, false, beside("cluster3-c1000", nsPerOp)},
 		{"tls-c1", "time ÷ best peer", 1.05, false, beside("tls-c1", nsPerOp)},
 		{"tls-c8", "time ÷ best peer", 0.55, false, beside("tls-c8", nsPerOp)},
 		{"tls-c128", "time ÷ best peer", 0.60, false, beside("tls-c128", nsPerOp)},
@@ -60,6 +60,15 @@ func targets() []target {
 		{"phases", "last ÷ first", 1.05, false, lastToFirst},
 		{"idle-100", "KiB per idle connection", 64, false, figure("idle-100", bytesPerConn)},
 		{"waiting", "heap bytes per waiting caller, its stack not counted", 1024, false, figure("waiting", heapPerCall)},
+	}
+	for _, c := range []struct {
+		masters int
+		bounds  [3]float64
+	}{{3, [3]float64{0.85, 0.55, 0.55}}, {12, [3]float64{0.85, 0.75, 0.50}}, {24, [3]float64{0.85, 0.80, 0.70}}} {
+		for i, n := range clusterCallers {
+			id := clusterID(c.masters, n, true)
+			list = append(list, target{id, "time ÷ best peer", c.bounds[i], false, beside(id, nsPerOp)})
+		}
 	}
 	for _, id := range []string{"c1", "c8", "c128", "c1000"} {
 		list = append(list, target{id, "SyncCtx ÷ Sync", 1.05, false, ratio(id, nsPerOp, ours, oursSync)})

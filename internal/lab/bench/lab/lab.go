@@ -10,40 +10,37 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Lab is a server, which also speaks TLS, and a cluster of three masters.
+// Lab is a server, which also speaks TLS, and one cluster of masters at a time.
 type Lab struct {
 	ca      *testbed.CA
 	server  *testbed.Server
 	cluster *testbed.Cluster
 }
 
-// Start starts the requested servers. Call Close on the Lab.
-func Start(server, cluster bool) (*Lab, error) {
+// Start starts the server. Call Close on the Lab.
+func Start() (*Lab, error) {
 	ca, err := testbed.NewCA()
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{ca: ca}
-	if server {
-		l.server, err = testbed.Start(testbed.Options{TLS: true, CA: ca})
-	}
-	if err == nil && cluster {
-		l.cluster, err = testbed.StartCluster(testbed.ClusterOptions{Masters: 3, Replicas: -1})
-	}
+	server, err := testbed.Start(testbed.Options{TLS: true, CA: ca})
 	if err != nil {
-		l.Close()
 		return nil, err
 	}
-	return l, nil
+	return &Lab{ca: ca, server: server}, nil
 }
 
 // Close ends the servers.
 func (l *Lab) Close() {
-	if l.server != nil {
-		l.server.Close()
-	}
+	l.server.Close()
+	l.closeCluster()
+}
+
+// closeCluster ends the cluster, if there is one.
+func (l *Lab) closeCluster() {
 	if l.cluster != nil {
 		l.cluster.Close()
+		l.cluster = nil
 	}
 }
 
@@ -51,8 +48,21 @@ func (l *Lab) Close() {
 func (l *Lab) Server() string    { return l.server.Addr() }
 func (l *Lab) ServerTLS() string { return l.server.TLSAddr() }
 
-// Cluster are the addresses of the masters.
-func (l *Lab) Cluster() []string { return l.cluster.Addrs() }
+// Cluster returns the addresses of a cluster of so many masters. A cluster of another number is closed,
+// because its nodes use the processor even when nobody sends to them.
+func (l *Lab) Cluster(masters int) ([]string, error) {
+	if l.cluster != nil && len(l.cluster.Addrs()) == masters {
+		return l.cluster.Addrs(), nil
+	}
+	l.closeCluster()
+	var err error
+	l.cluster, err = testbed.StartCluster(testbed.ClusterOptions{Masters: masters, Replicas: -1})
+	if err != nil {
+		l.cluster = nil
+		return nil, err
+	}
+	return l.cluster.Addrs(), nil
+}
 
 // CA is the certificate of the authority that signed the server's, in PEM.
 func (l *Lab) CA() []byte { return l.ca.PEM() }
