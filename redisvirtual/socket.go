@@ -7,7 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"sync/atomic"
+	"sync"
 
 	"github.com/joomcode/errorx"
 
@@ -129,7 +129,10 @@ func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *err
 		return nil, failure
 	}
 	own := opened.Conn
-	s := &socket{Conn: own, dec: opened.Dec, ctx: c.to.Ctx, node: node, stop: context.AfterFunc(c.to.Ctx, func() { _ = own.Close() })}
+	s := &socket{
+		Conn: own, dec: opened.Dec, ctx: c.to.Ctx, node: node, requests: proto.Frames{Requests: true},
+		stop: context.AfterFunc(c.to.Ctx, func() { _ = own.Close() }),
+	}
 	over := context.AfterFunc(ctx, func() { _ = own.Close() })
 	if err := greet(s); err != nil || !over() {
 		_ = s.Close()
@@ -170,47 +173,83 @@ func (c *conn) history(greeted string) (out []byte, replies int) {
 	return out, replies
 }
 
-// socket is a separate socket of a client. It also ends with the sender. The package does not parse its
-// traffic, so it counts as waiting for an answer from a write of the client until the next data is
-// read.
+// socket is a separate socket of a client. It also ends with the sender. It awaits an answer while fewer
+// replies than requests have passed, or only a part of one. A push or message counts as a reply, because
+// servers answer SUBSCRIBE with them.
 type socket struct {
 	net.Conn
-	dec    *resp.Decoder // until the client reads
-	stop   func() bool
-	ctx    context.Context // of the sender
-	node   backend.Conn
-	awaits atomic.Bool // node counts it
+	dec  *resp.Decoder // until the client reads
+	stop func() bool
+	ctx  context.Context // of the sender
+	node backend.Conn
+
+	mu       sync.Mutex // guards the rest; Running.mu is taken under it
+	requests proto.Frames
+	replies  proto.Frames
+	open     int  // requests without a reply
+	awaits   bool // node counts the socket
 }
 
 // Write implements net.Conn.
 func (s *socket) Write(p []byte) (int, error) {
-	if !s.awaits.Swap(true) && !s.node.BeginBeside() {
-		s.awaits.Store(false)
+	if !s.begin(p) {
 		return 0, sock.Refused(s.ctx)
 	}
 	n, err := s.Conn.Write(p)
-	s.ended(err)
+	if failed(err) {
+		s.ended()
+	}
 	return n, err
 }
 
 // Read implements net.Conn.
-func (s *socket) Read(p []byte) (n int, err error) {
-	if n, err = s.Conn.Read(p); n > 0 {
-		s.answered()
+func (s *socket) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	s.answered(p[:n])
+	if failed(err) {
+		s.ended()
 	}
-	s.ended(err)
 	return n, err
 }
 
-// ended records that no more answers will arrive, if err is not nil.
-func (s *socket) ended(err error) {
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		s.answered()
+// failed reports whether an error is the end of a socket.
+func failed(err error) bool { return err != nil && !errors.Is(err, os.ErrDeadlineExceeded) }
+
+// begin reports whether p, which is to be written, is accepted.
+func (s *socket) begin(p []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open += s.requests.Count(p)
+	if !s.awaits && !s.settledLocked() {
+		s.awaits = s.node.BeginBeside()
+		return s.awaits
+	}
+	return true
+}
+
+// answered handles data that was read.
+func (s *socket) answered(p []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = max(s.open-s.replies.Count(p), 0)
+	if s.settledLocked() {
+		s.endLocked()
 	}
 }
 
-func (s *socket) answered() {
-	if s.awaits.Swap(false) {
+// settledLocked reports whether no answer will arrive.
+func (s *socket) settledLocked() bool { return s.open == 0 && s.requests.Complete() }
+
+// ended records that no more answers will arrive.
+func (s *socket) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked()
+}
+
+func (s *socket) endLocked() {
+	if s.awaits {
+		s.awaits = false
 		s.node.EndBeside()
 	}
 }
@@ -235,6 +274,6 @@ func (s *socket) exchange(out []byte, replies int) (frames []byte, err error) {
 // Close implements net.Conn.
 func (s *socket) Close() error {
 	s.stop()
-	defer s.answered()
+	defer s.ended()
 	return s.Conn.Close()
 }
