@@ -53,6 +53,61 @@ func TestErrorsOfProxies(t *testing.T) {
 	}
 }
 
+// Statistics, loggers and the elements of a transaction's result say the same as the result of a request.
+func TestErrorsOfProxiesCount(t *testing.T) {
+	t.Parallel()
+	for _, mute := range []bool{false, true} {
+		s := peer(t, func(r faulty.ScriptedRequest) string {
+			switch {
+			case r.Cmd == "PING" && mute:
+				return "+PONG\r\n"
+			case r.Cmd == "INCR", r.Cmd == "BLPOP":
+				return "-upstream failure\r\n"
+			case r.Cmd == "LPUSH":
+				return "-WRONGTYPE\r\n"
+			case r.Cmd == "EXEC":
+				return "*2\r\n-upstream failure\r\n-WRONGTYPE\r\n"
+			case r.Cmd == "SET":
+				return "+QUEUED\r\n"
+			}
+			return ""
+		})
+		log := &judged{}
+		conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
+		do := redis.Sync{S: conn}
+		do.SendMany([]redis.Request{redis.Req("INCR", "k"), redis.Req("LPUSH", "k", 1), redis.Req("GET", "k"), redis.Req("INCR", "k")})
+		stats := conn.Stats()
+		require.Equal(t, []uint64{1, 1, 0, 2}, []uint64{stats.Values, stats.Refused, stats.NotSent, stats.Unknown})
+		do.Do("BLPOP", "k", 0)
+		require.EqualValues(t, 1, conn.Stats().Dedicated.Unknown)
+		log.mu.Lock()
+		require.Equal(t, []redis.Outcome{redis.OutcomeUnknown, redis.OutcomeRefused, redis.OutcomeValue, redis.OutcomeUnknown, redis.OutcomeUnknown}, log.seen)
+		log.mu.Unlock()
+
+		results, err := do.SendTransaction([]redis.Request{redis.Req("SET", "k", 1), redis.Req("SET", "k", 2)})
+		require.NoError(t, err)
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(results[0]))
+		require.Equal(t, redis.OutcomeRefused, redis.OutcomeOf(results[1]))
+		for _, res := range results {
+			at, _ := redis.AsErrorx(res).Property(redis.EKAddress)
+			require.Equal(t, s.Addr(), at)
+		}
+	}
+}
+
+// judged is a logger that collects the outcomes of requests.
+type judged struct {
+	recorder
+	mu   sync.Mutex // guards seen
+	seen []redis.Outcome
+}
+
+func (j *judged) ReqStat(_ *redisconn.Connection, _ redis.Request, res any, _, _, _ int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.seen = append(j.seen, redis.OutcomeOf(res))
+}
+
 // envoy answers as Envoy does: until the reply to EXEC has come back, it takes what comes for a part of the
 // transaction.
 func envoy(t *testing.T) *faulty.ScriptedServer {

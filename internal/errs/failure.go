@@ -185,6 +185,15 @@ func Aborted(exec any, refused *errorx.Error, i int) any {
 	return err.WithProperty(EKText, text)
 }
 
+// Replace replaces the errors in the result of EXEC.
+func Replace(results []any, with func(i int, err *errorx.Error) *errorx.Error) {
+	for i, el := range results {
+		if err, failed := el.(*errorx.Error); failed {
+			results[i] = with(i, err)
+		}
+	}
+}
+
 // Outcome is redis.Outcome. As an error it matches all errors with this outcome: see redis.Err.
 type Outcome uint8
 

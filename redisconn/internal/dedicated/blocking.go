@@ -220,7 +220,6 @@ func lostBehind(res any) *errorx.Error {
 
 // resolve resolves the future. size is the size of the reply, or 0.
 func (b *blocking) resolve(res any, size int) {
-	b.p.count(res, 1)
 	if err, failed := res.(*errorx.Error); failed {
 		err = b.Explain(b.p.owner.WithConn(err))
 		if b.req.Plain {
@@ -228,5 +227,6 @@ func (b *blocking) resolve(res any, size int) {
 		}
 		res = err
 	}
+	b.p.count(res, 1)
 	b.p.owner.Resolve(b.cb, b.n, res, b.stat, size, len(b.out))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -64,11 +65,13 @@ func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) 
 func (s *Session) Exchange(ctx context.Context, reqs []send.Request, each func(int, any)) error {
 	left := len(reqs)
 	err := s.send(ctx, reqs, func(i int, res any) {
-		s.p.count(res, 1)
 		left--
 		if err, failed := res.(*errorx.Error); failed {
 			res = s.p.owner.WithConn(err)
+		} else if results, ok := res.([]any); ok && reqs[i].Is("EXEC") {
+			errs.Replace(results, func(_ int, err *errorx.Error) *errorx.Error { return s.p.owner.WithConn(err) })
 		}
+		s.p.count(res, 1)
 		each(i, res)
 	})
 	if left > 0 {

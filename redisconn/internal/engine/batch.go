@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -27,8 +25,9 @@ type batch struct {
 	customFutures  bool // has futures that may be cancelled
 	own            int  // items of the library's own
 	plain          bool // has plain items: Buf is kept until they are answered
-	// refused counts requests that were answered with an error. It belongs to the reader.
-	refused int
+	// refused counts requests that were answered with an error, but for those of a proxy, which unclear
+	// counts. They belong to the reader.
+	refused, unclear int
 
 	timing.Stages
 	offset uint64     // bytes that were taken before
@@ -189,21 +188,6 @@ func requestOf(encoded []byte) redis.Request {
 	r := send.Request{Buf: encoded}
 	r.Cmd = string(r.Arg(0))
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
-}
-
-// nameElements adds the requests of a transaction to the errors in its result. i is the index of
-// EXEC, and res the reply to it.
-func (b *batch) nameElements(i int, res any) {
-	results, ok := res.([]any)
-	if !ok || len(results) > i {
-		return
-	}
-	first := i - len(results)
-	for j, el := range results {
-		if err, failed := el.(*errorx.Error); failed && b.items[first+j].plain {
-			results[j] = err.WithProperty(redis.EKRequest, b.request(first+j))
-		}
-	}
 }
 
 // The envelopes: what the library puts around requests.

@@ -210,9 +210,7 @@ func (q *queue) answered(b *batch) {
 	if n <= 0 {
 		return
 	}
-	refused := min(b.refused, n) // b.refused also counts the error of EXEC
-	q.stats.Refused += uint64(refused)
-	q.stats.Values += uint64(n - refused)
+	q.countAnsweredLocked(b, n)
 	d := b.Delay(now)
 	spent := [...]time.Duration{d.Queue, d.Wire, d.Reading, d.Callback} // by redis.Stage
 	known := spent[:]

@@ -60,12 +60,19 @@ func (q *queue) countPart(b *batch, answered uint64) {
 			ended++
 		}
 	}
-	refused := min(b.refused, ended)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stats.Refused += uint64(refused)
-	q.stats.Values += uint64(ended - refused)
+	q.countAnsweredLocked(b, ended)
 	q.stats.Unknown += uint64(within)
+}
+
+// countAnsweredLocked counts n requests of b, which were answered. The errors of b may be one more: that of EXEC.
+func (q *queue) countAnsweredLocked(b *batch, n int) {
+	unclear := min(b.unclear, n)
+	refused := min(b.refused, n-unclear)
+	q.stats.Unknown += uint64(unclear)
+	q.stats.Refused += uint64(refused)
+	q.stats.Values += uint64(n - unclear - refused)
 }
 
 // Stats is a snapshot of what a queue counts.

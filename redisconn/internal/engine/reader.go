@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -227,7 +228,7 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 		r.failTyped(b, next, redis.AsErrorx(err))
 		return false
 	}
-	r.finish(b, next, res)
+	r.finish(b, next, r.judge(b, next, res))
 	return true
 }
 
@@ -248,12 +249,43 @@ func (r *reader) failTyped(b *batch, i int, err *errorx.Error) {
 // resolve tells the logger, if it wants that, and resolves item i, even if the logger panics or
 // ends the goroutine.
 func (r *reader) resolve(b *batch, i int, got reply) {
+	res := r.judge(b, i, got.res)
 	if it := &b.items[i]; it.stat != nil {
-		defer r.finish(b, i, got.res)
-		r.s.p.Tell(it.stat, got.res, got.size, b.size(i))
+		defer r.finish(b, i, res)
+		r.s.p.Tell(it.stat, res, got.size, b.size(i))
 		return
 	}
-	r.finish(b, i, got.res)
+	r.finish(b, i, res)
+}
+
+// judge returns the result of item i for its future, and counts it if it is an error.
+func (r *reader) judge(b *batch, i int, res any) any {
+	it := &b.items[i]
+	if err, failed := res.(*errorx.Error); failed {
+		err = r.named(b, i, err)
+		switch {
+		case it.internal:
+		case err.IsOfType(redis.ErrProxy):
+			b.unclear++
+		default:
+			b.refused++
+		}
+		return err
+	}
+	if results, ok := res.([]any); ok && it.exec && len(results) <= i {
+		first := i - len(results)
+		errs.Replace(results, func(j int, err *errorx.Error) *errorx.Error { return r.named(b, first+j, err) })
+	}
+	return res
+}
+
+// named adds the connection, and the request of a plain item, to the error of item i.
+func (r *reader) named(b *batch, i int, err *errorx.Error) *errorx.Error {
+	err = r.s.p.opts.WithConn(err)
+	if b.items[i].plain {
+		err = err.WithProperty(redis.EKRequest, b.request(i))
+	}
+	return err
 }
 
 // finish resolves item i. The last item of a batch is resolved after the batch was taken out of
@@ -262,18 +294,6 @@ func (r *reader) resolve(b *batch, i int, got reply) {
 // flight afterwards.
 func (r *reader) finish(b *batch, i int, res any) {
 	it := &b.items[i]
-	if err, failed := res.(*errorx.Error); failed {
-		if !it.internal {
-			b.refused++
-		}
-		err = r.s.p.opts.WithConn(err)
-		if it.plain {
-			err = err.WithProperty(redis.EKRequest, b.request(i))
-		}
-		res = err
-	} else if it.exec {
-		b.nameElements(i, res)
-	}
 	r.answered = max(r.answered, it.seq+1)
 	fut, n, observed := it.future, it.n, it.observed // b no longer belongs to the reader once it is retired
 	calls := fut != nil && it.caller == nil
