@@ -2,10 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -39,9 +36,6 @@ func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx
 	return nil
 }
 
-// alone reports whether requests come one at a time.
-func alone(concurrency int) bool { return concurrency <= 1 }
-
 // enterAlone enters a request if its caller is alone, and would be admitted: then a batch with this
 // request alone is in flight, and the caller gets both rights.
 func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Session, d duty, entered bool) {
@@ -68,26 +62,6 @@ func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Sess
 	q.pending++
 	rest, rights := q.giveBoth(b, r.Caller, r.Ticket.Seq)
 	return rest, d | rights, true
-}
-
-// giveBoth gives the rights, which are both free, to the caller that waits for the request of number
-// last, or to the sender if no caller takes them. Nothing else is pending than the open batch or
-// first, if it is not nil, which is put in flight. A caller that is to read checks and writes, too: nobody
-// else may touch the socket once it has the right.
-func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
-	s := q.session
-	q.writing, s.both = true, true
-	if first != nil {
-		q.fly(first, q.opened) // just now
-		s.first.Store(first)
-	}
-	if caller != nil && caller.GiveRead(send.ReadRight{Reader: s, Last: last}) {
-		q.reading, q.read = readCaller, true
-		return nil, 0
-	}
-	s.both = false
-	q.reading = readLoop
-	return s, mustWrite | mustCheck | mustWake
 }
 
 // ReadUntil implements send.Reader. It reads and resolves what is in flight in the
@@ -257,66 +231,4 @@ func (s *Session) PassRead() {
 	case kept:
 		r.countPart()
 	}
-}
-
-// interruptibly calls wait, which reads from the socket, until ctx is done. ended is set if ctx
-// has ended the wait: then wait may be called again. Any other error, also of somebody else's
-// deadline, ends the session: then failed is set.
-func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
-	var err error
-	waited := true
-	switch {
-	case ctx.Done() == nil:
-		err = wait()
-	case s.reader.deaf:
-		waited, err = s.waitDeaf(wait)
-		s.reader.deaf = waited
-	default:
-		waited = false
-	}
-	if !waited {
-		stop := context.AfterFunc(ctx, s.interrupt)
-		if err = wait(); !stop() && s.wasInterrupted(err) {
-			return true, false
-		}
-	}
-	if err != nil {
-		s.fail(redis.ErrIO.Wrap(err, "reading"))
-	}
-	return false, err != nil
-}
-
-// waitDeaf calls wait, and returns false if the caller is told to listen before that has
-// returned. Most replies come earlier, and watching a context takes as long as a small
-// request.
-func (s *Session) waitDeaf(wait func() error) (waited bool, err error) {
-	n := s.waits.Add(1)
-	if !s.listens.Load() {
-		waited, err = true, wait()
-	}
-	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
-		return false, nil
-	}
-	return waited, err
-}
-
-// interruptDeaf ends the wait of a caller that is deaf, if there is one.
-func (s *Session) interruptDeaf() {
-	if n := s.waits.Load(); n%2 != 0 && s.waits.CompareAndSwap(n, n+1) {
-		s.interrupt()
-	}
-}
-
-// interrupt ends a wait.
-func (s *Session) interrupt() {
-	_ = s.SetReadDeadline(sock.LongAgo)
-	s.interrupted <- struct{}{}
-}
-
-// wasInterrupted makes the socket wait again after interrupt was called, and reports whether
-// that has ended a wait with err.
-func (s *Session) wasInterrupted(err error) bool {
-	<-s.interrupted
-	_ = s.SetReadDeadline(time.Time{})
-	return errors.Is(err, os.ErrDeadlineExceeded)
 }

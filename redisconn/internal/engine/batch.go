@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"slices"
 	"sort"
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -190,43 +190,65 @@ func requestOf(encoded []byte) redis.Request {
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
 
-// The envelopes: what the library puts around requests.
-var (
-	asking = envelope("ASKING")
-	multi  = envelope("MULTI")
-	exec   = envelope("EXEC")
-)
+// mark is a place in an open batch.
+type mark struct{ bytes, items, own int }
 
-func envelope(cmd string) *send.Request {
-	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
-	return &r
-}
+func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
 
-// addEnvelope adds an envelope.
-func (b *batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
-	it := b.add(r, fut, n, seq, st)
-	it.caller = send.CallerOf(fut)
-	b.own++
+// add adds a request. seq is its number in its queue.
+func (b *batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
+	start := len(b.buf)
+	b.buf = append(b.buf, r.Buf...)
+	it := b.nextItem()
+	it.future, it.n, it.seq = fut, n, seq
+	it.start, it.end = start, len(b.buf)
+	it.caller, it.typed, it.observed, it.plain = r.Caller, r.Typed, r.Observed, r.Plain
+	if st != nil { // a logger wants the result
+		it.stat, it.typed = st, false
+	}
+	b.plain = b.plain || r.Plain
+	if r.Caller != nil || fut == nil {
+		return it // a caller that waits withdraws its request itself
+	}
+	switch fut.(type) {
+	case redis.FuncFuture, send.Internal: // never cancelled
+	default:
+		b.customFutures = true
+	}
 	return it
 }
 
-const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
-
-// enclose ends the batch with a fence: a PING whose echo shows that replies and requests
-// are in step.
-func (b *batch) enclose() {
-	b.fence = sock.NewNonce()
-	start := len(b.buf)
-	b.buf = append(b.buf, fencePrefix...)
-	b.buf = append(b.buf, b.fence[:]...)
-	b.buf = append(b.buf, '\r', '\n')
-	b.items = append(b.items, item{seq: b.lastSeq(), start: start, end: len(b.buf), internal: true})
-	b.own++
+// nextItem adds an item that is zero, to be filled in place: copying an item that was
+// just filled would wait until the processor has stored its fields.
+func (b *batch) nextItem() *item {
+	n := len(b.items)
+	if n == cap(b.items) {
+		b.items = slices.Grow(b.items, 1)
+	}
+	b.items = b.items[:n+1]
+	return &b.items[n]
 }
 
-// pin keeps together the items added since m: a transaction, or ASKING and its request.
-func (b *batch) pin(m mark) {
-	for i := m.items; i < len(b.items); i++ {
-		b.items[i].pinned, b.items[i].start = true, m.bytes
-	}
+// unclaimed returns the index of the oldest unclaimed item. ok is false if claimRest has
+// claimed the rest, because the session has failed.
+func (b *batch) unclaimed() (i int, ok bool) {
+	i = int(b.claimed.Load())
+	return i, i < len(b.items)
+}
+
+// claim claims the item of index next; it returns false if all that are left
+// were claimed by claimRest.
+func (b *batch) claim(next int) bool {
+	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
+}
+
+// claimRest claims all items that are not claimed yet, and returns the index
+// of the first.
+func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }
+
+// reset empties the batch, which keeps its buffer.
+func (b *batch) reset() {
+	items, buf := b.items, b.buf
+	clear(items)
+	*b = batch{items: items[:0], buf: buf[:0]}
 }

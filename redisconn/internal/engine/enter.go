@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -28,18 +27,6 @@ type Entry struct {
 	// resolved when it fails.
 	on *Session
 }
-
-// duty is what the sender of a request that has entered has to do: a set of flags, which fits
-// into a register.
-type duty uint8
-
-// The duties.
-const (
-	mustCheck  duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
-	mustWake                    // pass the right to read to the loop, before it writes
-	mustWrite                   // it has the right to write
-	mustListen                  // see to it that listen is called
-)
 
 // enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
 // keeps neither reqs nor e. Nobody but their owner may read reqs after they have entered, since it
@@ -151,87 +138,4 @@ func (f *flight) nextSeq() (seq uint64) {
 	seq = f.seq
 	f.seq++
 	return seq
-}
-
-// mark is a place in an open batch.
-type mark struct{ bytes, items, own int }
-
-func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
-
-// add adds a request. seq is its number in its queue.
-func (b *batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
-	start := len(b.buf)
-	b.buf = append(b.buf, r.Buf...)
-	it := b.nextItem()
-	it.future, it.n, it.seq = fut, n, seq
-	it.start, it.end = start, len(b.buf)
-	it.caller, it.typed, it.observed, it.plain = r.Caller, r.Typed, r.Observed, r.Plain
-	if st != nil { // a logger wants the result
-		it.stat, it.typed = st, false
-	}
-	b.plain = b.plain || r.Plain
-	if r.Caller != nil || fut == nil {
-		return it // a caller that waits withdraws its request itself
-	}
-	switch fut.(type) {
-	case redis.FuncFuture, send.Internal: // never cancelled
-	default:
-		b.customFutures = true
-	}
-	return it
-}
-
-// nextItem adds an item that is zero, to be filled in place: copying an item that was
-// just filled would wait until the processor has stored its fields.
-func (b *batch) nextItem() *item {
-	n := len(b.items)
-	if n == cap(b.items) {
-		b.items = slices.Grow(b.items, 1)
-	}
-	b.items = b.items[:n+1]
-	return &b.items[n]
-}
-
-// duty gives the rights that are free to the sender of the last requests of the open batch,
-// or to the caller that waits for them.
-func (q *queue) duty() (s *Session, d duty) {
-	switch s = q.session; {
-	case s == nil:
-		return nil, 0
-	case q.reading != readNobody:
-		return s, q.dutyToWrite()
-	}
-	last := &q.open.items[len(q.open.items)-1]
-	caller, seq := last.caller, last.seq
-	var first *batch
-	if caller != nil && s.mayExchange && alone(q.concurrency) && !q.open.customFutures {
-		first = q.takeOpen()
-	}
-	return q.giveBoth(first, caller, seq)
-}
-
-// dutyToWrite gives the right to write to the sender, if it is free and the open batch is not
-// postponed.
-func (q *queue) dutyToWrite() duty {
-	switch {
-	case q.yielding != 0 && q.enough():
-		q.yielding = 0 // takes over the right to write
-		return mustWrite
-	case q.writing:
-	case !q.postponable():
-		q.writing = true
-		return mustWrite
-	case q.postponed.since == 0:
-		q.postponed.since = q.opened
-	}
-	return 0
-}
-
-// takeOpen takes out the open batch, if there is one.
-func (q *queue) takeOpen() (b *batch) {
-	if b, q.open = q.open, nil; b != nil {
-		q.bytes -= len(b.buf)
-		q.lingering = 0
-	}
-	return b
 }

@@ -11,22 +11,6 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// flight is the batches, in the order of the wire: those in flight, and the open one, which
-// is behind them. A batch is in flight from when it is about to be written until its last
-// reply was read and, if a caller reads, perhaps until that passes the right to read on. All
-// of it is guarded by queue.mu.
-type flight struct {
-	open *batch // nil when empty
-	// asksFutures: a batch was taken and is not in flight yet, since its futures are being
-	// asked whether they are cancelled. Until then only the loop may get the right to
-	// read, because requests after it must not overtake those futures.
-	asksFutures bool
-	head, tail  *batch
-	seq         uint64 // sequence number of the next request
-	last        *batch // empty, small and with its buffer: the next one, if it is not nil
-	spares      spares
-}
-
 // newBatch returns an empty batch.
 func (f *flight) newBatch() *batch {
 	if b := f.last; b != nil {
@@ -106,15 +90,6 @@ func (q *queue) wrote(b *batch) (more bool) {
 		q.recycleLong(b)
 	}
 	return more
-}
-
-// release gives up the right to write.
-func (r *rights) releaseLocked() {
-	r.writing = false
-	if r.released != nil {
-		close(r.released)
-		r.released = nil
-	}
 }
 
 // answering returns the oldest batch in flight, whose answer has begun to come, as long as
@@ -243,23 +218,6 @@ func (s *Session) takeFirst() *batch {
 	return s.first.Swap(nil)
 }
 
-// unclaimed returns the index of the oldest unclaimed item. ok is false if claimRest has
-// claimed the rest, because the session has failed.
-func (b *batch) unclaimed() (i int, ok bool) {
-	i = int(b.claimed.Load())
-	return i, i < len(b.items)
-}
-
-// claim claims the item of index next; it returns false if all that are left
-// were claimed by claimRest.
-func (b *batch) claim(next int) bool {
-	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
-}
-
-// claimRest claims all items that are not claimed yet, and returns the index
-// of the first.
-func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }
-
 // clearMost is the number of items up to which a batch is cleared under the lock.
 // Clearing a longer one takes microseconds, so the lock is released and taken again.
 const clearMost = 16
@@ -291,9 +249,11 @@ func (q *queue) recycleLong(b *batch) {
 	q.spares.put(b)
 }
 
-// reset empties the batch, which keeps its buffer.
-func (b *batch) reset() {
-	items, buf := b.items, b.buf
-	clear(items)
-	*b = batch{items: items[:0], buf: buf[:0]}
+// takeOpen takes out the open batch, if there is one.
+func (q *queue) takeOpen() (b *batch) {
+	if b, q.open = q.open, nil; b != nil {
+		q.bytes -= len(b.buf)
+		q.lingering = 0
+	}
+	return b
 }

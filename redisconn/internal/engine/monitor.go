@@ -3,7 +3,6 @@ package engine
 import (
 	"math"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/sock"
@@ -94,16 +93,6 @@ func (s *Session) mark(oldest oldest) sock.Mark {
 		m.Taken = 1 + s.taken.Load()
 	}
 	return m
-}
-
-// heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are out of step
-// with requests, and ends the session. A peer that does not echo must answer PONG, which shows only
-// that each request got a reply.
-type heartbeat struct {
-	s       *Session
-	waiting atomic.Bool // one at a time
-	nonce   sock.Nonce  // not changed while waiting
-	sent    time.Time
 }
 
 // beat sends the next PING, unless the last one is unanswered.

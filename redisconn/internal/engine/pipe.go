@@ -7,14 +7,12 @@ package engine
 
 import (
 	"context"
-	"math"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -63,59 +61,8 @@ type Pipe struct {
 	listening *time.Timer // calls tellCallers, while anybody has to be told to listen
 }
 
-// New makes a pipe, which is disconnected.
-func New(o Opts) *Pipe {
-	p := &Pipe{queue: newQueue(o)}
-	p.listening = time.AfterFunc(math.MaxInt64, p.tellCallers)
-	p.listening.Stop()
-	return p
-}
-
 // Queue returns what the tickets of requests name.
 func (p *Pipe) Queue() *queue { return p.queue }
-
-// enter puts requests into the queue and writes them, or has them written. refused says why
-// they have not entered. As for [queue.enter], only their owner may read reqs after it.
-func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
-	s, d, refused := p.enter(reqs, e)
-	p.do(d, s)
-	return refused
-}
-
-// do does the duty d on s.
-func (p *Pipe) do(d duty, s *Session) {
-	if d&mustListen != 0 {
-		p.listening.Reset(listenEvery)
-	}
-	if d&(mustWrite|mustCheck) != 0 {
-		s.flush(d)
-	}
-}
-
-// tellCallers tells callers that have been waiting for long to listen to their contexts.
-func (p *Pipe) tellCallers() {
-	reads, again := p.queue.listen()
-	if s := p.Session(); reads && s != nil {
-		s.interruptDeaf()
-	}
-	if again {
-		p.listening.Reset(listenEvery)
-	}
-}
-
-// SendOwn sends one of the library's own requests on a certain session, or not at all.
-func (p *Pipe) SendOwn(on *Session, req redis.Request, answer send.Internal) {
-	r, _, err := request.Encode(nil, req, false)
-	if err != nil {
-		answer(err, 0)
-		return
-	}
-	one := [1]*send.Request{&r}
-	entry := Entry{Future: answer, on: on}
-	if refused := p.Enter(one[:], &entry); refused != nil {
-		answer(refused, 0)
-	}
-}
 
 // Session returns the present session, or the last one; nil if there was none.
 func (p *Pipe) Session() *Session { return p.current.Load() }

@@ -8,6 +8,9 @@ import "time"
 // and waking one caller after another would take most of the time.
 const crowd = 24
 
+// alone reports whether requests come one at a time.
+func alone(concurrency int) bool { return concurrency <= 1 }
+
 // worthYielding decides whether a writer lets other goroutines run once (runtime.Gosched) before it
 // takes the batch: the callers that the last replies woke are about to send their next requests.
 // gathered is set if postponing gathers these anyway, unless there is a crowd.

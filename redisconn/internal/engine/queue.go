@@ -156,6 +156,22 @@ func (q *queue) lookAgain() {
 	}
 }
 
+// flight is the batches, in the order of the wire: those in flight, and the open one, which
+// is behind them. A batch is in flight from when it is about to be written until its last
+// reply was read and, if a caller reads, perhaps until that passes the right to read on. All
+// of it is guarded by queue.mu.
+type flight struct {
+	open *batch // nil when empty
+	// asksFutures: a batch was taken and is not in flight yet, since its futures are being
+	// asked whether they are cancelled. Until then only the loop may get the right to
+	// read, because requests after it must not overtake those futures.
+	asksFutures bool
+	head, tail  *batch
+	seq         uint64 // sequence number of the next request
+	last        *batch // empty, small and with its buffer: the next one, if it is not nil
+	spares      spares
+}
+
 // listening tracks callers that have not been told to listen to their contexts: see send.Caller.
 // All fields are guarded by queue.mu.
 type listening struct {

@@ -15,34 +15,6 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// reader reads replies and resolves the futures of their requests, in order. Only the
-// holder of the right to read uses it.
-type reader struct {
-	s   *Session
-	dec *resp.Decoder
-	// cur is the batch whose answer has begun, or nil.
-	cur *batch
-	// next is the batch that the next reply belongs to, if that is known: the reading caller has
-	// written it with exchange, when nothing else was in flight.
-	next *batch
-	// retired is an answered batch. It is taken out of flight together with passing on the right to
-	// read, so that the lock is taken once for both. The reading caller has waited for its last
-	// reply.
-	retired *batch
-	// until is one more than the number of the last request that the reading caller waits
-	// for; zero if the loop reads.
-	until uint64
-	// deaf: the reading caller does not listen to its context yet.
-	deaf bool
-	// fenced are the replies to cur that wait for the fence, with Opts.Integrity.
-	fenced []reply
-	// answered is one more than the sequence number of the last answered request.
-	answered uint64
-
-	canIdle   bool        // nobody needs to read when nothing is pending
-	idleTimer *time.Timer // stopped, but while the loop waits for the right
-}
-
 // idleMost is how often the loop checks whether anybody reads. If nobody has read since the last
 // check, the loop reads, so it takes 10 to 20 ms to notice that the server has closed the
 // connection. A hundred wake-ups a second do not measurably slow down a lone caller.
@@ -52,12 +24,6 @@ func newReader(s *Session, canIdle bool) *reader {
 	r := &reader{s: s, dec: s.Dec, canIdle: canIdle, idleTimer: time.NewTimer(idleMost)}
 	r.idleTimer.Stop()
 	return r
-}
-
-// reply is a result, with its size in bytes if the logger wants that.
-type reply struct {
-	res  any
-	size int
 }
 
 // readLoop is the reader goroutine. It is started with the session, owns the

@@ -5,6 +5,73 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
+// duty is what the sender of a request that has entered has to do: a set of flags, which fits
+// into a register.
+type duty uint8
+
+// The duties.
+const (
+	mustCheck  duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
+	mustWake                    // pass the right to read to the loop, before it writes
+	mustWrite                   // it has the right to write
+	mustListen                  // see to it that listen is called
+)
+
+// duty gives the rights that are free to the sender of the last requests of the open batch,
+// or to the caller that waits for them.
+func (q *queue) duty() (s *Session, d duty) {
+	switch s = q.session; {
+	case s == nil:
+		return nil, 0
+	case q.reading != readNobody:
+		return s, q.dutyToWrite()
+	}
+	last := &q.open.items[len(q.open.items)-1]
+	caller, seq := last.caller, last.seq
+	var first *batch
+	if caller != nil && s.mayExchange && alone(q.concurrency) && !q.open.customFutures {
+		first = q.takeOpen()
+	}
+	return q.giveBoth(first, caller, seq)
+}
+
+// dutyToWrite gives the right to write to the sender, if it is free and the open batch is not
+// postponed.
+func (q *queue) dutyToWrite() duty {
+	switch {
+	case q.yielding != 0 && q.enough():
+		q.yielding = 0 // takes over the right to write
+		return mustWrite
+	case q.writing:
+	case !q.postponable():
+		q.writing = true
+		return mustWrite
+	case q.postponed.since == 0:
+		q.postponed.since = q.opened
+	}
+	return 0
+}
+
+// giveBoth gives the rights, which are both free, to the caller that waits for the request of number
+// last, or to the sender if no caller takes them. Nothing else is pending than the open batch or
+// first, if it is not nil, which is put in flight. A caller that is to read checks and writes, too: nobody
+// else may touch the socket once it has the right.
+func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
+	s := q.session
+	q.writing, s.both = true, true
+	if first != nil {
+		q.fly(first, q.opened) // just now
+		s.first.Store(first)
+	}
+	if caller != nil && caller.GiveRead(send.ReadRight{Reader: s, Last: last}) {
+		q.reading, q.read = readCaller, true
+		return nil, 0
+	}
+	s.both = false
+	q.reading = readLoop
+	return s, mustWrite | mustCheck | mustWake
+}
+
 // loopReads passes the right to read from a caller to the loop, which must be woken. It returns
 // false if s has ended: then the caller keeps the right.
 func (q *queue) loopReads(s *Session) bool {
@@ -207,4 +274,13 @@ func (q *queue) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.releaseLocked()
+}
+
+// releaseLocked is release for a caller that has the lock.
+func (r *rights) releaseLocked() {
+	r.writing = false
+	if r.released != nil {
+		close(r.released)
+		r.released = nil
+	}
 }

@@ -1,16 +1,14 @@
 package engine
 
 import (
-	"errors"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/sock"
-	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -69,70 +67,48 @@ type Session struct {
 	runID atomic.Pointer[string] // see RunID
 }
 
-// start begins a session on a socket, with goroutines that read and write. When the session fails,
-// call Abandon.
-func (p *Pipe) Start(socket *sock.Socket) *Session {
-	s := newSession(p, socket)
-	p.current.Store(s)
-	if p.queue.Change(Connected, s, nil) { // before the loops, which may end the session at once
-		s.wake <- nil
-	}
-	go s.writeLoop()
-	go s.readLoop()
-	return s
+// reader reads replies and resolves the futures of their requests, in order. Only the
+// holder of the right to read uses it.
+type reader struct {
+	s   *Session
+	dec *resp.Decoder
+	// cur is the batch whose answer has begun, or nil.
+	cur *batch
+	// next is the batch that the next reply belongs to, if that is known: the reading caller has
+	// written it with exchange, when nothing else was in flight.
+	next *batch
+	// retired is an answered batch. It is taken out of flight together with passing on the right to
+	// read, so that the lock is taken once for both. The reading caller has waited for its last
+	// reply.
+	retired *batch
+	// until is one more than the number of the last request that the reading caller waits
+	// for; zero if the loop reads.
+	until uint64
+	// deaf: the reading caller does not listen to its context yet.
+	deaf bool
+	// fenced are the replies to cur that wait for the fence, with Opts.Integrity.
+	fenced []reply
+	// answered is one more than the sequence number of the last answered request.
+	answered uint64
+
+	canIdle   bool        // nobody needs to read when nothing is pending
+	idleTimer *time.Timer // stopped, but while the loop waits for the right
 }
 
-func newSession(p *Pipe, socket *sock.Socket) *Session {
-	s := &Session{
-		Socket:    socket,
-		p:         p,
-		raw:       sock.NewRaw(socket.Conn),
-		processor: newProcessor(socket.Conn),
-		failed:    make(chan struct{}),
-		quit:      make(chan struct{}),
-		readWake:  make(chan struct{}, 1),
-
-		interrupted: make(chan struct{}, 1),
-	}
-	if s.checker = s.raw; s.raw == nil {
-		s.checker = sock.NewRaw(socket.Bare())
-	}
-	socket.Calls = new(timing.Callbacks)
-	mayPass := s.Interruptible() && !p.opts.Integrity
-	canIdle := mayPass && s.checker != nil && !p.opts.Pushes
-	s.wake = make(chan *batch, 1)
-	s.mayPass, s.mayExchange = mayPass, s.raw != nil && canIdle
-	s.reader = newReader(s, canIdle)
-	s.beats.s = s
-	if s.raw != nil {
-		s.raw.Written = s.exchangeWritten
-	}
-	return s
+// reply is a result, with its size in bytes if the logger wants that.
+type reply struct {
+	res  any
+	size int
 }
 
-// RunID implements send.Process.
-func (s *Session) RunID() *string { return s.runID.Load() }
-
-// AskRunID implements send.Process. If the user may not ask, the run ID is "". With Opts.Script
-// nothing is asked, since the answer could become one of the user's transaction.
-func (s *Session) AskRunID(done func(error)) {
-	switch {
-	case s.RunID() != nil:
-		done(nil)
-		return
-	case s.p.opts.Script:
-		done(redis.ErrCommandForbidden.New("nothing is asked between the requests of a script"))
-		return
-	}
-	s.p.SendOwn(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
-		if err := redis.AsErrorx(res); err != nil && !sock.RefusedForGood(err) {
-			done(err)
-			return
-		}
-		id := sock.RunID(res)
-		s.runID.Store(&id)
-		done(nil)
-	})
+// heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are out of step
+// with requests, and ends the session. A peer that does not echo must answer PONG, which shows only
+// that each request got a reply.
+type heartbeat struct {
+	s       *Session
+	waiting atomic.Bool // one at a time
+	nonce   sock.Nonce  // not changed while waiting
+	sent    time.Time
 }
 
 // Err returns the error that the session failed with. Call it only after the failure.
@@ -176,47 +152,4 @@ func (s *Session) unknownError() *errorx.Error {
 		return s.p.opts.WithConn(s.err)
 	}
 	return s.p.opts.WithConn(redis.ErrIO.Wrap(s.err, "connection lost"))
-}
-
-// connCheck ends the session, and returns false, if the server has closed the connection or sent
-// something unsolicited. Its caller has both rights, and loses the right to write when the session
-// ends.
-func (s *Session) connCheck() bool {
-	err := s.checker.Check()
-	if err == sock.ErrUnsolicited && s.raw == nil {
-		err = s.readRecords(recordsWait)
-	}
-	if err != nil {
-		s.failCheck(err)
-		s.p.queue.release()
-	}
-	return err == nil
-}
-
-// failCheck ends a session with the error of a check.
-func (s *Session) failCheck(err error) {
-	if err == sock.ErrUnsolicited {
-		s.fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
-	} else {
-		s.fail(redis.ErrIO.Wrap(err, "reading"))
-	}
-}
-
-// recordsWait is how long connCheck waits for the rest of a TLS record that has begun to arrive.
-// Records without data come after a handshake, and when keys change.
-const recordsWait = time.Millisecond
-
-// readRecords reads TLS records for a time. If the time is negative, it reads only buffered ones.
-// It returns sock.ErrUnsolicited if one of them has data.
-func (s *Session) readRecords(wait time.Duration) error {
-	_ = s.SetReadDeadline(time.Now().Add(wait))
-	err := s.Dec.AwaitMore()
-	_ = s.SetReadDeadline(time.Time{})
-	switch {
-	case err == nil:
-		return sock.ErrUnsolicited
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil
-	}
-	return err
 }

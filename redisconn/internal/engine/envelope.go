@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// The envelopes: what the library puts around requests.
+var (
+	asking = envelope("ASKING")
+	multi  = envelope("MULTI")
+	exec   = envelope("EXEC")
+)
+
+func envelope(cmd string) *send.Request {
+	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
+	return &r
+}
+
+// addEnvelope adds an envelope.
+func (b *batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
+	it := b.add(r, fut, n, seq, st)
+	it.caller = send.CallerOf(fut)
+	b.own++
+	return it
+}
+
+const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
+
+// enclose ends the batch with a fence: a PING whose echo shows that replies and requests
+// are in step.
+func (b *batch) enclose() {
+	b.fence = sock.NewNonce()
+	start := len(b.buf)
+	b.buf = append(b.buf, fencePrefix...)
+	b.buf = append(b.buf, b.fence[:]...)
+	b.buf = append(b.buf, '\r', '\n')
+	b.items = append(b.items, item{seq: b.lastSeq(), start: start, end: len(b.buf), internal: true})
+	b.own++
+}
+
+// pin keeps together the items added since m: a transaction, or ASKING and its request.
+func (b *batch) pin(m mark) {
+	for i := m.items; i < len(b.items); i++ {
+		b.items[i].pinned, b.items[i].start = true, m.bytes
+	}
+}

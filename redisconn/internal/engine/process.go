@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// RunID implements send.Process.
+func (s *Session) RunID() *string { return s.runID.Load() }
+
+// AskRunID implements send.Process. If the user may not ask, the run ID is "". With Opts.Script
+// nothing is asked, since the answer could become one of the user's transaction.
+func (s *Session) AskRunID(done func(error)) {
+	switch {
+	case s.RunID() != nil:
+		done(nil)
+		return
+	case s.p.opts.Script:
+		done(redis.ErrCommandForbidden.New("nothing is asked between the requests of a script"))
+		return
+	}
+	s.p.SendOwn(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
+		if err := redis.AsErrorx(res); err != nil && !sock.RefusedForGood(err) {
+			done(err)
+			return
+		}
+		id := sock.RunID(res)
+		s.runID.Store(&id)
+		done(nil)
+	})
+}
