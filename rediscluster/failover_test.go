@@ -39,7 +39,7 @@ func (k *counters) start(s redis.Sender) {
 				default:
 				}
 				k.count(g, redis.Sync{S: s}.Do("INCR", k.key(g)))
-				time.Sleep(time.Millisecond) // the processors are for the nodes
+				time.Sleep(4 * time.Millisecond) // the processors are for the nodes
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func TestT16Failover(t *testing.T) {
 	t.Run("graceful", func(t *testing.T) {
 		r := newClusterRig(t, nodes, nodeLost)
 		load := r.Load(8, 0)
-		load.Pause = time.Millisecond
+		load.Pause = paced
 		stop := background(load)
 		for i := range long(2, 1) {
 			replicas, err := nodes.Replicas(nodes.Node(i))
@@ -84,7 +84,7 @@ func TestT16Failover(t *testing.T) {
 		r := newClusterRig(t, nodes, nodeLost)
 		r.AllowLoss() // what was not replicated is lost
 		load := r.Load(8, 0)
-		load.Pause = time.Millisecond
+		load.Pause = paced
 		stop := background(load)
 		slot, err := nodes.Slot("{a}")
 		require.NoError(t, err)
@@ -126,7 +126,7 @@ func movingSlots(t *testing.T, move func(nodes *testbed.Cluster, slot int, to *t
 	r := newClusterRig(t, nodes, 3*patience)
 	const workers = 6
 	load := r.Load(workers, 0)
-	load.Pause = time.Millisecond
+	load.Pause = paced
 	stop := background(load)
 	var leaving sync.WaitGroup
 	leaving.Go(func() {
@@ -166,7 +166,7 @@ func TestT18RollingRestart(t *testing.T) {
 	})
 	r := newClusterRig(t, nodes, nodeLost)
 	load := r.Load(6, 0)
-	load.Pause = time.Millisecond
+	load.Pause = paced
 	stop := background(load)
 	for _, node := range nodes.Nodes()[:long(6, 2)] {
 		require.NoError(t, node.Stop())

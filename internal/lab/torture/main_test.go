@@ -120,3 +120,6 @@ func long(n, short int) int {
 	}
 	return short
 }
+
+// paced is the pause of workers between requests, so that most of the processors is for the servers.
+var paced = time.Duration(long(1, 4)) * time.Millisecond

@@ -165,7 +165,7 @@ func TestT15ForgedByScript(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
 	r := newClusterRig(t, nodes, 3*patience)
 	load := r.Load(4, 0)
-	load.Pause = time.Millisecond
+	load.Pause = paced
 	stop := background(load)
 	var forging sync.WaitGroup
 	for _, forged := range []string{"MOVED 1 10.9.9.9:1", "MOVED 15495 10.9.9.9:1", "ASK 15495 10.9.9.9:1", "ASK foo", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY"} {

@@ -126,7 +126,7 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 	require.NoError(t, r.Watch(old))
 
 	load := r.Load(8, 0)
-	load.Window, load.Pause = 4, time.Millisecond
+	load.Window, load.Pause = 4, paced
 	stop := background(load)
 	ctx, cancel := context.WithCancel(context.Background())
 	var announced time.Time

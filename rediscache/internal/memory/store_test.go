@@ -122,6 +122,9 @@ func TestChanged(t *testing.T) {
 
 // The entries use the bytes of the bound, within 5 %.
 func TestBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and has one goroutine")
+	}
 	texts := func(size func() int) func(r *reads, i int) {
 		return func(r *reads, i int) {
 			key := fmt.Sprintf("key:%08d", i)
