@@ -1,8 +1,8 @@
 package rediscache
 
 import (
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -73,7 +73,7 @@ func (m *many) encode() (bad int) {
 	for i, req := range m.reqs {
 		r := &m.wires[i]
 		var err error
-		if *r, buf, err = request.Encode(buf, req, wantsSlot); err != nil || r.Shared != command.Allowed || r.Is("SWAPDB") {
+		if *r, buf, err = backend.Encode(buf, req, wantsSlot); err != nil || r.Shared != command.Allowed || r.Is("SWAPDB") {
 			if bad < 0 {
 				bad = i
 			}

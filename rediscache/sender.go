@@ -3,7 +3,7 @@ package rediscache
 import (
 	"context"
 
-	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -183,7 +183,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	scratch := send.GetScratch()
 	defer send.PutScratch(scratch)
 	var err error
-	scratch.Request, scratch.Buf, err = request.Encode(scratch.Buf, req, (*within)(s).WantsSlot())
+	scratch.Request, scratch.Buf, err = backend.Encode(scratch.Buf, req, (*within)(s).WantsSlot())
 	r := &scratch.Request
 	switch {
 	case err != nil:
@@ -230,7 +230,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 }
 
 func encoded(req redis.Request) (*send.Request, error) {
-	r, _, err := request.Encode(nil, req, false)
+	r, _, err := backend.Encode(nil, req, false)
 	return &r, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -71,7 +70,7 @@ func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
 		return
 	}
 	var err error
-	a.req, a.buf, err = request.Encode(a.buf, req, true)
+	a.req, a.buf, err = backend.Encode(a.buf, req, true)
 	a.ofUser()
 	if err != nil {
 		a.finish(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -40,7 +40,7 @@ func TestEncodeDecode(t *testing.T) {
 	for _, c := range cases {
 		var r send.Request
 		var err error
-		r, buf, err = request.Encode(buf, c.in, true)
+		r, buf, err = backend.Encode(buf, c.in, true)
 		require.NoError(t, err)
 		assert.Equal(t, c.slot, r.Slot, c.in.Cmd)
 		assert.Equal(t, c.repeat, r.ReadOnly, c.in.Cmd)
@@ -51,11 +51,11 @@ func TestEncodeDecode(t *testing.T) {
 		assert.Equal(t, c.want.Cmd, got.Cmd)
 		assert.Equal(t, append([]any{}, c.want.Args...), append([]any{}, got.Args...))
 	}
-	_, after, err := request.Encode(buf, redis.Req("SET", "foo", struct{}{}), true)
+	_, after, err := backend.Encode(buf, redis.Req("SET", "foo", struct{}{}), true)
 	assert.Error(t, err)
 	assert.Equal(t, buf, after)
 
-	r, _, err := request.Encode(nil, redis.Req(" GET", "foo"), true)
+	r, _, err := backend.Encode(nil, redis.Req(" GET", "foo"), true)
 	require.NoError(t, err)
 	assert.Equal(t, command.Malformed, r.Shared)
 	assert.Equal(t, send.NoSlot, r.Slot)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -20,7 +20,7 @@ func TestKeylessIsRefused(t *testing.T) {
 		redis.Req("HOTKEYS", "GET"), redis.Req("CLUSTER MIGRATION", "STATUS"),
 		redis.Req("KEYS *"), redis.Req("flushall async"), redis.Req("SHUTDOWN NOSAVE"), redis.Req("SCAN 0"),
 	} {
-		r, _, failed := request.Encode(nil, req, true)
+		r, _, failed := backend.Encode(nil, req, true)
 		require.NoError(t, failed)
 		err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
 		require.NotNil(t, err, req.Cmd)
@@ -32,7 +32,7 @@ func TestKeylessIsRefused(t *testing.T) {
 		redis.Req("EVAL", "return 1", 0), redis.Req("CLUSTER", "NODES"), redis.Req("SCRIPT"), redis.Req("GET", "a"),
 		redis.Req("PUBLISH", "channel", "x"), redis.Req("NO.SUCH"), redis.Req("NO SUCH"), redis.Req("CONFIG"),
 	} {
-		r, _, failed := request.Encode(nil, req, true)
+		r, _, failed := backend.Encode(nil, req, true)
 		require.NoError(t, failed)
 		err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
 		assert.Nil(t, err, req.Cmd)
@@ -45,7 +45,7 @@ func TestPublishGoesByItsChannel(t *testing.T) {
 		redis.Req("PUBLISH", "channel", "x"), redis.Req("publish channel", "x"),
 		redis.Req("SPUBLISH", "channel", "x"), redis.Req("spublish channel", "x"),
 	} {
-		r, _, failed := request.Encode(nil, req, true)
+		r, _, failed := backend.Encode(nil, req, true)
 		require.NoError(t, failed)
 		var spec routeSpec
 		require.Nil(t, (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, &spec))

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -46,7 +45,7 @@ func TestSpecOfPublish(t *testing.T) {
 	c, top := threeMasters()
 	w := &within{c, MasterOnly.spec(&FairRoundRobinSeed{})}
 	master := func(cmd string, args ...any) string {
-		r, _, err := request.Encode(nil, redis.Req(cmd, args...), true)
+		r, _, err := backend.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
 		var spec routeSpec
 		refused := w.specOf(&r, &spec)
@@ -69,7 +68,7 @@ func TestSpecOfPublish(t *testing.T) {
 		others[master("PING")] = true
 	}
 	assert.Len(t, others, 3, "any master takes the rest")
-	r, _, err := request.Encode(nil, redis.Req("PUBLISH"), true)
+	r, _, err := backend.Encode(nil, redis.Req("PUBLISH"), true)
 	require.NoError(t, err)
 	var spec routeSpec
 	refused := w.specOf(&r, &spec)

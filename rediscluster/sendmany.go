@@ -3,8 +3,8 @@ package rediscluster
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -74,7 +74,7 @@ func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 	for i, req := range reqs {
 		r := &m.reqs[i]
 		var err error
-		if *r, buf, err = request.Encode(buf, req, true); err != nil {
+		if *r, buf, err = backend.Encode(buf, req, true); err != nil {
 			return i, redis.AsErrorx(err)
 		}
 		if r.Shared != command.Allowed {

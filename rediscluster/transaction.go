@@ -5,7 +5,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -51,7 +50,7 @@ func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 	for i, req := range reqs {
 		r := &encoded[i]
 		var err error
-		if *r, buf, err = request.Encode(buf, req, true); err != nil {
+		if *r, buf, err = backend.Encode(buf, req, true); err != nil {
 			return redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
 		r.Caller, r.Plain = t.Caller(), true // the connection names those that fail in EXEC

@@ -18,7 +18,6 @@ import (
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -436,7 +435,7 @@ func exchange(t *testing.T, d send.Dedicated, cmds ...string) {
 			args = []any{"key", 0}
 		}
 		var err error
-		reqs[i], _, err = request.Encode(nil, redis.Req(cmd, args...), true)
+		reqs[i], _, err = backend.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)
 	}
 	require.NoError(t, d.Exchange(background, reqs, func(int, any) {}))

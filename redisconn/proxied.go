@@ -8,7 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/request"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -90,6 +90,6 @@ func (c *Connection) exchangeApart(ctx context.Context, reqs []send.Request, ask
 
 // alone returns a request without arguments.
 func alone(cmd string) send.Request {
-	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
+	r, _, _ := backend.Encode(nil, redis.Req(cmd), false)
 	return r
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
@@ -121,7 +121,7 @@ func isLost(err *errorx.Error) bool {
 func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan *errorx.Error, refused *errorx.Error) {
 	answer = make(chan *errorx.Error, 1)
 	req, _ := dial.Auth(cr)
-	r, _, err := request.Encode(nil, req, false)
+	r, _, err := backend.Encode(nil, req, false)
 	if err != nil {
 		return nil, c.withConn(redis.AsErrorx(err))
 	}

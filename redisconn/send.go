@@ -3,8 +3,8 @@ package redisconn
 import (
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -103,7 +103,7 @@ func askFuture(r *send.Request, cb Future) (refused *errorx.Error) {
 // encodeTo encodes a request into s and describes it in r, which has no Buf yet.
 func encodeTo(s *send.Scratch, r *send.Request, req Request) *errorx.Error {
 	var err error
-	s.Buf, err = request.EncodeTo(r, s.Buf, req, false)
+	s.Buf, err = backend.EncodeTo(r, s.Buf, req, false)
 	return redis.AsErrorx(err)
 }
 

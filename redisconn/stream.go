@@ -7,7 +7,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -88,7 +87,7 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 			req.Args[i] = stream
 		}
 	}
-	if err := request.Stream(s, req); err != nil {
+	if err := writeStreamed(s, req); err != nil {
 		return nil, err
 	}
 	if err := t.AwaitFirstByte(s.Dec); err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -50,12 +49,12 @@ func (p *Pipe) tellCallers() {
 
 // SendOwn sends one of the library's own requests on a certain session, or not at all.
 func (p *Pipe) SendOwn(on *Session, req redis.Request, answer send.Internal) {
-	r, _, err := request.Encode(nil, req, false)
+	r, err := encode(req)
 	if err != nil {
 		answer(err, 0)
 		return
 	}
-	one := [1]*send.Request{&r}
+	one := [1]*send.Request{r}
 	entry := Entry{Future: answer, on: on}
 	if refused := p.Enter(one[:], &entry); refused != nil {
 		answer(refused, 0)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/joomcode/redispipe/internal/request"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
@@ -16,8 +15,19 @@ var (
 )
 
 func envelope(cmd string) *send.Request {
-	r, _, _ := request.Encode(nil, redis.Req(cmd), false)
-	return &r
+	r, _ := encode(redis.Req(cmd))
+	return r
+}
+
+// encode returns a request of the library's own as the queue takes it.
+func encode(req redis.Request) (*send.Request, error) {
+	buf, err := redis.AppendRequest(nil, req)
+	if err != nil {
+		return nil, err
+	}
+	r := new(send.Request)
+	r.Encoded(req.Cmd, req.Args, buf, false)
+	return r, nil
 }
 
 // addEnvelope adds an envelope.

@@ -1,4 +1,4 @@
-package request
+package redisconn
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-func TestStream(t *testing.T) {
+func TestWriteStreamed(t *testing.T) {
 	long := strings.Repeat("0123456789", streamChunk/5)
 	stream := func(text string) redis.Stream { return streamOf(strings.NewReader(text), int64(len(text))) }
 	for _, c := range []struct {
@@ -35,15 +35,15 @@ func TestStream(t *testing.T) {
 		{"SET", []any{"k", streamOf(iotest.OneByteReader(strings.NewReader("slow")), 4)}, []any{"k", "slow"}},
 	} {
 		var out bytes.Buffer
-		require.NoError(t, Stream(&out, redis.Request{Cmd: c.cmd, Args: c.args}))
+		require.NoError(t, writeStreamed(&out, redis.Request{Cmd: c.cmd, Args: c.args}))
 		assert.Equal(t, encoded(t, c.cmd, c.want...), out.String())
 	}
 }
 
-func TestStreamFails(t *testing.T) {
+func TestWriteStreamFails(t *testing.T) {
 	var out bytes.Buffer
 	for _, bad := range []any{struct{}{}, []string{"canary"}, map[string]any{}, new(int), make(chan int), redis.Stream{}, streamOf(strings.NewReader("x"), -1)} {
-		err := Stream(&out, redis.Req("SET", "canary", bad))
+		err := writeStreamed(&out, redis.Req("SET", "canary", bad))
 		requireType(t, redis.ErrArgumentType, err)
 		assert.NotContains(t, err.Error(), "canary")
 		assert.Zero(t, out.Len(), "nothing is written")
@@ -52,29 +52,29 @@ func TestStreamFails(t *testing.T) {
 		"takes no duration there": redis.Req("BLPOP", time.Second, "k", 0),
 		"not a whole number":      redis.Req("SET", "k", streamOf(strings.NewReader("v"), 1), "EX", 1500*time.Millisecond),
 	} {
-		err := Stream(&out, req)
+		err := writeStreamed(&out, req)
 		requireType(t, redis.ErrArgumentType, err)
 		require.ErrorContains(t, err, text)
 		assert.Zero(t, out.Len(), "nothing is written")
 	}
-	requireType(t, redis.ErrIO, Stream(&out, redis.Req("SET", "k", streamOf(strings.NewReader("short"), 6))))
+	requireType(t, redis.ErrIO, writeStreamed(&out, redis.Req("SET", "k", streamOf(strings.NewReader("short"), 6))))
 
 	failure := errors.New("failure")
-	assert.ErrorIs(t, Stream(&out, redis.Req("SET", "k", streamOf(iotest.ErrReader(failure), 6))), failure)
+	assert.ErrorIs(t, writeStreamed(&out, redis.Req("SET", "k", streamOf(iotest.ErrReader(failure), 6))), failure)
 	broken, end := io.Pipe()
 	require.NoError(t, broken.CloseWithError(failure))
 	for _, req := range []redis.Request{redis.Req("SET", "k", "v"), redis.Req("SET", "k", streamOf(strings.NewReader("x"), 1))} {
-		assert.ErrorIs(t, Stream(end, req), failure)
+		assert.ErrorIs(t, writeStreamed(end, req), failure)
 	}
 }
 
 // A size without bounds is the server's to refuse.
-func TestStreamOfAnySize(t *testing.T) {
+func TestWriteStreamOfAnySize(t *testing.T) {
 	var out bytes.Buffer
-	requireType(t, redis.ErrIO, Stream(&out, redis.Req("SET", "k", streamOf(strings.NewReader("v"), math.MaxInt64))))
+	requireType(t, redis.ErrIO, writeStreamed(&out, redis.Req("SET", "k", streamOf(strings.NewReader("v"), math.MaxInt64))))
 	assert.Equal(t, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9223372036854775807\r\nv", out.String())
 	out.Reset()
-	assert.NoError(t, Stream(&out, redis.Req("SET", "k", streamOf(strings.NewReader("v"), 0))))
+	assert.NoError(t, writeStreamed(&out, redis.Req("SET", "k", streamOf(strings.NewReader("v"), 0))))
 	assert.Equal(t, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n", out.String())
 }
 

@@ -1,5 +1,4 @@
-// Package request encodes requests for senders.
-package request
+package redisconn
 
 import (
 	"io"
@@ -7,33 +6,15 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
-	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
-
-// Encode appends the request to buf, and returns buf and the request in the form that connections
-// and clusters send.
-func Encode(buf []byte, req redis.Request, wantsSlot bool) (r send.Request, _ []byte, err error) {
-	buf, err = EncodeTo(&r, buf, req, wantsSlot)
-	return r, buf, err
-}
-
-// EncodeTo is Encode into r, which must be zero.
-func EncodeTo(r *send.Request, buf []byte, req redis.Request, wantsSlot bool) ([]byte, error) {
-	out, err := redis.AppendRequest(buf, req)
-	if err != nil {
-		return buf, err
-	}
-	r.Encoded(req.Cmd, req.Args, out[len(buf):len(out):len(out)], wantsSlot)
-	return out, nil
-}
 
 // streamChunk is the most bytes of a Stream that are held in memory.
 const streamChunk = 64 << 10
 
-// Stream writes the request to w and reads arguments of type [redis.Stream] as it goes. If the
+// writeStreamed writes the request to w and reads arguments of type [redis.Stream] as it goes. If the
 // command or an argument can't be sent, it writes nothing.
-func Stream(w io.Writer, req redis.Request) error {
+func writeStreamed(w io.Writer, req redis.Request) error {
 	others := slices.Clone(req.Args)
 	for i, arg := range others {
 		if stream, ok := arg.(redis.Stream); ok && stream.R != nil && stream.Size >= 0 {
