@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 
 	"github.com/joomcode/redispipe/internal/errs"
@@ -59,43 +58,6 @@ func checkTargets(dsts []any) error {
 		}
 	}
 	return nil
-}
-
-// BatchError is the error of several requests that were sent together.
-type BatchError struct {
-	// Errors has an element for each request, in order: nil, or an error that names the
-	// request (EKRequest).
-	Errors []error
-}
-
-// Error implements error. It shows the first error.
-func (b *BatchError) Error() string {
-	failed := b.Unwrap()
-	if len(failed) == 0 {
-		return "no request failed"
-	}
-	return fmt.Sprintf("%d of %d requests failed, first: %v", len(failed), len(b.Errors), failed[0])
-}
-
-// errors returns Errors. A nil pointer has none.
-func (b *BatchError) errors() []error {
-	if b == nil {
-		return nil
-	}
-	return b.Errors
-}
-
-// Unwrap returns the errors of the requests that failed, in their order, so that
-// errors.As and [AsErrorx] find the first one, and errors.Is any of them. If errors.Is finds
-// [ErrNotSent], only one of the requests is known to be not sent.
-func (b *BatchError) Unwrap() []error {
-	var failed []error
-	for _, err := range b.errors() {
-		if err != nil {
-			failed = append(failed, err)
-		}
-	}
-	return failed
 }
 
 // Command is any value that has a request, such as the types of package cmd. A [Request] is a
