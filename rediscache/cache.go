@@ -33,8 +33,9 @@ var _ redis.Sender = (*Cache)(nil)
 func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
 	c.store = memory.New(c.opts.MaxBytes)
-	servers, hooks := unwrapped(s)
-	within, known := innerOf(servers).(origin)
+	var hooks []func(redis.Sender) redis.Sender
+	servers := backend.Inside(s, func(_ redis.Sender, hook func(redis.Sender) redis.Sender) { hooks = append(hooks, hook) })
+	within, known := backend.InnerOf(servers).(origin)
 	ended, ok := servers.(interface{ Ctx() context.Context })
 	if !known || !ok {
 		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
@@ -48,7 +49,7 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 		}
 		c.nodes.all, c.masters = all, all.Masters()
 	}
-	c.inner = innerOf(c.masters).(origin)
+	c.inner = backend.InnerOf(c.masters).(origin)
 	c.ctx, c.cancel = context.WithCancelCause(ended.Ctx())
 	c.nodes.placed.Store(&placement{})
 	if c.nodes.all != nil {
@@ -70,29 +71,6 @@ func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cach
 		cache.sender = hook(cache.sender)
 	}
 	return cache
-}
-
-// unwrapped returns the sender inside s, and its hooks, the outermost first.
-func unwrapped(s redis.Sender) (servers redis.Sender, hooks []func(redis.Sender) redis.Sender) {
-	for {
-		switch known := s.(type) {
-		case interface {
-			Delegate(send.Key) redis.Sender
-		}:
-			of := known.Delegate(send.Key{Held: s})
-			if of == nil {
-				return s, hooks
-			}
-			s = of
-		case interface {
-			Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
-		}:
-			inner, hook := known.Unhook(send.Key{Held: s})
-			s, hooks = inner, append(hooks, hook)
-		default:
-			return s, hooks
-		}
-	}
 }
 
 // WithMaxAge returns a cache of all keys, whatever their prefixes, that serves no reply older

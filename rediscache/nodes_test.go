@@ -101,7 +101,7 @@ func TestReplacedWhileReading(t *testing.T) {
 	must(t, redis.Sync{S: before}.Do("SET", "key", "old"))
 	cluster := &oneMaster{node: before}
 	c := coreOf(t, cluster)
-	c.inner = innerOf(after).(origin)
+	c.inner = backend.InnerOf(after).(origin)
 	require.Eventually(t, func() bool { _, l := c.nodes.feed(1); return l != nil }, patient, time.Millisecond)
 	s := &sender{core: c, limits: memory.Limits{Age: time.Minute}}
 	r, err := encoded(redis.Req("GET", "key"))

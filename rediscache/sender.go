@@ -243,7 +243,7 @@ func (s *sender) EachShard(f func(redis.Sender, error) bool) {
 		if shard == nil {
 			return f(nil, err)
 		}
-		return f(&sender{core: s.core, to: shard, inner: innerOf(shard)}, err)
+		return f(&sender{core: s.core, to: shard, inner: backend.InnerOf(shard)}, err)
 	})
 }
 
@@ -251,14 +251,4 @@ func (s *sender) EachShard(f func(redis.Sender, error) bool) {
 func (s *sender) Close() {
 	s.core.close()
 	s.to.Close()
-}
-
-// innerOf is that of package redis.
-func innerOf(s redis.Sender) send.Inner[redis.Future] {
-	if asked, ok := s.(interface {
-		Inner(send.Key) send.Inner[redis.Future]
-	}); ok {
-		return asked.Inner(send.Key{Held: s})
-	}
-	return nil
 }

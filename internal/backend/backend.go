@@ -93,12 +93,48 @@ type Reporter interface {
 	Panicked(v any, stack []byte)
 }
 
-// Of returns the Conn of a connection.
-func Of(conn interface {
+// origin is a connection or a cluster, or a type that embeds one.
+type origin interface {
 	Inner(send.Key) send.Inner[redis.Future]
-}) Conn {
-	return conn.Inner(send.Key{Held: conn}).(Conn)
 }
+
+// Of returns the Conn of a connection.
+func Of(conn origin) Conn { return conn.Inner(send.Key{Held: conn}).(Conn) }
+
+// InnerOf returns the [send.Inner] of a sender, or nil if it has none: see [send.Key].
+func InnerOf(s redis.Sender) send.Inner[redis.Future] {
+	if from, ok := s.(origin); ok {
+		return from.Inner(send.Key{Held: s})
+	}
+	return nil
+}
+
+// Inside returns the sender inside a client or a cache, hooks and retries. It calls layer for each
+// hook and each sender that adds retries, the outermost first; again adds the same to another sender.
+func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) redis.Sender)) redis.Sender {
+	for {
+		var within redis.Sender
+		switch asked := s.(type) {
+		case interface{ Delegate(send.Key) redis.Sender }:
+			within = asked.Delegate(send.Key{Held: s})
+		case interface {
+			Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
+		}:
+			var again func(redis.Sender) redis.Sender
+			within, again = asked.Unhook(send.Key{Held: s})
+			layer(s, again)
+		}
+		if within == nil {
+			return s
+		}
+		s = within
+	}
+}
+
+// BusLag is how late a message, or the news of a slot's new owner, may arrive over the cluster bus.
+// Nodes write it at once, but without TCP_NODELAY: after another message it waits for an
+// acknowledgment, which kernels delay by 40 ms.
+const BusLag = 100 * time.Millisecond
 
 // Node is a server on which one can subscribe: a *redisconn.Connection. A node always has the same
 // value.
@@ -142,9 +178,7 @@ type Cluster interface {
 
 // NodesOf returns the Nodes of a cluster, or of a sender that embeds one, which it only asks. It
 // returns nil if there are none.
-func NodesOf(cluster interface {
-	Inner(send.Key) send.Inner[redis.Future]
-}) Nodes {
+func NodesOf(cluster origin) Nodes {
 	nodes, _ := cluster.Inner(send.Key{Embedded: true}).(Nodes)
 	return nodes
 }

@@ -3,6 +3,7 @@ package route
 import (
 	"time"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
@@ -111,7 +112,7 @@ func (t *Snapshot) HoldsBack(slot int) time.Duration {
 	if t.moved == nil || slot < 0 || !t.moved.Has(slot) {
 		return 0
 	}
-	return busLag - time.Since(t.published)
+	return backend.BusLag - time.Since(t.published)
 }
 
 // Publisher returns the node for publishing to the channels of a slot: its master or, while that is not

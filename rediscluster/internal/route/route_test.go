@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
@@ -241,9 +242,9 @@ func TestPublishingIsHeldBack(t *testing.T) {
 	next.Layout.Slots[3] = 1
 	next.published = top.published
 	assert.True(t, next.movedSince(top).Has(3), "changes follow each other")
-	next.published = top.published.Add(busLag)
+	next.published = top.published.Add(backend.BusLag)
 	assert.Nil(t, next.movedSince(top))
-	top.published = time.Now().Add(-busLag)
+	top.published = time.Now().Add(-backend.BusLag)
 	assert.NotNil(t, top.Route(&Spec{Slot: 3, Publishes: true, Seed: FixedSeed(0)}))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
@@ -22,7 +23,7 @@ type Snapshot struct {
 	// SameMasters ends when a topology with other masters has replaced this one.
 	SameMasters    context.Context
 	endSameMasters context.CancelFunc
-	// moved are the slots that had another master less than busLag before published; nil if there are
+	// moved are the slots that had another master less than backend.BusLag before published; nil if there are
 	// none.
 	moved *topology.SlotSet
 }
@@ -85,14 +86,10 @@ func (t *Snapshot) ReplacedBy(next *Snapshot) {
 	}
 }
 
-// busLag is how late messages may arrive over the cluster bus: a message that is written after another
-// waits for an acknowledgment, which kernels delay by 40 ms.
-const busLag = 100 * time.Millisecond
-
 // movedSince returns the slots that had another master in the topology before, or shortly before that.
 func (t *Snapshot) movedSince(before *Snapshot) *topology.SlotSet {
 	var moved topology.SlotSet
-	if before.moved != nil && t.published.Sub(before.published) < busLag {
+	if before.moved != nil && t.published.Sub(before.published) < backend.BusLag {
 		moved = *before.moved
 	}
 	for slot := range t.Layout.Slots {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
@@ -45,13 +46,13 @@ func (f *Feed) Count() (topics, live int) {
 
 // foundOutMost is the approximate time until the client knows that a node that was stopped and runs
 // again has been replaced. While nodes fail, the topology is read this often.
-const foundOutMost = 2 * busLag
+const foundOutMost = 2 * backend.BusLag
 
 // Connected records a new socket. If a node of a cluster was unreachable for a while, it may have been
 // replaced without knowing it. So the feed subscribes again only after the topology has had time to
 // show this, so that no message arrives from the node before the gap of a failover.
 func (f *Feed) Connected(sock *push.Socket) {
-	away := f.t.lag > 0 && (f.State == Down || time.Since(f.Changed) > busLag)
+	away := f.t.lag > 0 && (f.State == Down || time.Since(f.Changed) > backend.BusLag)
 	if away {
 		f.t.nodes.ForceReloading()
 	}

@@ -102,7 +102,7 @@ func (t *topic) placeIn(d time.Duration) {
 // or any node.
 func (t *topic) anyNode() backend.Node {
 	masters, _, _ := t.t.nodes.All()
-	if f := t.feed; f != nil && (f.State != Down || time.Since(f.Changed) < busLag) && slices.Contains(masters, f.Node) {
+	if f := t.feed; f != nil && (f.State != Down || time.Since(f.Changed) < backend.BusLag) && slices.Contains(masters, f.Node) {
 		return f.Node
 	}
 	if t.key.Kind == pubsub.Pattern {
@@ -155,7 +155,7 @@ func (t *topic) move(node backend.Node) {
 	}
 	if t.feed != nil && t.heard || t.key.Kind == pubsub.Sharded && time.Since(t.t.moved) < t.t.lag {
 		there.doubted = true
-		there.placeIn(busLag)
+		there.placeIn(backend.BusLag)
 	}
 	there.settle()
 }

@@ -155,16 +155,9 @@ func (s State) String() string {
 	return pubsub.Named("SocketState", uint8(s), "connecting", "connected", "down")
 }
 
-// busLag is how late a message, or the news of a slot's new owner, may arrive over the cluster bus.
-// Nodes write it at once, but without TCP_NODELAY: after another message it waits for an
-// acknowledgment, which kernels delay by 40 ms.
-//
-// When a node is unreachable for this long, its topics that other nodes also have move to one of these.
-// And the client waits this long before it subscribes to a topic that has left another node.
-const busLag = 100 * time.Millisecond
-
 // New returns a table for a server or, if several is set, for the nodes of a cluster. Its feeds end
-// with ctx.
+// with ctx. When a node is unreachable for [backend.BusLag], its topics that other nodes also have move
+// to one of these. And the table waits this long before it asks for a topic that has left another node.
 func New(ctx context.Context, nodes backend.Nodes, several bool, toPlace chan<- struct{}, attend func(*Feed)) *Table {
 	t := &Table{
 		ctx: ctx, nodes: nodes, toPlace: toPlace, attend: attend, seen: nodes.Changed(), everywhere: &Set{},
@@ -172,7 +165,7 @@ func New(ctx context.Context, nodes backend.Nodes, several bool, toPlace chan<- 
 		delayed: map[*topic]time.Time{}, leaving: map[key][]*topic{},
 	}
 	if several {
-		t.lag = busLag
+		t.lag = backend.BusLag
 	}
 	return t
 }

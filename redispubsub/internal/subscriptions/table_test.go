@@ -280,9 +280,9 @@ func TestAChannelMoves(t *testing.T) {
 		p.says("one", pubsub.Subscribed, room)
 		p.answers("one")
 		p.nodes.change(place("two"), place("one"))
-		assert.Equal(p, busLag, p.table.Place(true), "the new node is not asked yet")
+		assert.Equal(p, backend.BusLag, p.table.Place(true), "the new node is not asked yet")
 		p.asks("SSUBSCRIBE")
-		time.Sleep(busLag)
+		time.Sleep(backend.BusLag)
 		p.table.Place(false)
 		p.asks("SSUBSCRIBE", "two")
 		p.says("two", pubsub.Subscribed, room)
@@ -432,7 +432,7 @@ func TestANodeThatComesBack(t *testing.T) {
 			one.Lost(broken)
 			switch back {
 			case "late":
-				time.Sleep(busLag + 1)
+				time.Sleep(backend.BusLag + 1)
 			case "after a failure":
 				one.Failed(broken, false)
 			}
@@ -447,7 +447,7 @@ func TestANodeThatComesBack(t *testing.T) {
 			p.nodes.change(place("two"))
 			time.Sleep(foundOutMost)
 			p.table.Place(false)
-			time.Sleep(busLag)
+			time.Sleep(backend.BusLag)
 			p.table.Place(false)
 			p.asks("SSUBSCRIBE", "two")
 		})

@@ -34,53 +34,26 @@ type Servers struct {
 
 // Of returns the servers of a sender.
 func Of(sender redis.Sender) (s *Servers, err error) {
-	inmost, hooks := inside(sender)
-	from, _ := inmost.(origin)
-	var within send.Inner[redis.Future]
-	if from != nil {
-		within = from.Inner(send.Key{Held: inmost})
-	}
+	var hooks []replies.Hook
+	inmost := backend.Inside(sender, func(s redis.Sender, _ func(redis.Sender) redis.Sender) {
+		if hook, ok := s.(replies.Hook); ok { // otherwise it sends requests again, as the other client does
+			hooks = append(hooks, hook)
+		}
+	})
+	within := backend.InnerOf(inmost)
 	switch conn, single := inmost.(*redisconn.Connection); {
 	case within == nil: // also for a nil pointer
 		err = errSender.New("a %T has no virtual connections, nor has nil: give the connection, cluster or client inside", sender)
 	case single:
 		s = one(conn)
 	default:
-		s, err = several(within, backend.NodesOf(from).(backend.Cluster), from.Ctx())
+		s, err = several(within.(backend.Cluster), inmost.(interface{ Ctx() context.Context }).Ctx())
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.Hooks = hooks
 	return s, nil
-}
-
-// origin is a connection or a cluster, or a type that embeds one.
-type origin interface {
-	Inner(send.Key) send.Inner[redis.Future]
-	Ctx() context.Context
-}
-
-// inside unwraps handles and hooks and returns the sender inside.
-func inside(s redis.Sender) (_ redis.Sender, hooks []replies.Hook) {
-	for {
-		var within redis.Sender
-		switch asked := s.(type) {
-		case interface{ Delegate(send.Key) redis.Sender }:
-			within = asked.Delegate(send.Key{Held: s})
-		case interface {
-			Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
-		}:
-			within, _ = asked.Unhook(send.Key{Held: s})
-			if hook, ok := s.(replies.Hook); ok { // otherwise it sends requests again, as the other client does
-				hooks = append(hooks, hook)
-			}
-		}
-		if within == nil {
-			return s, hooks
-		}
-		s = within
-	}
 }
 
 func one(conn *redisconn.Connection) *Servers {
@@ -90,8 +63,8 @@ func one(conn *redisconn.Connection) *Servers {
 	return s
 }
 
-func several(sender send.Inner[redis.Future], nodes backend.Cluster, ctx context.Context) (*Servers, error) {
-	s := &Servers{Terms: replies.Terms{Several: true}, Sender: sender, Ctx: ctx, Sharded: nodes.Sharded(), nodes: nodes}
+func several(nodes backend.Cluster, ctx context.Context) (*Servers, error) {
+	s := &Servers{Terms: replies.Terms{Several: true}, Sender: nodes, Ctx: ctx, Sharded: nodes.Sharded(), nodes: nodes}
 	node, err := s.Node()
 	if err != nil {
 		return nil, err
