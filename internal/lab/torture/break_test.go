@@ -81,6 +81,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 		{"half-close replies", faulty.ProxyHalfClose, faulty.ProxyReplies},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			halved(t)
 			beside(t)
 			opts := fast()
 			opts.AsyncDial = true // so that the handshake is cut too

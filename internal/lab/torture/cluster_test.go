@@ -160,6 +160,7 @@ func movingSlots(t *testing.T, move func(nodes *testbed.Cluster, slot int, to *t
 
 // T18: all nodes are restarted, one after the other.
 func TestT18RollingRestart(t *testing.T) {
+	halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{
 		Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout,

@@ -24,6 +24,7 @@ import (
 // hashes, a consumer group, scripts, virtual connections) while slots move and masters hand
 // over, beside a load and blocking pops.
 func TestT35GuestsOfMovingSlots(t *testing.T) {
+	halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: slack})
 	r, crowd := newClusterRig(t, nodes, 3*patience), newClusterRig(t, nodes, 3*patience)

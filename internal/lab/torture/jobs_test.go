@@ -135,6 +135,7 @@ func TestT41JobsInCluster(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		t.Run(name, func(t *testing.T) {
+			halved(t)
 			r := newClusterRig(t, nodes, nodeLost)
 			j := &Jobs{
 				Connect: func() (redis.Sender, func(), error) { return r.Client, func() {}, nil },

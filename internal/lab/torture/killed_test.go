@@ -17,6 +17,7 @@ import (
 // a scan or a walk that ends without an error has found all; and the group delivers each entry
 // that the servers have kept.
 func TestT36GuestsOfKilledMasters(t *testing.T) {
+	halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
 	r := newClusterRig(t, nodes, nodeLost)

@@ -33,6 +33,9 @@ func TestT1ManyGoroutines(t *testing.T) {
 
 // T20: a value of 64 MiB beside a thousand callers of small ones.
 func TestT20HugeValueBesideSmallOnes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory, of which the race detector takes more than the library")
+	}
 	const size = 64 << 20
 	r := newRig(t, RigOpts{Conn: untimed()})
 	require.NoError(t, redis.AsError(r.Server.Do("SETRANGE", "huge", size-1, "x")))

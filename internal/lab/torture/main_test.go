@@ -3,6 +3,8 @@ package torture
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
+	"math/rand"
 	"os"
 	"os/exec"
 	"strconv"
@@ -41,6 +43,17 @@ var inFull = os.Getenv("REDISPIPE_LONG") != ""
 func beside(t *testing.T) {
 	if !inFull {
 		t.Parallel()
+	}
+}
+
+// halved skips half of the tests that call it in make race, at random by the seed: each takes seconds of
+// the processors there, and make test runs them all.
+func halved(t *testing.T) {
+	t.Helper()
+	h := fnv.New64()
+	fmt.Fprint(h, seed, t.Name())
+	if testing.Short() && rand.New(rand.NewSource(int64(h.Sum64()))).Intn(2) == 0 {
+		t.Skip("the other half's turn")
 	}
 }
 

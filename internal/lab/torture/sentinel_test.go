@@ -92,6 +92,7 @@ func TestT27Sentinel(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			halved(t)
 			beside(t)
 			runDrill(t, drill)
 		})

@@ -14,6 +14,7 @@ import (
 // T22: a soak, here of a few seconds; TORTURE_DURATION or cmd/torture make it
 // as long as you like.
 func TestT22Soak(t *testing.T) {
+	halved(t)
 	totals := soakFor(t, SoakOpts{
 		Duration: time.Duration(long(12, 4)) * time.Second,
 		Round:    time.Duration(long(2000, 1000)) * time.Millisecond, FaultEvery: 200 * time.Millisecond,
@@ -25,6 +26,7 @@ func TestT22Soak(t *testing.T) {
 // T22 on a cluster: a round in which nothing acknowledged may be missing, and
 // one with masters killed.
 func TestT22SoakCluster(t *testing.T) {
+	halved(t)
 	beside(t)
 	totals := soakFor(t, SoakOpts{
 		Cluster: true, Duration: time.Duration(long(8, 6)) * time.Second,

@@ -70,6 +70,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
+			halved(t)
 			beside(t)
 			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
