@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/joomcode/errorx"
 
@@ -41,9 +40,7 @@ func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx
 func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Session, d duty, entered bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s := q.session
-	if s == nil || q.reading != readNobody || r.Caller == nil || r.Asking || q.concurrency > 1 || len(r.Buf) > q.maxBytes ||
-		!s.mayExchange || q.draining != nil || q.withheld.Load() || q.letsIn.Load() || q.opts.Stat != nil || q.opts.Script || q.opts.Ctx.Err() != nil {
+	if !q.admitsAlone(r) {
 		return nil, 0, false
 	}
 	q.opened, q.postponed = timing.Clock(), postponed{}
@@ -64,66 +61,40 @@ func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Sess
 	return rest, d | rights, true
 }
 
-// ReadUntil implements send.Reader. It reads and resolves what is in flight in the
-// goroutine of a caller, up to the caller's own last request.
-func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool) {
-	r := s.reader
-	r.deaf = deaf
-	finished := false
-	defer func() { // a user's function, such as a logger, may panic or end the goroutine
-		if finished {
-			return
-		}
-		r.settle()
-		if s.p.queue.loopReads(s) {
-			s.readWake <- struct{}{}
-		} else {
-			r.countPart()
-		}
-		if v := recover(); v != nil {
-			passed = true
-			s.p.opts.Panicked(v, debug.Stack())
-		}
-	}()
-	if s.both { // the caller writes first, which it does together with waiting if it is alone
-		b := s.takeFirst()
-		switch {
-		case b == nil:
-			s.flushBoth()
-		case !s.exchange(ctx, b):
-			finished = true
-			return false
-		case r.answerAlone():
-			finished, r.retired = true, nil // before endAlone, after which the reader is another's
-			if !s.p.endAlone(s, b) {
-				r.retired = b
-				s.PassRead()
-			}
-			return true
-		}
-	}
-	if r.next == nil && s.p.queue.tookBack() { // otherwise it has written just now
-		finished = true
-		s.PassRead()
+// admitsAlone reports whether the caller of r is alone, and nothing about its request is unusual.
+func (q *queue) admitsAlone(r *send.Request) bool {
+	switch s := q.session; {
+	case s == nil || !s.mayExchange || q.reading != readNobody || q.concurrency > 1:
+	case r.Caller == nil || r.Asking || len(r.Buf) > q.maxBytes:
+	case q.draining != nil || q.withheld.Load() || q.letsIn.Load() || q.opts.Ctx.Err() != nil:
+	case q.opts.Stat != nil || q.opts.Script:
+	default:
 		return true
 	}
-	for r.until = last + 1; r.answered <= last; {
-		switch r.awaitReply(ctx) {
-		case replyTooLarge: // waiting for it can't be interrupted
-			return true
-		case replyNever:
-			finished = true
-			return false
-		}
-		if !r.answer() {
-			finished = true // the session has failed
-			r.countPart()
-			return true
-		}
+	return false
+}
+
+// readAlone is ReadUntil of a caller that has both rights, and writes first. If it is alone, it also
+// waits for its reply and takes that, and is finished. It is finished as well if ctx has ended.
+func (s *Session) readAlone(ctx context.Context) (passed, finished bool) {
+	b := s.takeFirst()
+	if b == nil {
+		s.flushBoth()
+		return false, false
 	}
-	finished = true
-	s.PassRead()
-	return true
+	if !s.exchange(ctx, b) {
+		return false, true
+	}
+	r := s.reader
+	if !r.answerAlone() {
+		return false, false
+	}
+	r.retired = nil // before endAlone, after which the reader is another's
+	if !s.p.endAlone(s, b) {
+		r.retired = b
+		s.PassRead()
+	}
+	return true, true
 }
 
 // exchange writes the batch of a caller that has both rights and waits for the beginning
@@ -212,23 +183,4 @@ func (q *queue) endAlone(s *Session, b *batch) bool {
 	s.listens.Store(false)
 	q.answered(b)
 	return q.recycle(b)
-}
-
-// PassRead implements send.Reader.
-func (s *Session) PassRead() {
-	if s.both { // the caller has not written yet
-		s.flushBoth()
-	}
-	r := s.reader
-	mayIdle, retired := r.canIdle, r.retired
-	if retired == nil { // otherwise nothing has come that is not answered: see finish
-		mayIdle = r.mayIdle()
-	}
-	r.retired, r.until = nil, 0
-	switch loop, kept := s.p.queue.passRead(s, mayIdle, retired); {
-	case loop:
-		s.readWake <- struct{}{}
-	case kept:
-		r.countPart()
-	}
 }

@@ -2,10 +2,61 @@ package engine
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/sock"
 )
+
+// ReadUntil implements send.Reader: in the goroutine of a caller it reads the replies up to the caller's
+// own last one, and resolves their requests.
+func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool) {
+	r := s.reader
+	r.deaf = deaf
+	finished := false
+	defer func() { // a user's function, such as a logger, may panic or end the goroutine
+		if finished {
+			return
+		}
+		r.settle()
+		if s.p.queue.loopReads(s) {
+			s.readWake <- struct{}{}
+		} else {
+			r.countPart()
+		}
+		if v := recover(); v != nil {
+			passed = true
+			s.p.opts.Panicked(v, debug.Stack())
+		}
+	}()
+	if s.both {
+		if passed, finished = s.readAlone(ctx); finished {
+			return passed
+		}
+	}
+	if r.next == nil && s.p.queue.tookBack() { // otherwise it has written just now
+		finished = true
+		s.PassRead()
+		return true
+	}
+	for r.until = last + 1; r.answered <= last; {
+		switch r.awaitReply(ctx) {
+		case replyTooLarge: // waiting for it can't be interrupted
+			return true
+		case replyNever:
+			finished = true
+			return false
+		}
+		if !r.answer() {
+			finished = true // the session has failed
+			r.countPart()
+			return true
+		}
+	}
+	finished = true
+	s.PassRead()
+	return true
+}
 
 // settle takes an answered batch out of flight. The caller keeps the right to read.
 func (r *reader) settle() {
@@ -24,9 +75,9 @@ const (
 	replyTooLarge            // it does not fit into the buffer
 )
 
-// awaitReply waits until the next reply is buffered. It consumes nothing, so the wait can
-// be interrupted, and continued by another goroutine. With a context that can't end it
-// does not wait: then decoding may wait.
+// awaitReply waits until the next reply is buffered. It consumes nothing, so the wait can be
+// interrupted, and another goroutine can continue it. If ctx can't end, it returns at once, and decoding
+// waits instead.
 func (r *reader) awaitReply(ctx context.Context) replyState {
 	if ctx.Done() == nil {
 		return replyReady
@@ -48,8 +99,8 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 	return replyReady
 }
 
-// flushBoth is flush for a caller that has both rights: nothing is in flight but the batch
-// that it is to write.
+// flushBoth is flush for a caller that has both rights. Nothing is in flight but the batch that it
+// writes.
 func (s *Session) flushBoth() {
 	s.both = false
 	d := mustWrite
@@ -59,9 +110,8 @@ func (s *Session) flushBoth() {
 	s.flush(d)
 }
 
-// mayIdle reports whether the right to read may be left to nobody while nothing is pending:
-// whatever comes then, connCheck notices later. If something has come although nothing is
-// pending, it ends the session.
+// mayIdle reports whether nobody needs the right to read while nothing is pending, because connCheck will
+// notice whatever comes. If something has come already although nothing is pending, it ends the session.
 func (r *reader) mayIdle() bool {
 	if !r.canIdle {
 		return false
@@ -81,4 +131,23 @@ func (r *reader) mayIdle() bool {
 		r.s.failCheck(err)
 	}
 	return true
+}
+
+// PassRead implements send.Reader.
+func (s *Session) PassRead() {
+	if s.both { // the caller has not written yet
+		s.flushBoth()
+	}
+	r := s.reader
+	mayIdle, retired := r.canIdle, r.retired
+	if retired == nil { // otherwise nothing has come that is not answered: see finish
+		mayIdle = r.mayIdle()
+	}
+	r.retired, r.until = nil, 0
+	switch loop, kept := s.p.queue.passRead(s, mayIdle, retired); {
+	case loop:
+		s.readWake <- struct{}{}
+	case kept:
+		r.countPart()
+	}
 }
