@@ -2,10 +2,9 @@ package engine
 
 import "github.com/joomcode/errorx"
 
-// Change changes the state. s is the session if the state is [Connected]; why is the error
-// that has ended the connection if it is [Disconnected]. A closed queue stays closed. If it
-// returns true, there is an open batch already: the caller has to wake the writer of s,
-// which has the right to write.
+// Change changes the state. s is the session if the new state is [Connected]; why is the error that has
+// ended the connection if it is [Disconnected]. A closed queue stays closed. If Change returns true,
+// requests have been waiting: the caller must wake the writer of s, which has the right to write.
 func (q *queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,8 +47,8 @@ func (q *queue) State() State {
 	return q.state
 }
 
-// abort waits until nobody writes, and returns everything that is left: the batches in
-// flight and the open one. The state must be one in which nothing is accepted.
+// abort waits until nobody writes, and returns what is left: the batches in flight and the open one. The
+// state must be one that accepts no requests.
 func (q *queue) abort() (inflight, open *batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,8 +60,8 @@ func (q *queue) abort() (inflight, open *batch) {
 	return inflight, open
 }
 
-// trim drops what is kept for reuse if the connection is idle: if at most a heartbeat was sent since
-// the last Trim. It reports whether it is.
+// trim drops what is kept for reuse if the connection is idle, which it reports: if at most a heartbeat
+// was sent since the last trim.
 func (q *queue) trim() (idle bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

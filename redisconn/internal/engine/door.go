@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// New makes a pipe, which is disconnected.
+// New returns a pipe, which is disconnected.
 func New(o Opts) *Pipe {
 	p := &Pipe{queue: newQueue(o)}
 	p.listening = time.AfterFunc(math.MaxInt64, p.tellCallers)
@@ -18,8 +18,8 @@ func New(o Opts) *Pipe {
 	return p
 }
 
-// enter puts requests into the queue and writes them, or has them written. refused says why
-// they have not entered. As for [queue.enter], only their owner may read reqs after it.
+// Enter puts requests into the queue, and writes them or leaves that to others. It returns an error if
+// they have not entered. Only their owner may read reqs afterwards: see [queue.enter].
 func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
 	s, d, refused := p.enter(reqs, e)
 	p.do(d, s)

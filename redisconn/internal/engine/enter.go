@@ -28,12 +28,12 @@ type Entry struct {
 	on *Session
 }
 
-// enter admits requests, or refuses them. The sender then has to do its duty d on s. The queue
-// keeps neither reqs nor e. Nobody but their owner may read reqs after they have entered, since it
-// may use them again as soon as they are written.
+// enter admits requests, or refuses them. The sender must then do its duty d on s. The queue keeps
+// neither reqs nor e. Once they have entered, only their owner may read reqs, which it may use again as
+// soon as they are written.
 func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refused *errorx.Error) {
 	if q.letsIn.Load() && q.letsIn.Swap(false) {
-		runtime.Gosched() // else a caller that was let in would find its room taken again and again
+		runtime.Gosched() // so that the caller that was let in finds its room before others take it
 	}
 	l := loadOf(reqs)
 	q.mu.Lock()
@@ -90,8 +90,8 @@ func (q *queue) inTime(deadline time.Time) bool {
 	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
 }
 
-// append adds the requests to the open batch, which ends at m, and returns the ticket of the
-// last.
+// append adds the requests to the open batch, of which m is the end, and returns the ticket of the
+// last one.
 func (q *queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last send.Ticket) {
 	b := q.open
 	if e.Asking {

@@ -92,8 +92,8 @@ func (q *queue) wrote(b *batch) (more bool) {
 	return more
 }
 
-// answering returns the oldest batch in flight, whose answer has begun to come, as long as
-// s is the session. If there is none, why is the error with which the reply ends the session.
+// answering returns the oldest batch in flight, whose answer has begun to come to session s. If there is
+// none, the reply is unsolicited, and why is the error that ends s.
 func (q *queue) answering(s *Session) (b *batch, why *errorx.Error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,8 +118,8 @@ func (q *queue) answerBegins(b *batch) {
 	}
 }
 
-// retire takes the answered batch b, the oldest, out of flight. If more has come it returns
-// the next batch, whose answer that is.
+// retire takes the answered batch b, the oldest, out of flight. If more has come, that answers the next
+// batch, which retire returns.
 func (q *queue) retire(b *batch, more bool) (next *batch) {
 	q.mu.Lock()
 	more = more && q.head == b // otherwise more came from another socket than that of the batches in flight
@@ -135,10 +135,10 @@ func (q *queue) retire(b *batch, more bool) (next *batch) {
 	return next
 }
 
-// passRead passes the right to read of a session on. mayIdle is set if nobody needs the right
-// while nothing is pending; retired, if not nil, is an answered batch that is still in
-// flight. loop is set if the loop gets the right: a caller that passes it on has to
-// wake the loop. If kept is set, s has ended, has nothing to read, and nobody gets the right.
+// passRead passes on the right to read of session s. If mayIdle is set, nobody needs the right while
+// nothing is pending. retired, if not nil, is an answered batch, which passRead takes out of flight. If
+// loop is set, the loop gets the right: a caller that passes it on must wake the loop. If kept is set, s
+// has ended, and its last reader keeps the right.
 func (q *queue) passRead(s *Session, mayIdle bool, retired *batch) (loop, kept bool) {
 	q.mu.Lock()
 	long := retired != nil && q.retireLocked(retired)
@@ -157,7 +157,7 @@ func (q *queue) passRead(s *Session, mayIdle bool, retired *batch) (loop, kept b
 	return loop, kept
 }
 
-// retire takes b out of flight. If it returns true, b is to be recycled without the lock.
+// retireLocked takes b out of flight. If it returns true, the caller must recycle b without the lock.
 func (q *queue) retireLocked(b *batch) (long bool) {
 	if q.head != b { // the session has failed, and nothing of b was left
 		q.answered(b)
@@ -226,8 +226,7 @@ const clearMost = 16
 // used again as soon as they are written.
 const smallMost = 4 << 10
 
-// recycle keeps a batch that nobody holds any more, unless it is long. It reports whether
-// it has.
+// recycle keeps a batch that nobody uses any more, unless it is long. It reports whether it kept it.
 func (f *flight) recycle(b *batch) bool {
 	if len(b.items) > clearMost {
 		return false

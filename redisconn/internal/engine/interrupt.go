@@ -10,9 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// interruptibly calls wait, which reads from the socket, until ctx is done. ended is set if ctx
-// has ended the wait: then wait may be called again. Any other error, also of somebody else's
-// deadline, ends the session: then failed is set.
+// interruptibly calls wait, which reads from the socket, and interrupts it when ctx is done: then ended
+// is set, and wait may be called again. Any other error ends the session: then failed is set.
 func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
 	var err error
 	waited := true

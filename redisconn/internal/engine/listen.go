@@ -7,9 +7,9 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// listen tells callers to listen if their contexts have ended, or their requests have been
-// pending for long. If again is set, listen has to be called again after listenEvery. If reads
-// is set, one of the callers has the right to read: see [Session.listens].
+// listen tells callers to listen if their contexts have ended, or their requests have been pending for
+// long. If again is set, call it again after listenEvery. If reads is set, one of the callers has the
+// right to read, so it must be interrupted: see [Session.listens].
 func (q *queue) listen() (reads, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -30,8 +30,8 @@ func (q *queue) listen() (reads, again bool) {
 	return reads, q.due
 }
 
-// tell tells those callers of b, which was opened then, that are to be told now. It reports
-// whether one of them may have the right to read, and so could not be told.
+// tell is listen for the callers of one batch. It reports whether one of them has not listened, because
+// it may have the right to read. opened is when b was opened.
 func (l *listening) tell(b *batch, opened time.Duration) (reads bool) {
 	all := opened <= l.called-deafMost
 	i := max(b.find(l.told), int(b.claimed.Load())-1) // the reading goroutine may still wait for the rest of a claimed reply
@@ -62,9 +62,9 @@ func ended(done <-chan struct{}) bool {
 	}
 }
 
-// tells decides whether the caller of r, which enters, waits deaf until it is told to listen. A
-// caller listens at once if its deadline may pass before it would be told (the clock may be
-// late), or if requests take so long that most callers would be told. now is the time, about.
+// tells decides whether the caller of r, which enters now, waits deaf until it is told to listen. A
+// caller listens at once if its deadline may pass before it would be told, or if requests take so long
+// that most callers would be told. now is from clock, and may be late.
 func (q *queue) tells(r *send.Request, now time.Duration) bool {
 	return q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, now) >= deafMost+2*listenEvery)
 }
@@ -78,7 +78,7 @@ func (q *queue) clock() time.Duration {
 	return max(q.opened, q.called)
 }
 
-// arrangeListen is the duty to see to the next call of listen, unless somebody has seen to that.
+// arrangeListen returns the duty to arrange a call of listen, unless one is arranged already.
 func (l *listening) arrangeListen() duty {
 	if l.due {
 		return 0

@@ -30,11 +30,11 @@ type Opts struct {
 	Silence time.Duration
 	// Heartbeat is the interval of heartbeats. Zero: three in Silence; negative: none.
 	Heartbeat time.Duration
-	// Integrity: replies are released only when the whole batch is known to be in step.
+	// Integrity: a batch ends with a fence, and its replies are held back until that is answered.
 	Integrity bool
-	// Pushes: the server may send what nobody has asked for.
+	// Pushes: the server may send pushes (RESP3).
 	Pushes bool
-	// Yields: before a batch is written, other goroutines may run, to add their requests.
+	// Yields: a writer may let other goroutines run first, so that they can add their requests.
 	Yields bool
 	// Script: requests may block, so there are no heartbeats.
 	Script bool
@@ -47,7 +47,7 @@ type Opts struct {
 	Panicked func(v any, stack []byte)
 	// Measured is called with the round trip of each heartbeat.
 	Measured func(time.Duration)
-	// stat, if not nil, makes the statistics of the library's own requests: see Entry.
+	// Stat, if not nil, makes the statistics of a request, or returns nil if the logger must not see it.
 	Stat func(*send.Request) *timing.Stat
 	// ReqStat, if not nil, is called for each answered request that has a Stat. in and out
 	// are the sizes of reply and request in bytes.

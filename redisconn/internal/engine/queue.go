@@ -156,10 +156,10 @@ func (q *queue) lookAgain() {
 	}
 }
 
-// flight is the batches, in the order of the wire: those in flight, and the open one, which
-// is behind them. A batch is in flight from when it is about to be written until its last
-// reply was read and, if a caller reads, perhaps until that passes the right to read on. All
-// of it is guarded by queue.mu.
+// flight is the batches in the order of the wire: those in flight, and the open one behind them. A batch
+// is in flight from when it is about to be written until its last reply was read. If a caller reads, its
+// last batch stays in flight until the caller passes on the right to read. All fields are guarded by
+// queue.mu.
 type flight struct {
 	open *batch // nil when empty
 	// asksFutures: a batch was taken and is not in flight yet, since its futures are being
@@ -283,7 +283,7 @@ func (q *queue) awaitRelease() {
 	q.awaitReleaseLocked()
 }
 
-// awaitRelease is awaitRelease for a caller that has the lock, which it releases while it
+// awaitReleaseLocked is awaitRelease for a caller that has the lock. It releases the lock while it
 // waits.
 func (q *queue) awaitReleaseLocked() {
 	for q.writing {

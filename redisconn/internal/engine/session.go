@@ -117,7 +117,7 @@ func (s *Session) Err() *errorx.Error { return s.err }
 // fail ends the session, unless it has ended.
 func (s *Session) fail(err *errorx.Error) { s.failOnce(err, nil) }
 
-// failReply is Fail for a reply that can't be read. If it arrived but does not parse, its error is
+// failReply is fail for a reply that can't be read. If it arrived but does not parse, its error is
 // also the result of its request.
 func (s *Session) failReply(err *errorx.Error) {
 	if err.IsOfType(redis.ErrIO) {

@@ -9,7 +9,7 @@ type spares struct {
 	batches []*batch
 	buffers [][]byte
 	bytes   int    // of all of them
-	trimmed uint64 // the queue's sequence number at the last Trim
+	trimmed uint64 // the queue's sequence number at the last trim
 }
 
 // batch returns an empty batch, with a spare buffer if there is one.

@@ -5,8 +5,7 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// start begins a session on a socket, with goroutines that read and write. When the session fails,
-// call Abandon.
+// Start begins a session on a socket, and starts its goroutines. When the session fails, call Abandon.
 func (p *Pipe) Start(socket *sock.Socket) *Session {
 	s := newSession(p, socket)
 	p.current.Store(s)
