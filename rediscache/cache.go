@@ -35,12 +35,12 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c.store = memory.New(c.opts.MaxBytes)
 	var hooks []func(redis.Sender) redis.Sender
 	servers := backend.Inside(s, func(_ redis.Sender, hook func(redis.Sender) redis.Sender) { hooks = append(hooks, hook) })
-	within, known := backend.InnerOf(servers).(origin)
+	inner, known := backend.InnerOf(servers).(origin)
 	ended, ok := servers.(interface{ Ctx() context.Context })
 	if !known || !ok {
 		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
 	}
-	switch all, isCluster := within.(backend.Cluster); conn := servers.(type) {
+	switch all, isCluster := inner.(backend.Cluster); conn := servers.(type) {
 	case *redisconn.Connection:
 		c.nodes.one, c.masters = conn, conn
 	default:
@@ -62,7 +62,7 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 		return nil, ErrScriptMode.New("with ScriptMode a transaction may be open, or another database selected, without the cache knowing")
 	}
 	go c.run(changed)
-	return c.cacheOf(&sender{core: c, to: servers, inner: within, limits: memory.Limits{Age: c.opts.MaxAge, NullAge: c.opts.NullAge}}, hooks), nil
+	return c.cacheOf(&sender{core: c, to: servers, inner: inner, limits: memory.Limits{Age: c.opts.MaxAge, NullAge: c.opts.NullAge}}, hooks), nil
 }
 
 func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cache {
@@ -162,7 +162,7 @@ func (c *Cache) Delegate(a send.Key) redis.Sender {
 // Memory is internal: only this module can make its argument. With hooks it is nil.
 func (c *Cache) Memory(a send.Key) send.Memory[redis.Future] {
 	if _, own := a.Held.(*Cache); own && c != nil && len(c.hooks) == 0 {
-		return (*within)(c.plain)
+		return (*cached)(c.plain)
 	}
 	return nil
 }

@@ -49,8 +49,9 @@ const (
 )
 
 func (c *core) newFeed(conn *redisconn.Connection) *feed {
-	within := backend.Of(conn)
-	f := &feed{c: c, conn: within, addr: conn.Addr(), protocol: within.Speaks(), term: within.Silence() / termsInTimeout}
+	inner := backend.Of(conn)
+	terms := inner.Terms()
+	f := &feed{c: c, conn: inner, addr: conn.Addr(), protocol: terms.Protocol, term: terms.Silence / termsInTimeout}
 	f.ctx, f.cancel = context.WithCancel(c.ctx)
 	go f.run()
 	return f

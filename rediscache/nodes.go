@@ -133,7 +133,7 @@ func (n *nodes) changed() <-chan struct{} {
 
 // scripted reports whether the connections have ScriptMode.
 func (n *nodes) scripted() (scripted bool) {
-	n.each(func(f *feed) { scripted = scripted || f.conn.Scripted() })
+	n.each(func(f *feed) { scripted = scripted || f.conn.Terms().Scripted })
 	return scripted
 }
 

@@ -21,24 +21,24 @@ type sender struct {
 
 var (
 	_ redis.Sender              = (*sender)(nil)
-	_ send.Memory[redis.Future] = (*within)(nil)
+	_ send.Memory[redis.Future] = (*cached)(nil)
 )
 
 // Memory is internal: only this module can make its argument.
 func (s *sender) Memory(a send.Key) send.Memory[redis.Future] {
 	if _, own := a.Held.(*sender); own {
-		return (*within)(s)
+		return (*cached)(s)
 	}
 	return nil
 }
 
-// within is a sender as package redis sees it.
-type within sender
+// cached is a sender as package redis sees it.
+type cached sender
 
 // Recall implements send.Memory.
-func (w *within) Recall(request []byte) (got send.Remembered, ok bool) {
+func (c *cached) Recall(request []byte) (got send.Remembered, ok bool) {
 	var v memory.Value
-	if !(*sender)(w).find(request, &v) {
+	if !(*sender)(c).find(request, &v) {
 		return got, false
 	}
 	if got.Text, got.IsText = v.Text(); !got.IsText {
@@ -66,23 +66,23 @@ func (s *sender) find(request []byte, v *memory.Value) (found bool) {
 }
 
 // WantsSlot implements send.Inner.
-func (w *within) WantsSlot() bool { return w.inner != nil && w.inner.WantsSlot() }
+func (c *cached) WantsSlot() bool { return c.inner != nil && c.inner.WantsSlot() }
 
 // OpenDedicated implements send.Inner.
-func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
-	if w.inner == nil {
-		return nil, redis.ErrSession.New("a %T has no sessions", w.to)
+func (c *cached) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+	if c.inner == nil {
+		return nil, redis.ErrSession.New("a %T has no sessions", c.to)
 	}
-	d, err := w.inner.OpenDedicated(ctx, keys, last)
+	d, err := c.inner.OpenDedicated(ctx, keys, last)
 	if err != nil {
 		return nil, err
 	}
-	return &dedicated{Dedicated: d, core: w.core}, nil
+	return &dedicated{Dedicated: d, core: c.core}, nil
 }
 
 // SendEncoded implements send.Inner.
-func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
-	s := (*sender)(w)
+func (c *cached) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
+	s := (*sender)(c)
 	if r.Is("SWAPDB") {
 		s.refused(waiter{cb, n}, errSwap())
 		return
@@ -95,11 +95,11 @@ func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		return
 	}
 	cb = s.watching(cb, writtenBy(r))
-	if w.inner == nil {
-		w.to.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, cb, n)
+	if c.inner == nil {
+		c.to.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, cb, n)
 		return
 	}
-	w.inner.SendEncoded(r, cb, n)
+	c.inner.SendEncoded(r, cb, n)
 }
 
 // way is the way in which a request is answered.
@@ -183,7 +183,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	scratch := send.GetScratch()
 	defer send.PutScratch(scratch)
 	var err error
-	scratch.Request, scratch.Buf, err = backend.Encode(scratch.Buf, req, (*within)(s).WantsSlot())
+	scratch.Request, scratch.Buf, err = backend.Encode(scratch.Buf, req, (*cached)(s).WantsSlot())
 	r := &scratch.Request
 	switch {
 	case err != nil:

@@ -50,7 +50,7 @@ func (a *attempt) ofUser() {
 }
 
 // start sends the request for the first time, unless it can't be routed.
-func (a *attempt) start(w *within) {
+func (a *attempt) start(w *routed) {
 	if err := w.specOf(&a.req, &a.spec); err != nil {
 		a.fail(err)
 		return
@@ -62,7 +62,7 @@ func (a *attempt) start(w *within) {
 }
 
 // send is Send with a policy.
-func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
+func (w *routed) send(req redis.Request, cb redis.Future, n uint64) {
 	defer w.c.recovered() // of cb, if it is resolved at once
 	a := w.c.newAttempt(&send.Request{}, cb, n)
 	if err := a.Cancelled(); err != nil {
@@ -80,7 +80,7 @@ func (w *within) send(req redis.Request, cb redis.Future, n uint64) {
 }
 
 // SendEncoded implements send.Inner. It is send for package redis.
-func (w *within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
+func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	a := w.c.newAttempt(r, cb, n)
 	if err := w.specOf(r, &a.spec); err != nil {
 		a.fail(err)

@@ -36,7 +36,7 @@ type Cluster struct {
 	refresher *refresher
 	hedger    *hedger // nil without Opts.Hedge
 
-	within [ForcePreferSlaves + 1]within // by policy; see with
+	routed [ForcePreferSlaves + 1]routed // by policy; see with
 
 	latencyOriented atomic.Bool
 
@@ -92,8 +92,8 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	opts = given.withDefaults()
 	c := &Cluster{opts: opts, limits: limits{MovedRetries: opts.MovedRetries, WaitToMigrate: opts.WaitToMigrate}}
 	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
-	for i := range c.within {
-		c.within[i] = within{c, ReplicaPolicyEnum(i).spec(c.opts.RoundRobinSeed)}
+	for i := range c.routed {
+		c.routed[i] = routed{c, ReplicaPolicyEnum(i).spec(c.opts.RoundRobinSeed)}
 	}
 	c.latencyOriented.Store(opts.LatencyOrientedRR)
 	c.rules.InTurn = opts.ConnHostPolicy == ConnHostRoundRobin

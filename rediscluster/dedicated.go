@@ -17,7 +17,7 @@ import (
 // of keys. If the master is not connected, it waits and tries again as a request does. last is the
 // error that ended the session's last connection. After such an error the cluster reads the topology
 // again, except after ASK, because the slot then still has its master.
-func (w *within) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+func (w *routed) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
 	reqs := make([]*send.Request, len(keys))
 	for i, key := range keys {
 		reqs[i] = &send.Request{Slot: int(slot.Of(key))}

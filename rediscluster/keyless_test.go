@@ -22,7 +22,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := backend.Encode(nil, req, true)
 		require.NoError(t, failed)
-		err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
+		err := (&routed{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
 		require.NotNil(t, err, req.Cmd)
 		assert.True(t, err.IsOfType(redis.ErrNoSlotKey))
 		assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
@@ -34,7 +34,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	} {
 		r, _, failed := backend.Encode(nil, req, true)
 		require.NoError(t, failed)
-		err := (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
+		err := (&routed{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, new(routeSpec))
 		assert.Nil(t, err, req.Cmd)
 	}
 }
@@ -48,7 +48,7 @@ func TestPublishGoesByItsChannel(t *testing.T) {
 		r, _, failed := backend.Encode(nil, req, true)
 		require.NoError(t, failed)
 		var spec routeSpec
-		require.Nil(t, (&within{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, &spec))
+		require.Nil(t, (&routed{&Cluster{rules: route.Rules{Sharded: true}}, MasterOnly.spec(nil)}).specOf(&r, &spec))
 		assert.True(t, spec.Publishes, req.Cmd)
 		assert.EqualValues(t, redisclusterutil.Slot("channel"), spec.Slot, req.Cmd)
 	}

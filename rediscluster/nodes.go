@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	_ backend.Cluster  = (*within)(nil)
-	_ backend.Reporter = (*within)(nil)
+	_ backend.Cluster  = (*routed)(nil)
+	_ backend.Reporter = (*routed)(nil)
 )
 
 // Master implements backend.Nodes.
-func (w *within) Master(slot int) backend.Node {
+func (w *routed) Master(slot int) backend.Node {
 	if s := w.c.topology.Load().Shard(slot); s != nil {
 		return pushNode(s.Master)
 	}
@@ -23,25 +23,25 @@ func (w *within) Master(slot int) backend.Node {
 }
 
 // Sharded implements backend.Cluster.
-func (w *within) Sharded() bool { return w.c.rules.Sharded }
+func (w *routed) Sharded() bool { return w.c.rules.Sharded }
 
 // Masters implements backend.Cluster.
-func (w *within) Masters() redis.Sender { return w.c }
+func (w *routed) Masters() redis.Sender { return w.c }
 
 // OnLeft implements backend.Cluster.
-func (w *within) OnLeft(ctx context.Context, f func(slot int)) {
+func (w *routed) OnLeft(ctx context.Context, f func(slot int)) {
 	key := new(byte)
 	w.c.onLeft.Store(key, f)
 	context.AfterFunc(ctx, func() { w.c.onLeft.Delete(key) })
 }
 
 // Publisher implements backend.Nodes.
-func (w *within) Publisher(slot int) backend.Node {
+func (w *routed) Publisher(slot int) backend.Node {
 	return pushNode(w.c.topology.Load().Publisher(slot))
 }
 
 // MovedTo implements backend.Nodes.
-func (w *within) MovedTo(from backend.Node, addr string) backend.Node {
+func (w *routed) MovedTo(from backend.Node, addr string) backend.Node {
 	n := w.c.topology.Load().Find(addr)
 	if n == nil || n.Replica {
 		return nil
@@ -55,7 +55,7 @@ func (w *within) MovedTo(from backend.Node, addr string) backend.Node {
 }
 
 // All implements backend.Nodes.
-func (w *within) All() (masters, replicas []backend.Node, since time.Time) {
+func (w *routed) All() (masters, replicas []backend.Node, since time.Time) {
 	t := w.c.topology.Load()
 	for _, s := range t.Shards {
 		for _, n := range s.Nodes {
@@ -73,13 +73,13 @@ func (w *within) All() (masters, replicas []backend.Node, since time.Time) {
 }
 
 // Changed implements backend.Nodes.
-func (w *within) Changed() <-chan struct{} { return w.c.topology.Load().Replaced }
+func (w *routed) Changed() <-chan struct{} { return w.c.topology.Load().Replaced }
 
 // Panicked implements backend.Reporter.
-func (w *within) Panicked(v any, stack []byte) { w.c.panicked(v, stack) }
+func (w *routed) Panicked(v any, stack []byte) { w.c.panicked(v, stack) }
 
 // ForceReloading implements backend.Nodes.
-func (w *within) ForceReloading() { w.c.ForceReloading() }
+func (w *routed) ForceReloading() { w.c.ForceReloading() }
 
 // pushNode returns one of the node's connections, always the same one, or nil if the node is nil or
 // its address is not known.

@@ -43,7 +43,7 @@ func threeMasters() (*Cluster, *route.Snapshot) {
 
 func TestSpecOfPublish(t *testing.T) {
 	c, top := threeMasters()
-	w := &within{c, MasterOnly.spec(&FairRoundRobinSeed{})}
+	w := &routed{c, MasterOnly.spec(&FairRoundRobinSeed{})}
 	master := func(cmd string, args ...any) string {
 		r, _, err := backend.Encode(nil, redis.Req(cmd, args...), true)
 		require.NoError(t, err)

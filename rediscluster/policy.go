@@ -146,24 +146,24 @@ var defaultSeed = NewTimedRoundRobinSeed(defaultSeedInterval)
 // every 45 ms. Do not stop it.
 func DefaultRoundRobinSeed() *TimedRoundRobinSeed { return defaultSeed }
 
-// within is a Cluster with a policy. It sends for the cluster and for each PolicyMan.
+// routed is a Cluster with a policy. It sends for the cluster and for each PolicyMan.
 // Packages of this module get it by Inner.
-type within struct {
+type routed struct {
 	c    *Cluster
 	spec routeSpec // of the policy: see ReplicaPolicyEnum.spec
 }
 
 // with returns the cluster with a policy. Those with the known policies are created once, in
-// Cluster.within, since each request needs one.
-func (c *Cluster) with(policy ReplicaPolicyEnum) *within {
-	if i := int(policy); i >= 0 && i < len(c.within) {
-		return &c.within[i]
+// Cluster.routed, since each request needs one.
+func (c *Cluster) with(policy ReplicaPolicyEnum) *routed {
+	if i := int(policy); i >= 0 && i < len(c.routed) {
+		return &c.routed[i]
 	}
-	return &within{c, policy.spec(c.opts.RoundRobinSeed)}
+	return &routed{c, policy.spec(c.opts.RoundRobinSeed)}
 }
 
 // Requests implements send.Counter.
-func (w *within) Requests() (sum uint64) {
+func (w *routed) Requests() (sum uint64) {
 	for _, n := range w.c.topology.Load().Nodes {
 		for _, l := range n.Links {
 			sum += l.Inner.Requests()
@@ -173,12 +173,12 @@ func (w *within) Requests() (sum uint64) {
 }
 
 // WantsSlot implements send.Inner.
-func (*within) WantsSlot() bool { return true }
+func (*routed) WantsSlot() bool { return true }
 
 // specOf fills in spec, the routing of a request. It refuses a request that can't be routed by
 // its keys, which can't happen without a cluster. specOf fills in spec instead of returning it,
 // because a copy right after the stores would make the processor wait for them.
-func (w *within) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
+func (w *routed) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 	c := w.c
 	*spec = w.spec
 	spec.Slot = r.Slot
@@ -206,7 +206,7 @@ func (w *within) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 
 // specOfAll returns the common routing of requests that go to one node together. what names
 // them in the error for keys of several slots.
-func (w *within) specOfAll(what string, reqs []*send.Request) (routeSpec, *errorx.Error) {
+func (w *routed) specOfAll(what string, reqs []*send.Request) (routeSpec, *errorx.Error) {
 	c, spec := w.c, w.spec
 	spec.Replicas = spec.Forced
 	for _, r := range reqs {

@@ -26,7 +26,7 @@ func TestPolicyAllowsReplicas(t *testing.T) {
 	} {
 		for i, safe := range []bool{false, true} {
 			var spec routeSpec
-			err := (&within{&Cluster{}, policy.spec(nil)}).specOf(&send.Request{ReplicaSafe: safe}, &spec)
+			err := (&routed{&Cluster{}, policy.spec(nil)}).specOf(&send.Request{ReplicaSafe: safe}, &spec)
 			assert.Nil(t, err)
 			assert.Equal(t, want[i], spec.Replicas, "%s, safe: %t", policy, safe)
 		}

@@ -66,7 +66,7 @@ func (c *Cluster) Inner(a send.Key) send.Inner[redis.Future] {
 		return nil
 	}
 	if _, own := a.Held.(*Cluster); own || a.Embedded {
-		return &c.within[MasterOnly]
+		return &c.routed[MasterOnly]
 	}
 	return nil
 }

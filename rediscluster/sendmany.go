@@ -14,7 +14,7 @@ import (
 // be sent again.
 type many struct {
 	send.Forward
-	w     *within
+	w     *routed
 	reqs  []send.Request
 	start uint64
 }
@@ -28,7 +28,7 @@ type part struct {
 }
 
 // sendMany is SendMany with a policy.
-func (w *within) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+func (w *routed) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	if len(reqs) == 1 && !redis.Blocking(reqs[0].Cmd) { // which none in a batch may
 		w.send(reqs[0], cb, start)
 		return

@@ -20,7 +20,7 @@ type transaction struct {
 }
 
 // sendTransaction is SendTransaction with a policy.
-func (w *within) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64) {
+func (w *routed) sendTransaction(reqs []redis.Request, cb redis.Future, n uint64) {
 	defer w.c.recovered() // as in send
 	if len(reqs) == 0 {
 		send.ResolveEmpty(cb, n)

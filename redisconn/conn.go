@@ -143,7 +143,7 @@ func (c *Connection) makePipe() {
 		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes, Timeout: o.IOTimeout, Silence: c.silence(), Heartbeat: o.Heartbeat,
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
 		WithConn: c.withConn, Server: c.place, Measured: c.measured,
-		Panicked: within{c}.Panicked,
+		Panicked: shared{c}.Panicked,
 	}
 	if WantsReqStat(o.Logger) {
 		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat

@@ -34,7 +34,7 @@ func (o owner) WithConn(err *errorx.Error) *errorx.Error { return o.c.withConn(e
 // Shared implements dedicated.Owner.
 func (o owner) Shared() dedicated.Shared {
 	if s := o.c.pipe.Session(); s != nil {
-		return shared{o.c, s}
+		return sharedSocket{o.c, s}
 	}
 	return nil
 }
@@ -66,11 +66,13 @@ func (o owner) NotUnblocked(err error) { o.c.report(LogNotUnblocked{Error: err})
 // Leaked implements dedicated.Owner.
 func (o owner) Leaked(opened string) { o.c.report(LogSessionLeaked{Opened: opened}) }
 
-// shared is a socket of the shared connection.
-type shared struct {
+// sharedSocket is a socket of the shared connection.
+type sharedSocket struct {
 	c *Connection
 	*engine.Session
 }
 
 // Send implements dedicated.Shared.
-func (s shared) Send(req Request, answer send.Internal) { s.c.pipe.SendOwn(s.Session, req, answer) }
+func (s sharedSocket) Send(req Request, answer send.Internal) {
+	s.c.pipe.SendOwn(s.Session, req, answer)
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -16,9 +17,9 @@ import (
 )
 
 var (
-	_ backend.Conn     = within{}
-	_ send.Restorer    = within{}
-	_ backend.Reporter = within{}
+	_ backend.Conn     = shared{}
+	_ send.Restorer    = shared{}
+	_ backend.Reporter = shared{}
 )
 
 func init() {
@@ -28,31 +29,31 @@ func init() {
 }
 
 // Requests implements send.Counter.
-func (w within) Requests() uint64 { return w.pipe.Entered() }
+func (s shared) Requests() uint64 { return s.pipe.Entered() }
 
 // Restored implements send.Restorer.
-func (w within) Restored() <-chan struct{} {
-	if !w.alone {
+func (s shared) Restored() <-chan struct{} {
+	if !s.alone {
 		return nil
 	}
-	return w.pipe.Restored()
+	return s.pipe.Restored()
 }
 
 // SharesCallers implements backend.Conn.
-func (w within) SharesCallers(several bool) { w.pipe.Several(several) }
+func (s shared) SharesCallers(several bool) { s.pipe.Several(several) }
 
 // SendEncodedBatch implements backend.Conn.
-func (w within) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, flags int) {
+func (s shared) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, flags int) {
 	if flags&DoTransaction != 0 {
-		cb, start = w.newTransaction(cb, start, len(reqs), true), 1
+		cb, start = s.newTransaction(cb, start, len(reqs), true), 1
 	}
 	var err *errorx.Error
 	failed := slices.IndexFunc(reqs, func(r *send.Request) bool {
-		err = w.checkEncoded(r, flags)
+		err = s.checkEncoded(r, flags)
 		return err != nil
 	})
 	if err == nil {
-		err = w.enterBatch(reqs, cb, start, flags)
+		err = s.enterBatch(reqs, cb, start, flags)
 	}
 	if err == nil {
 		return
@@ -61,25 +62,25 @@ func (w within) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, 
 	for i, r := range reqs {
 		plain[i] = Request{Cmd: r.Cmd, Args: r.Args()}
 	}
-	w.refuseBatch(plain, cb, start, flags, err, failed)
+	s.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
 // OpenDedicated implements send.Inner. A connection has no slots, so it ignores keys, and if
 // last is a redirect it can't follow that.
-func (w within) OpenDedicated(ctx context.Context, _ []string, last error) (send.Dedicated, error) {
+func (s shared) OpenDedicated(ctx context.Context, _ []string, last error) (send.Dedicated, error) {
 	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
 		return nil, err
 	}
-	return w.OpenDedicatedAsk(ctx, false)
+	return s.OpenDedicatedAsk(ctx, false)
 }
 
 // OpenDedicatedAsk implements backend.Conn.
-func (w within) OpenDedicatedAsk(ctx context.Context, asking bool) (send.Dedicated, error) {
-	s, err := w.openSession(ctx, asking)
+func (s shared) OpenDedicatedAsk(ctx context.Context, asking bool) (send.Dedicated, error) {
+	opened, err := s.openSession(ctx, asking)
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return opened, nil
 }
 
 func (c *Connection) openSession(ctx context.Context, asking bool) (*dedicated.Session, *errorx.Error) {
@@ -90,81 +91,74 @@ func (c *Connection) openSession(ctx context.Context, asking bool) (*dedicated.S
 }
 
 // Panicked implements backend.Reporter.
-func (w within) Panicked(v any, stack []byte) {
-	w.report(LogFuturePanic{Value: v, Stack: stack})
+func (s shared) Panicked(v any, stack []byte) {
+	s.report(LogFuturePanic{Value: v, Stack: stack})
 }
 
 // Dialer implements backend.Conn.
-func (w within) Dialer() *dial.Dialer { return w.dialer }
+func (s shared) Dialer() *dial.Dialer { return s.dialer }
 
 // DrainBeside implements backend.Conn.
-func (w within) DrainBeside() {
-	w.pool.Shut()
-	w.trackers.drain()
-	w.streams.Shut()
+func (s shared) DrainBeside() {
+	s.pool.Shut()
+	s.trackers.drain()
+	s.streams.Shut()
 }
 
-// BeginBeside implements backend.Conn.
-func (w within) BeginBeside() bool { return w.streams.Begin() }
-
-// EndBeside implements backend.Conn.
-func (w within) EndBeside() { w.streams.End() }
+// Beside implements backend.Conn.
+func (s shared) Beside() *lifetime.Running { return &s.streams }
 
 // StopWrites implements backend.Conn.
-func (w within) StopWrites() (stopped <-chan struct{}) {
-	stop := w.pipe.StopWrites(w.errClosed())
+func (s shared) StopWrites() (stopped <-chan struct{}) {
+	stop := s.pipe.StopWrites(s.errClosed())
 	done := make(chan struct{})
 	go func() { // ends when the last write has ended
 		defer close(done)
 		stop()
-		w.pool.EndWrites()
+		s.pool.EndWrites()
 	}()
 	return done
 }
 
 // Queue implements backend.Conn.
-func (w within) Queue() backend.Queue { return w.pipe.Queue() }
+func (s shared) Queue() backend.Queue { return s.pipe.Queue() }
 
 // Flight implements backend.Conn.
-func (w within) Flight() (f backend.Flight) {
-	f.Since, f.Mark, f.Pending, f.Usual = w.pipe.Flight()
+func (s shared) Flight() (f backend.Flight) {
+	f.Since, f.Mark, f.Pending, f.Usual = s.pipe.Flight()
 	if f.Usual == 0 {
-		f.Usual = time.Duration(w.shortest.Load())
+		f.Usual = time.Duration(s.shortest.Load())
 	}
 	return f
 }
 
-// Scripted implements backend.Conn.
-func (w within) Scripted() bool { return w.opts.ScriptMode }
-
-// Speaks implements backend.Conn.
-func (w within) Speaks() int { return max(w.opts.Protocol, 2) }
-
-// Silence implements backend.Conn.
-func (w within) Silence() time.Duration { return w.silence() }
+// Terms implements backend.Conn.
+func (s shared) Terms() backend.Terms {
+	return backend.Terms{Scripted: s.opts.ScriptMode, Protocol: max(s.opts.Protocol, 2), Silence: s.silence()}
+}
 
 // OpenTracking implements backend.Conn.
-func (w within) OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error) {
-	opts := w.opts
+func (s shared) OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error) {
+	opts := s.opts
 	opts.Protocol, opts.ReconnectPause, opts.ReconnectPauseMax = 3, -1, 0
 	opts.AsyncDial, opts.ScriptMode, opts.DedicatedConns = false, false, -1
 	opts.Logger = NoopLogger{}
-	defer w.dialer.Begin()() // until it is there to be authenticated again
-	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended, w.alone}
-	made, err := connect(ctx, w.addr, opts, tracking, w.dialer.Members)
+	defer s.dialer.Begin()() // until it is there to be authenticated again
+	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended, s.alone}
+	made, err := connect(ctx, s.addr, opts, tracking, s.dialer.Members)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.report(LogTrackingFailed{err})
+			s.report(LogTrackingFailed{err})
 		}
 		return nil, err
 	}
-	if !w.trackers.add(made, made.sockets.Load().user) {
+	if !s.trackers.add(made, made.sockets.Load().user) {
 		made.Close() // there are new credentials since
 	}
-	stop := context.AfterFunc(w.ctx, made.Close)
+	stop := context.AfterFunc(s.ctx, made.Close)
 	context.AfterFunc(made.ctx, func() {
 		stop()
-		w.trackers.remove(made)
+		s.trackers.remove(made)
 	})
 	return made, nil
 }

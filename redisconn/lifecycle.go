@@ -204,7 +204,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 		return redis.Err(errs.NilContext())
 	}
 	defer c.Close()
-	within{c}.DrainBeside() // now; the loop below waits for it
+	shared{c}.DrainBeside() // now; the loop below waits for it
 	// The shared connection unblocks blocking commands, so it is drained
 	// after them.
 	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.pipe.Drain, c.streams.Shut, c.trackers.drain, c.pool.Drained} {

@@ -45,23 +45,23 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 // Inner is internal: only this module can make its argument.
 func (c *Connection) Inner(a send.Key) send.Inner[redis.Future] {
 	if _, own := a.Held.(*Connection); own && c != nil {
-		return within{c}
+		return shared{c}
 	}
 	return nil
 }
 
-// within is a Connection with the methods that are only for packages of this module.
-type within struct{ *Connection }
+// shared is a Connection with the methods that are only for packages of this module.
+type shared struct{ *Connection }
 
 // SendEncoded implements send.Inner.
-func (w within) SendEncoded(r *send.Request, cb Future, n uint64) {
-	if err := w.sendOne(r, cb, n); err != nil {
-		w.refuse(cb, err, n)
+func (s shared) SendEncoded(r *send.Request, cb Future, n uint64) {
+	if err := s.sendOne(r, cb, n); err != nil {
+		s.refuse(cb, err, n)
 	}
 }
 
 // WantsSlot implements send.Inner: a connection has no slots.
-func (within) WantsSlot() bool { return false }
+func (shared) WantsSlot() bool { return false }
 
 // sendOne sends one request: on the shared connection, or on a dedicated one if it may
 // block.

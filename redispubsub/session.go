@@ -60,13 +60,13 @@ func (s *session) receive() error {
 
 // take handles a push.
 func (s *session) take(push *redis.Push) error {
-	said, err := pubsub.Parse(push)
+	notice, err := pubsub.Parse(push)
 	if err != nil {
 		return err
 	}
-	switch said.What {
+	switch notice.What {
 	case pubsub.Message:
-		return s.message(said, push.Body)
+		return s.message(notice, push.Body)
 	case pubsub.Maintenance:
 		work, _ := pubsub.ParseWork(push.Words[0], push.Rest)
 		if _, ok := s.s.announced.Admit(s.now); ok {
@@ -76,7 +76,7 @@ func (s *session) take(push *redis.Push) error {
 	}
 	s.s.mu.Lock()
 	defer s.s.unlock()
-	return s.feed.Confirmed(said, s.now)
+	return s.feed.Confirmed(notice, s.now)
 }
 
 // answer handles a reply.
@@ -87,9 +87,9 @@ func (s *session) answer(reply any) error {
 }
 
 // message hands a message to the members of its topic.
-func (s *session) message(said pubsub.Said, payload []byte) error {
+func (s *session) message(notice pubsub.Notice, payload []byte) error {
 	s.s.mu.Lock()
-	members, of, err := s.feed.Members(said.Kind, said.Name)
+	members, of, err := s.feed.Members(notice.Kind, notice.Name)
 	s.s.mu.Unlock()
 	if err != nil {
 		return err
@@ -98,9 +98,9 @@ func (s *session) message(said pubsub.Said, payload []byte) error {
 	if len(members) == 0 {
 		return nil
 	}
-	msg := inbox.Message{Channel: of.Name, Payload: payload, Sharded: said.Kind == pubsub.Sharded, Node: of.Node, Time: s.now}
-	if said.Kind == pubsub.Pattern {
-		msg.Channel, msg.Pattern = s.name(said.Channel), of.Name
+	msg := inbox.Message{Channel: of.Name, Payload: payload, Sharded: notice.Kind == pubsub.Sharded, Node: of.Node, Time: s.now}
+	if notice.Kind == pubsub.Pattern {
+		msg.Channel, msg.Pattern = s.name(notice.Channel), of.Name
 	}
 	size, ev := msg.Size(), any(Message(msg))
 	for _, m := range members {

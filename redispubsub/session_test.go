@@ -78,11 +78,11 @@ func TestAllocationsOfAMessage(t *testing.T) {
 	reqs := subscriber.table.Asks()[s.sock]
 	require.Len(t, reqs, 4, "two commands, each with a fence")
 	for ; len(reqs) > 0; reqs = reqs[2:] {
-		said := pubsub.Said{What: pubsub.Subscribed, Name: []byte(reqs[0].Args[0].(string))}
+		notice := pubsub.Notice{What: pubsub.Subscribed, Name: []byte(reqs[0].Args[0].(string))}
 		if reqs[0].Cmd == "PSUBSCRIBE" {
-			said.Kind = pubsub.Pattern
+			notice.Kind = pubsub.Pattern
 		}
-		require.NoError(t, feed.Confirmed(said, time.Now()))
+		require.NoError(t, feed.Confirmed(notice, time.Now()))
 		require.NoError(t, feed.Answer([]byte(reqs[1].Args[0].(string))))
 	}
 	for kind, words := range map[string][]string{

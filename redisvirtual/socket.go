@@ -221,7 +221,7 @@ func (s *socket) begin(p []byte) bool {
 	defer s.mu.Unlock()
 	s.open += s.requests.Count(p)
 	if !s.awaits && !s.settledLocked() {
-		s.awaits = s.node.BeginBeside()
+		s.awaits = s.node.Beside().Begin()
 		return s.awaits
 	}
 	return true
@@ -250,7 +250,7 @@ func (s *socket) ended() {
 func (s *socket) endLocked() {
 	if s.awaits {
 		s.awaits = false
-		s.node.EndBeside()
+		s.node.Beside().End()
 	}
 }
 

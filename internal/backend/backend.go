@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/send"
@@ -41,22 +42,16 @@ type Conn interface {
 	Queue() Queue
 	// Flight says how far the requests in flight have come.
 	Flight() Flight
-	// Scripted reports whether the connection has a single user, who may change its state.
-	Scripted() bool
-	// Speaks returns the protocol of the results: 2 or 3.
-	Speaks() int
-	// Silence returns IOTimeout, or the default if that is negative.
-	Silence() time.Duration
+	// Terms returns what holds of all results.
+	Terms() Terms
 	// Dialer returns the dialer of the connection's sockets. It also does the handshake.
 	Dialer() *dial.Dialer
 	// DrainBeside begins to shut down the sockets other than the shared one, as Shutdown does: it
 	// accepts no more requests, and ends blocking commands and those that wait for a dedicated
 	// connection.
 	DrainBeside()
-	// BeginBeside counts a call on a socket other than the shared one. Shutdown waits for it until
-	// EndBeside. It returns false, and counts nothing, if no more calls are accepted.
-	BeginBeside() bool
-	EndBeside()
+	// Beside counts the calls on sockets other than the shared one. Shutdown waits for them.
+	Beside() *lifetime.Running
 	// SharesCallers tells the connection whether its callers also send to other servers.
 	SharesCallers(several bool)
 	// StopWrites says that another server has replaced this one. From now on no user's request is
@@ -65,6 +60,16 @@ type Conn interface {
 	// part is lost with the connection. Replies are read until Close. The channel is closed when all
 	// writers have stopped.
 	StopWrites() (stopped <-chan struct{})
+}
+
+// Terms are the options of a connection that its results depend on.
+type Terms struct {
+	// Scripted is set if the connection has a single user, who may change its state.
+	Scripted bool
+	// Protocol is that of the results: 2 or 3.
+	Protocol int
+	// Silence is IOTimeout, or the default if that is negative.
+	Silence time.Duration
 }
 
 // Flight is how far the requests in flight of a connection have come.

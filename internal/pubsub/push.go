@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Said is a message from a server about a topic, or about maintenance.
-type Said struct {
+// Notice is a message from a server about a topic, or about maintenance.
+type Notice struct {
 	What What
 	Kind Kind
 	// Name is the name of the topic, or the kind of maintenance. Channel is the channel of a
@@ -17,10 +17,10 @@ type Said struct {
 	Name, Channel []byte
 }
 
-// What is the kind of a Said.
+// What is the kind of a Notice.
 type What uint8
 
-// The kinds of a Said.
+// The kinds of a Notice.
 const (
 	Message What = iota
 	Subscribed
@@ -30,38 +30,38 @@ const (
 )
 
 // Parse reads a push.
-func Parse(push *redis.Push) (said Said, err error) {
+func Parse(push *redis.Push) (notice Notice, err error) {
 	w := push.Words
 	for k := range kinds {
-		said.Kind = Kind(k)
+		notice.Kind = Kind(k)
 		switch string(w[0]) {
 		case kinds[k].message:
-			said.What = Message
+			notice.What = Message
 		case kinds[k].subscribed:
-			said.What = Subscribed
+			notice.What = Subscribed
 		case kinds[k].unsubscribed:
-			said.What = Unsubscribed
+			notice.What = Unsubscribed
 		default:
 			continue
 		}
 		wellFormed := push.Rest == nil
-		if said.What != Message {
+		if notice.What != Message {
 			_, wellFormed = push.Rest.(int64) // the number of topics of the socket
 		}
 		words := 2
-		if said.What == Message && said.Kind == Pattern {
+		if notice.What == Message && notice.Kind == Pattern {
 			words = 3
 		}
 		if len(w) != words || !wellFormed {
-			return said, ErrStream.New("a malformed push")
+			return notice, ErrStream.New("a malformed push")
 		}
-		said.Name, said.Channel = w[1], w[words-1]
-		return said, nil
+		notice.Name, notice.Channel = w[1], w[words-1]
+		return notice, nil
 	}
 	if _, ok := ParseWork(w[0], push.Rest); ok {
-		return Said{What: Maintenance, Name: w[0]}, nil
+		return Notice{What: Maintenance, Name: w[0]}, nil
 	}
-	return said, ErrStream.New("a push of an unknown kind")
+	return notice, ErrStream.New("a push of an unknown kind")
 }
 
 // Work is an announcement of maintenance by a managed server.

@@ -162,9 +162,9 @@ func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inb
 }
 
 // Confirmed records that the server has subscribed or unsubscribed a topic, on request or by itself.
-func (f *Feed) Confirmed(said pubsub.Said, now time.Time) error {
-	subscribed := said.What == pubsub.Subscribed
-	t := f.topics[pubsub.Topic{Kind: said.Kind, Name: string(said.Name)}]
+func (f *Feed) Confirmed(notice pubsub.Notice, now time.Time) error {
+	subscribed := notice.What == pubsub.Subscribed
+	t := f.topics[pubsub.Topic{Kind: notice.Kind, Name: string(notice.Name)}]
 	if t == nil || subscribed && !f.flight.Asks(t.asked, true) {
 		return pubsub.ErrStream.New("an unsolicited confirmation")
 	}

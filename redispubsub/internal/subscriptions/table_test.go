@@ -106,7 +106,7 @@ func (p *play) asks(cmd string, addrs ...string) {
 // says has a node say that it has subscribed a topic, or unsubscribed it.
 func (p *play) says(addr string, what pubsub.What, t pubsub.Topic) {
 	p.Helper()
-	require.NoError(p, p.feeds[addr].Confirmed(pubsub.Said{What: what, Kind: t.Kind, Name: []byte(t.Name)}, time.Now()))
+	require.NoError(p, p.feeds[addr].Confirmed(pubsub.Notice{What: what, Kind: t.Kind, Name: []byte(t.Name)}, time.Now()))
 }
 
 // answers ends a node's answers to the command.
@@ -150,7 +150,7 @@ func TestTable(t *testing.T) {
 		call := p.add(news)
 		p.asks("SUBSCRIBE", "one")
 		p.asks("SUBSCRIBE")
-		assert.Error(p, p.feeds["one"].Confirmed(pubsub.Said{What: pubsub.Subscribed, Kind: pubsub.Channel, Name: []byte("other")}, time.Now()))
+		assert.Error(p, p.feeds["one"].Confirmed(pubsub.Notice{What: pubsub.Subscribed, Kind: pubsub.Channel, Name: []byte("other")}, time.Now()))
 		p.says("one", pubsub.Subscribed, news)
 		assert.True(p, done(call))
 		assert.Equal(p, "one", call[0].Addr)
