@@ -26,6 +26,8 @@ DURATION ?= 10m
 BENCH_FLAGS ?=
 # Which suites make suites runs: a regular expression; empty means all.
 SUITES ?=
+# What make proxies is told: -only for some of them, -faults for the time under faults.
+PROXIES_FLAGS ?=
 # What make platforms checks; empty means all that scripts/platforms.sh lists.
 PLATFORMS ?=
 
@@ -38,7 +40,7 @@ GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run watch test test-modules race servers fuzz suites bench torture stops nightly cover fmt lint lint-code platforms vuln generate clean redis-server
+.PHONY: help run watch test test-modules race servers fuzz suites proxies bench torture stops nightly cover fmt lint lint-code platforms vuln generate clean redis-server
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +69,9 @@ servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions
 
 suites: redis-server ## run the tests of go-redis, asynq and others over sockets and over virtual connections (wants the network, and ports such as 6379); SUITES='asynq|radix'
 	@GO="$(GO)" $(GO) -C internal/lab/virtualpeers run ./suites -suites '$(SUITES)'
+
+proxies: redis-server ## run every feature through Envoy, HAProxy, twemproxy and stunnel (wants apt-get, python3 and the network): ten minutes; PROXIES_FLAGS='-only Envoy'
+	@python=$$(scripts/proxies.sh) && $(GO) -C internal/lab/proxies test . && $(GO) -C internal/lab/proxies run . -python "$$python" $(PROXIES_FLAGS)
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 	@GO="$(GO)" scripts/modules.sh '$(PKG)' "$(CURDIR)/scripts/fuzz.sh" $(FUZZTIME)
@@ -105,7 +110,7 @@ lint: lint-code platforms vuln ## check the code, import directions, the lists o
 
 lint-code: $(GOLANGCI) ## the first part of lint
 	@scripts/modules.sh '$(PKG)' sh -c '$(GO) mod tidy -diff && "$(CURDIR)/$(GOLANGCI)" run "$$@"' lint
-	@scripts/modules.sh '$(MODULES)' $(GO) vet
+	@scripts/modules.sh '$(MODULES) ./internal/lab/proxies/...' $(GO) vet
 	$(GO) run ./internal/lab/api
 
 platforms: ## type-check code and tests for every platform
@@ -129,12 +134,12 @@ $(BUILD)/.gitignore:
 	@mkdir -p $(BUILD)
 	@echo '*' > $@
 
-$(GOLANGCI): $(BUILD)/.gitignore
+$(GOLANGCI): | $(BUILD)/.gitignore
 	@echo "building golangci-lint $(GOLANGCI_VERSION): two or three minutes, once"
 	@GOBIN="$(CURDIR)/$(BUILD)" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(BUILD)/golangci-lint $@
 
-$(GOVULNCHECK): $(BUILD)/.gitignore
+$(GOVULNCHECK): | $(BUILD)/.gitignore
 	@echo "building govulncheck $(GOVULNCHECK_VERSION)"
 	@GOBIN="$(CURDIR)/$(BUILD)" $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
 	@mv $(BUILD)/govulncheck $@

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+)
+
+// client is what the features need of a client. Results are strings, int64s, nils, and slices of them.
+type client interface {
+	do(ctx context.Context, args ...any) (any, error)
+	many(ctx context.Context, reqs [][]any) ([]any, error)
+	transact(ctx context.Context, reqs [][]any) ([]any, error)
+	script(ctx context.Context, src, key string, arg any) (any, error)
+	// pop is BLPOP.
+	pop(ctx context.Context, key string, seconds int) (any, error)
+	// increment adds one to a key, with WATCH.
+	increment(ctx context.Context, key string) error
+	// subscribe passes the messages of a channel to f, until ctx is done. It returns when the server has
+	// confirmed it.
+	subscribe(ctx context.Context, channel string, f func(string)) error
+	// outcome tells what happened to a request that ended with err.
+	outcome(err error) outcome
+	close()
+}
+
+type target struct {
+	addr      string
+	tls       *tls.Config
+	plain     bool          // RESP2, and no more than the client has to send
+	heartbeat time.Duration // where the client has heartbeats; zero is its default
+}
+
+// kind is a client that is tried.
+type kind struct {
+	name string
+	open func(ctx context.Context, to target) (client, error)
+}
+
+var clients = []kind{{"redispipe", openPipe}, {"go-redis 9.23.0", openGoRedis}, {"rueidis 1.0.79", openRueidis}}
+
+type outcome int
+
+const (
+	value outcome = iota
+	refused
+	notSent
+	unknown
+)

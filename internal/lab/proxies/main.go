@@ -1,0 +1,89 @@
+// Command proxies runs what the library can do through real proxies, and beside programs that only look like
+// Redis, and prints the tables of docs/proxies.md. Other clients run the same.
+//
+//	make proxies
+//	make proxies PROXIES_FLAGS='-only Envoy -faults 5m'
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func main() {
+	only := flag.String("only", "", "a regular expression: through these proxies only")
+	faults := flag.Duration("faults", 30*time.Second, "how long the load lasts under which something is killed every 10 s")
+	python := flag.String("python", "", "the directory of envoy, and of a python3 with fakeredis")
+	flag.Parse()
+	redis.SetLogger(quiet{})
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *only, *python, *faults); err != nil {
+		fmt.Fprintln(os.Stderr, "proxies:", err)
+		os.Exit(1)
+	}
+}
+
+// run fills the tables and prints them. Several run at once, because most
+// features wait for most of the time.
+func run(ctx context.Context, only, python string, faults time.Duration) error {
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	var through []*proxy
+	for _, p := range proxies(python) {
+		if wanted.MatchString(p.name) {
+			through = append(through, p)
+		}
+	}
+	tables := make([]*table, len(clients))
+	for i, c := range clients {
+		tables[i] = newTable(c.name, through)
+	}
+	var all sync.WaitGroup
+	places := make(chan struct{}, 4)
+	for _, p := range through {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			for i, c := range clients {
+				if err := try(ctx, p, c, faults, tables[i]); err != nil {
+					fmt.Fprintln(os.Stderr, p.name, c.name, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	fmt.Println(time.Now().Format("2 January 2006"))
+	for _, t := range tables {
+		t.print(os.Stdout)
+	}
+	return ctx.Err()
+}
+
+// try runs all features with one client through one proxy, with servers of their own.
+func try(ctx context.Context, p *proxy, c kind, faults time.Duration, t *table) error {
+	s, err := newStage(p)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for i, f := range features {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := s.do(ctx, c, f, faults)
+		t.set(p, i, r)
+		fmt.Fprintf(os.Stderr, "%s, %s, %s: %s %s\n", p.name, c.name, f.name, r.text, r.detail)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// proxy is a program between a client and servers, or one that looks like a server.
+type proxy struct {
+	name string
+	// servers is how many servers of its own it wants, 0 if it is the server.
+	servers int
+	tls     bool
+	idle    bool // it closes idle connections after two seconds
+	// plain: it takes only RESP2, and other clients have to be told.
+	plain bool
+	// version prints its version.
+	version []string
+	// config is the text of its configuration: PORT is where it listens, ADDR1 and PORT2 are a server's, and DIR
+	// is a directory with cert.pem and key.pem.
+	config, file string
+	// command starts it, in the directory where file is.
+	command []string
+}
+
+func proxies(python string) []*proxy {
+	envoy := filepath.Join(python, "envoy")
+	envoys := func(name string, servers int) *proxy {
+		return &proxy{
+			name: name, servers: servers, plain: true, version: []string{envoy, "--version"},
+			file: "envoy.yaml", config: envoyConfig(servers),
+			command: []string{envoy, "-c", "envoy.yaml", "--use-dynamic-base-id", "--concurrency", "1", "-l", "error"},
+		}
+	}
+	return []*proxy{
+		{name: "no proxy, Redis", servers: 1, version: []string{"redis-server", "--version"}},
+		{
+			name: "HAProxy", servers: 1, idle: true, version: []string{"haproxy", "-v"}, file: "haproxy.cfg", config: haproxyConfig,
+			command: []string{"haproxy", "-f", "haproxy.cfg"},
+		},
+		{
+			name: "stunnel", servers: 1, tls: true, idle: true, version: []string{"stunnel4", "-version"}, file: "stunnel.conf", config: stunnelConfig,
+			command: []string{"stunnel4", "stunnel.conf"},
+		},
+		envoys("Envoy", 1),
+		envoys("Envoy, 2 servers", 2),
+		{
+			name: "twemproxy", servers: 1, plain: true, version: []string{"nutcracker", "-V"}, file: "nutcracker.yml", config: twemproxyConfig,
+			command: []string{"nutcracker", "-c", "nutcracker.yml", "-o", "nutcracker.log", "-a", "127.0.0.1"},
+		},
+		{
+			name: "fakeredis", plain: true, version: []string{filepath.Join(python, "python3"), "-c", fakeredisVersion},
+			file: "fake.py", config: fakeredisConfig, command: []string{filepath.Join(python, "python3"), "fake.py"},
+		},
+	}
+}
+
+// HAProxy and stunnel close what is idle for two seconds, which is shorter than what feature idle waits.
+const haproxyConfig = `defaults
+  mode tcp
+  timeout connect 1s
+  timeout client 2s
+  timeout server 2s
+listen redis
+  bind 127.0.0.1:PORT
+  server s1 ADDR1
+`
+
+const stunnelConfig = `foreground = yes
+pid =
+[redis]
+accept = 127.0.0.1:PORT
+connect = ADDR1
+TIMEOUTidle = 2
+cert = DIR/cert.pem
+key = DIR/key.pem
+`
+
+const twemproxyConfig = `alpha:
+  listen: 127.0.0.1:PORT
+  hash: fnv1a_64
+  distribution: ketama
+  redis: true
+  timeout: 2000
+  server_retry_timeout: 500
+  servers:
+   - ADDR1:1
+`
+
+const fakeredisVersion = `from importlib.metadata import version; print(version('fakeredis'))`
+
+const fakeredisConfig = `from fakeredis import TcpFakeServer
+TcpFakeServer.allow_reuse_address = True
+TcpFakeServer(("127.0.0.1", PORT), server_type="redis").serve_forever()
+`
+
+// envoyConfig returns the configuration of Envoy before some servers.
+func envoyConfig(servers int) string {
+	config := `static_resources:
+  listeners:
+  - name: redis
+    address: {socket_address: {address: 127.0.0.1, port_value: PORT}}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.redis_proxy
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.redis_proxy.v3.RedisProxy
+          stat_prefix: r
+          settings: {op_timeout: 5s}
+          prefix_routes: {catch_all_route: {cluster: c}}
+  clusters:
+  - name: c
+    connect_timeout: 1s
+    type: STATIC
+    lb_policy: RING_HASH
+    load_assignment:
+      cluster_name: c
+      endpoints:
+      - lb_endpoints:
+`
+	for i := range servers {
+		config += fmt.Sprintf("        - endpoint: {address: {socket_address: {address: 127.0.0.1, port_value: PORT%d}}}\n", i+1)
+	}
+	return config
+}
+
+// write writes the configuration into a directory.
+func (p *proxy) write(dir string, port int, servers []string) error {
+	words := []string{"DIR", dir}
+	for i, addr := range servers {
+		_, at, _ := strings.Cut(addr, ":")
+		words = append(words, fmt.Sprint("ADDR", i+1), addr, fmt.Sprint("PORT", i+1), at)
+	}
+	words = append(words, "PORT", strconv.Itoa(port))
+	return os.WriteFile(filepath.Join(dir, p.file), []byte(strings.NewReplacer(words...).Replace(p.config)), 0o600)
+}
+
+var versions = regexp.MustCompile(`\b\d+\.\d+(\.\d+)?\b`)
+
+// about returns the version that the program prints.
+func (p *proxy) about() string {
+	out, _ := exec.Command(p.version[0], p.version[1:]...).CombinedOutput()
+	return versions.FindString(strings.ReplaceAll(string(out), "v=", ""))
+}

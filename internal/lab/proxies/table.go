@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// table has what one client does through each proxy.
+type table struct {
+	client  string
+	through []*proxy
+
+	mu    sync.Mutex // guards cells
+	cells map[*proxy][]result
+}
+
+// result is a cell of a table. detail is why something does not work.
+type result struct{ text, detail string }
+
+func newTable(client string, through []*proxy) *table {
+	t := &table{client: client, through: through, cells: map[*proxy][]result{}}
+	for _, p := range through {
+		t.cells[p] = make([]result, len(features))
+	}
+	return t
+}
+
+func (t *table) set(p *proxy, feature int, r result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cells[p][feature] = r
+}
+
+// print writes the table as Markdown, with the details below.
+func (t *table) print(w io.Writer) {
+	fmt.Fprintf(w, "\n| %s through |", t.client)
+	for _, p := range t.through {
+		fmt.Fprintf(w, " %s |", strings.TrimSpace(p.name+" "+p.about()))
+	}
+	fmt.Fprint(w, "\n|---|", strings.Repeat("---|", len(t.through)), "\n")
+	var details []string
+	for i, f := range features {
+		row, shown := "", false
+		for _, p := range t.through {
+			r := t.cells[p][i]
+			shown = shown || r.text != "–"
+			text := r.text
+			if r.detail != "" {
+				at := slices.Index(details, r.detail)
+				if at < 0 {
+					at, details = len(details), append(details, r.detail)
+				}
+				text += fmt.Sprintf(" (%d)", at+1)
+			}
+			row += " " + text + " |"
+		}
+		if shown {
+			fmt.Fprintf(w, "| %s |%s\n", f.name, row)
+		}
+	}
+	fmt.Fprintln(w)
+	for i, d := range details {
+		fmt.Fprintf(w, "%d. %s\n", i+1, d)
+	}
+}
+
+// slow is what is worth a word: an error is to come within that time, unless something is killed or waited for.
+const slow = 3 * time.Second
+
+// particular is what differs in the same error.
+var particular = regexp.MustCompile(`(127\.0\.0\.1:|\bport )\d+|redispipe:[^,]*? [0-9]+|0x[0-9a-f]+`)
+
+// result says how the trial ended.
+func (t *trial) result(err error, took time.Duration) result {
+	r := result{text: "works"}
+	if err == nil {
+		if t.note != "" {
+			r.text += ", " + t.note
+		}
+		return r
+	}
+	r.text = "no"
+	if took > slow && t.note == "" {
+		r.text = fmt.Sprintf("no, after %.0f s", took.Seconds())
+	}
+	for { // the first of several
+		var several interface{ Unwrap() []error }
+		if !errors.As(err, &several) || len(several.Unwrap()) == 0 {
+			break
+		}
+		err = several.Unwrap()[0]
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	r.detail = strings.ReplaceAll(particular.ReplaceAllString(text, "…"), "|", "/")
+	if t.note != "" {
+		r.detail += " (" + t.note + ")"
+	}
+	return r
+}
