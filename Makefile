@@ -15,8 +15,9 @@ FIRST = $(if $(filter ./...,$(PKG)),./internal/lab/torture ./rediscluster ./redi
 # Nobody debugs these binaries, and make lint vets: both take processor time of each package.
 LINK = -vet=off -ldflags='-s -w'
 # Nor does anybody need what debuggers read: it takes a third of the time to compile. All targets
-# do without, so that they share what is compiled. In a workspace -mod=mod is refused.
-export GOFLAGS := $(strip $(filter-out -mod=%,$(GOFLAGS)) -gcflags=github.com/joomcode/redispipe/...=-dwarf=false)
+# do without, so that they share what is compiled. In a workspace -mod=mod is refused, also of make GOFLAGS=….
+override GOFLAGS := $(strip $(filter-out -mod=%,$(GOFLAGS)) -gcflags=github.com/joomcode/redispipe/...=-dwarf=false)
+export GOFLAGS
 # More flags for go test: make test TESTFLAGS='-run Reconnect -v'.
 TESTFLAGS ?=
 # Time for each fuzz target, or executions: 10s, 50000x.
