@@ -1,7 +1,7 @@
 #!/bin/sh
 # stops.sh DURATION: copies the tree, rewrites the packages of the request path, the cache, clusters and virtual
 # connections so that a goroutine may stop before each of their statements, and judges what becomes of
-# requests: none may get a wrong reply, or another's, or run twice. Faults are injected for DURATION into a
+# requests and jobs: none may get a wrong reply, or another's, or run twice. Faults are injected for DURATION into a
 # connection and for as long into a cluster; tests of the cache and of virtual connections come behind.
 # STOPS=400 stops more often than once in 1000 statements. Times mean nothing here.
 set -eu
@@ -19,6 +19,6 @@ torture=internal/lab/torture
 
 "$GO" -C $torture run ./cmd/torture -duration "$1"
 "$GO" -C $torture run ./cmd/torture -cluster -duration "$1"
-"$GO" -C $torture test -count=1 -timeout 30m -run 'T24|T35' .
+"$GO" -C $torture test -count=1 -timeout 30m -run 'T24|T35|T41' .
 "$GO" test -count=1 -timeout 30m -run 'NeverStale|Identities|LateReply|UnknownWrite|ConcurrentMisses' ./rediscache
 "$GO" test -count=1 -timeout 30m -run 'Order|Random|AllAtOnce|Transaction|Shards|Changing|NoSocket|Unknown|NotSent' ./redisvirtual

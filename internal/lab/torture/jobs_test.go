@@ -113,7 +113,7 @@ func TestT41Jobs(t *testing.T) {
 	}
 }
 
-// T41: the same while the slot of the queue moves, and its master hands over to its replica or is killed.
+// T41: the same while the master of the queue's slot hands over to its replica, or is killed.
 func TestT41JobsInCluster(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
