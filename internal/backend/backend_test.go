@@ -1,0 +1,76 @@
+package backend
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// servers is a sender with an Inner.
+type servers struct{ redis.Sender }
+
+func (s *servers) Inner(a send.Key) send.Inner[redis.Future] {
+	if _, own := a.Held.(*servers); own {
+		return inner{}
+	}
+	return nil
+}
+
+type inner struct{ send.Inner[redis.Future] }
+
+// handle stands for the sender that it has, as a client does.
+type handle struct{ redis.Sender }
+
+func (h *handle) Delegate(a send.Key) redis.Sender {
+	if _, own := a.Held.(*handle); own {
+		return h.Sender
+	}
+	return nil
+}
+
+// Inside goes through handles, hooks and retries, but not into a decorator of a user's, which has methods
+// of its own.
+func TestInside(t *testing.T) {
+	own := &servers{}
+	hooked := redis.WithHook(own, nil)
+	retried := redis.WithRetry(redis.WithHook(hooked, nil), redis.RetryOpts{})
+	decorated := &struct{ *handle }{&handle{own}}
+	for name, c := range map[string]struct {
+		s, inside redis.Sender
+		layers    []redis.Sender
+	}{
+		"nothing around":   {own, own, nil},
+		"a hook":           {hooked, own, []redis.Sender{hooked}},
+		"a handle":         {&handle{hooked}, own, []redis.Sender{hooked}},
+		"several":          {&handle{&handle{hooked}}, own, []redis.Sender{hooked}},
+		"a decorator":      {decorated, decorated, nil},
+		"a decorator, too": {redis.WithHook(decorated, nil), decorated, []redis.Sender{nil}},
+		"retries and two":  {retried, own, []redis.Sender{retried, nil, hooked}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var layers []redis.Sender
+			require.Same(t, c.inside, Inside(c.s, func(s redis.Sender, again func(redis.Sender) redis.Sender) {
+				layers = append(layers, s)
+				require.IsType(t, s, again(own))
+			}))
+			require.Len(t, layers, len(c.layers))
+			for i, layer := range c.layers {
+				if layer != nil {
+					require.Same(t, layer, layers[i])
+				}
+			}
+		})
+	}
+}
+
+// A sender has an Inner only if the caller holds that sender, and no decorator of it.
+func TestInnerOf(t *testing.T) {
+	own := &servers{}
+	require.Equal(t, inner{}, InnerOf(own))
+	require.Nil(t, InnerOf(&struct{ *servers }{own}))
+	require.Nil(t, InnerOf(redis.WithHook(own, nil)))
+	require.Nil(t, InnerOf(nil))
+}
