@@ -80,6 +80,7 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 	_, inner := unhook(s)
 	r := &retrier{opts: opts, budget: budget{left: budgetFirst * budgetShare}}
 	r.counter, _ = innerOf(inner).(send.Counter)
+	r.restorer, _ = innerOf(inner).(send.Restorer)
 	if lives, ok := inner.(interface{ Ctx() context.Context }); ok {
 		r.ended = lives.Ctx().Done()
 	}
@@ -96,9 +97,11 @@ type retrying struct {
 
 // retrier is shared by several senders with the same retries.
 type retrier struct {
-	opts    RetryOpts
-	ended   <-chan struct{} // closed when the sender ends; nil if it does not say
-	waiting atomic.Int64    // callers that wait for their next attempt
+	opts  RetryOpts
+	ended <-chan struct{} // closed when the sender ends; nil if it does not say
+	// restorer tells when requests can be sent again. If it is nil, the connection of an error does.
+	restorer send.Restorer
+	waiting  atomic.Int64 // callers that wait for their next attempt
 	budget
 }
 

@@ -69,7 +69,7 @@ func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over 
 		}
 		return true
 	}
-	restored := restoredOf(err)
+	restored := r.restored(err)
 	if restored != nil && !wait(restored, nil) {
 		return false
 	}
@@ -81,14 +81,17 @@ func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over 
 	return wait(nil, timer.C)
 }
 
-// restoredOf returns a channel that is closed once the connection that the request failed on has
-// reconnected or ended. It is nil if the sender can't tell, for example in a cluster, where another
-// node may take the request.
-func restoredOf(err *errorx.Error) <-chan struct{} {
+// restored returns a channel that is closed once the connection that the request failed on has
+// reconnected or ended. It is nil if the sender can't tell, or if another connection may take the
+// request: in a cluster, and in a client that fails over.
+func (r *retrier) restored(err *errorx.Error) <-chan struct{} {
 	conn, _ := err.Property(errs.EKConnection)
 	s, ok := conn.(Sender)
-	if !ok {
+	switch {
+	case !ok:
 		return nil
+	case r.restorer != nil:
+		return r.restorer.Restored()
 	}
 	if c, ok := innerOf(s).(send.Restorer); ok {
 		return c.Restored()

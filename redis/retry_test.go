@@ -464,3 +464,34 @@ func TestAttemptsOf(t *testing.T) {
 		require.ErrorIs(t, all[1], ErrUnknown)
 	})
 }
+
+// movable is a sender over a connection that is down, which another one replaces.
+type movable struct{ *restoring }
+
+func (m *movable) Inner(a send.Key) send.Inner[Future] {
+	if _, own := a.Held.(*movable); own {
+		return restoringInner{ownInner{m.ownSender}, &restoring{}} // Restored returns nil
+	}
+	return nil
+}
+
+// If another connection may take the request, the next attempt does not wait until the one that has failed is
+// restored.
+func TestRetryAwaitsNoConnectionThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		down := &restoring{up: make(chan struct{})}
+		s := &movable{&restoring{ownSender: &ownSender{encoded: func(_ *send.Request, cb Future, n uint64) {
+			if attempts++; attempts == 1 {
+				cb.Resolve(errDown.WithProperty(errs.EKConnection, down), n)
+				return
+			}
+			cb.Resolve(int64(7), n)
+		}}}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		require.Equal(t, int64(7), SyncCtx{WithRetry(s, RetryOpts{})}.Do(ctx, "INCR", "k"))
+		require.Zero(t, time.Since(began))
+	})
+}
