@@ -1,0 +1,235 @@
+package virtualtime
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisfailover"
+)
+
+// database is a member that counts in memory, and fails as a test says.
+type database struct {
+	*faulty.ScriptedServer
+	pipes       *pipes
+	name        string
+	conns       sync.Map     // *faulty.ScriptedConn that have sent something
+	gets, incrs atomic.Int64 // that ran
+	// frozen holds up all answers, dead refuses connections, and mute runs what comes but does not
+	// answer it.
+	frozen, dead, mute atomic.Bool
+}
+
+func newDatabase(t *testing.T, n int) *database {
+	d := &database{pipes: newPipes(fmt.Sprintf("10.1.0.%d:6379", n)), name: fmt.Sprintf("m%d", n)}
+	d.ScriptedServer = faulty.NewScripted(t, faulty.ScriptedOpts{Listener: d.pipes, Raw: true, Handler: d.answer})
+	return d
+}
+
+// dial is for redisconn.Opts.Dialer.
+func (d *database) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if d.dead.Load() {
+		return nil, fmt.Errorf("connection refused")
+	}
+	return d.pipes.dial(ctx, network, addr)
+}
+
+func (d *database) answer(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	d.conns.Store(c, true)
+	if d.frozen.Load() {
+		<-c.Done()
+		return net.ErrClosed
+	}
+	reply := "+OK\r\n"
+	switch r.Cmd {
+	case "PING":
+		reply = "+PONG\r\n"
+		if len(r.Args) > 0 {
+			reply = faulty.ScriptedBulk(r.Args[0])
+		}
+	case "HELLO", "CLIENT":
+		reply = "-ERR unknown command\r\n"
+	case "BLPOP":
+		<-c.Done()
+		return net.ErrClosed
+	case "GET", "INCR":
+		if d.gets.Add(1); r.Cmd == "INCR" {
+			d.incrs.Add(1)
+		}
+		if d.mute.Load() {
+			<-c.Done()
+			return net.ErrClosed
+		}
+		reply = faulty.ScriptedBulk(d.name)
+	}
+	_, err := c.Write([]byte(reply))
+	return err
+}
+
+// kill closes all connections and refuses others.
+func (d *database) kill() {
+	d.dead.Store(true)
+	d.conns.Range(func(c, _ any) bool {
+		c.(*faulty.ScriptedConn).Close()
+		return true
+	})
+}
+
+// events are those of a client, as text.
+type events struct {
+	mu   sync.Mutex // guards seen
+	seen []string
+}
+
+func (e *events) Report(_ *redisfailover.Client, event redisfailover.LogEvent) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch ev := event.(type) {
+	case redisfailover.LogShift:
+		e.seen = append(e.seen, fmt.Sprintf("%s to %s: %v", ev.From, ev.To, ev.Reason))
+	case redisfailover.LogDown:
+		e.seen = append(e.seen, ev.Member+" down")
+	case redisfailover.LogUp:
+		e.seen = append(e.seen, ev.Member+" up")
+	}
+}
+
+func (e *events) all() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return strings.Join(e.seen, ", ")
+}
+
+// failing runs a test with a client of two members, m1 and m2, in a bubble.
+func failing(t *testing.T, test func(t *testing.T, db *redisfailover.Client, m1, m2 *database, seen *events)) {
+	Run(t, func(t *testing.T) {
+		m1, m2, seen := newDatabase(t, 1), newDatabase(t, 2), new(events)
+		var members []redisfailover.Member
+		for i, d := range []*database{m1, m2} {
+			members = append(members, redisfailover.Member{
+				Name: d.name, URL: "redis://" + d.pipes.addr, Weight: -i,
+				Options: []redispipe.Option{redispipe.Logger(nil), redispipe.Conn(func(o *redisconn.Opts) { o.Dialer = d.dial })},
+			})
+		}
+		db, err := redisfailover.Open(t.Context(), members, redisfailover.Opts{Logger: seen})
+		require.NoError(t, err)
+		defer db.Close()
+		require.Equal(t, []byte("m1"), db.Do(t.Context(), "INCR", "k"))
+		test(t, db, m1, m2, seen)
+	})
+}
+
+// Requests go on within one IOTimeout after the active member was lost, whatever happens to it.
+func TestShift(t *testing.T) {
+	const within = time.Second // IOTimeout
+	for name, fault := range map[string]func(*database){
+		"it is killed": (*database).kill,
+		"it is frozen": func(d *database) { d.frozen.Store(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, seen *events) {
+				time.Sleep(10 * time.Second)
+				require.Empty(t, seen.all(), "all is well")
+				fault(m1)
+				began := time.Now()
+				var all sync.WaitGroup
+				var good atomic.Int64
+				var first atomic.Int64 // when the first good answer came
+				for range 40 {
+					time.Sleep(25 * time.Millisecond)
+					all.Go(func() {
+						res := db.Do(t.Context(), "INCR", "k")
+						if redis.OutcomeOf(res) != redis.OutcomeUnknown && assert.Equal(t, []byte("m2"), res) {
+							good.Add(1)
+							first.CompareAndSwap(0, int64(time.Since(began)))
+						}
+					})
+				}
+				all.Wait()
+				t.Logf("%v, %d of 40", time.Duration(first.Load()), good.Load())
+				require.Less(t, time.Duration(first.Load()), within)
+				require.Equal(t, good.Load(), m2.incrs.Load(), "each ran once")
+				require.Equal(t, int64(1), m1.incrs.Load())
+				require.Equal(t, "m1 down, m1 to m2: failed", seen.all())
+			})
+		})
+	}
+}
+
+// What has run and was not answered is sent to the other member only if it is a read.
+func TestShiftByOutcome(t *testing.T) {
+	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
+		m1.mute.Store(true)
+		write := make(chan any, 1)
+		go func() { write <- db.Do(t.Context(), "INCR", "k") }()
+		synctest.Wait()
+		read := make(chan any, 1)
+		go func() { read <- db.Do(t.Context(), "GET", "k") }()
+		synctest.Wait()
+		require.Equal(t, int64(2), m1.incrs.Load(), "one before, and this one")
+		m1.kill()
+		res := <-write
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res), "%v", res)
+		require.Equal(t, []byte("m2"), <-read)
+		require.Zero(t, m2.incrs.Load())
+	})
+}
+
+// A member that was restored becomes active again, after Failback.
+func TestShiftBack(t *testing.T) {
+	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, seen *events) {
+		m1.kill()
+		require.Equal(t, []byte("m2"), db.Do(t.Context(), "GET", "k"))
+		m1.dead.Store(false)
+		back := time.Now()
+		for string(db.Do(t.Context(), "GET", "k").([]byte)) == "m2" {
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.InDelta(t, 10.5, time.Since(back).Seconds(), 0.6)
+		require.Equal(t, "m1 down, m1 to m2: failed, m1 up, m2 to m1: restored", seen.all())
+		time.Sleep(time.Minute)
+		require.Equal(t, 4, strings.Count(seen.all(), ",")+1, seen.all())
+	})
+}
+
+// A session ends with the term of its member.
+func TestShiftEndsSessions(t *testing.T) {
+	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
+		err := db.Session(t.Context(), "", func(s *redis.Session) error {
+			require.Equal(t, []byte("m1"), s.Do("INCR", "k"))
+			require.NoError(t, db.SwitchTo("m2"))
+			return redis.Err(s.Do("INCR", "k"))
+		})
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrSessionLost), "%v", err)
+		require.ErrorIs(t, err, redis.ErrNotSent)
+		require.ErrorContains(t, err, "m1 is not the active member any more")
+		require.Zero(t, m2.incrs.Load())
+	})
+}
+
+// A command that blocks is unblocked when its member is left. One that did nothing goes on on the other.
+func TestShiftUnblocks(t *testing.T) {
+	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
+		popped := make(chan any, 1)
+		go func() { popped <- db.Do(t.Context(), "BLPOP", "k", 0) }()
+		synctest.Wait()
+		require.NoError(t, db.SwitchTo("m2"))
+		res := <-popped // m1 can't say that it did nothing
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res), "%v", res)
+		require.ErrorContains(t, redis.Err(res), "m1 is not the active member any more")
+		require.NotErrorIs(t, redis.Err(res), context.Canceled, "its caller's context has not ended")
+	})
+}

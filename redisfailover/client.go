@@ -1,0 +1,262 @@
+package redisfailover
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Client is a client of several databases, of which one is active: see [Open]. It is a [redis.Sender],
+// and safe for concurrent use. Create one and share it.
+type Client struct {
+	sender  redis.Sender // the active member, in hooks and retries
+	opts    Opts
+	members []*member // by weight
+	active  atomic.Pointer[term]
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+
+	// mu guards what follows, and the state of the members. Terms begin under it.
+	mu        sync.Mutex
+	preferred *member
+	shifted   time.Time // when the client itself has shifted last; zero before
+	looked    time.Time // when it last judged the members
+}
+
+var _ redis.Sender = (*Client)(nil)
+
+// Open returns a client of the members, of which the one of the greatest weight that is up becomes
+// active. It waits for the first answer, or failure, of each member. If no member can be opened, it returns
+// the errors of all; one server that is down counts as opened, as for redispipe.Open. If a URL or an option is
+// invalid, or the members are not as [Member] says, it returns an error of the namespace [redis.ErrOpts], such
+// as [redis.ErrURL] or [ErrMembers]. After an error the given Senders are still the caller's.
+//
+// ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
+func Open(ctx context.Context, members []Member, opts Opts) (*Client, error) {
+	if ctx == nil {
+		return nil, redis.Err(errs.NilContext())
+	}
+	c := &Client{opts: opts.withDefaults()}
+	var err error
+	if c.members, err = membersOf(members, &c.opts); err != nil {
+		return nil, err
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.preferred = c.members[0]
+	if err := c.openAll(ctx); err != nil {
+		c.cancel(lifetime.ErrClosed)
+		for _, m := range c.members {
+			if m.opened != nil && m.Sender == nil {
+				m.opened.Close()
+			}
+		}
+		return nil, err
+	}
+	s := redis.Sender(&sender{c})
+	for _, hook := range slices.Backward(c.opts.Hooks) {
+		s = redis.WithHook(s, hook)
+	}
+	c.sender = redis.WithRetry(s, c.opts.Retry)
+	c.run()
+	return c, nil
+}
+
+// openAll opens and probes the members, and begins the first term.
+func (c *Client) openAll(ctx context.Context) error {
+	failed := make([]error, len(c.members))
+	var opening sync.WaitGroup
+	for i, m := range c.members {
+		opening.Go(func() { failed[i] = c.openOne(ctx, m) })
+	}
+	opening.Wait()
+	for _, err := range failed {
+		if err != nil && redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()) {
+			return err
+		}
+	}
+	first := c.best(func(m *member) bool { return m.up })
+	if first == nil {
+		first = c.best(func(m *member) bool { return m.opened != nil })
+	}
+	if first == nil {
+		return errors.Join(failed...)
+	}
+	c.active.Store(c.begin(first))
+	return nil
+}
+
+// openOne opens a member and probes it once.
+func (c *Client) openOne(ctx context.Context, m *member) error {
+	opened, err := m.open(ctx)
+	if err != nil {
+		m.failed(err)
+		return err
+	}
+	to := plain(opened)
+	m.probe(ctx, to)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil { // nobody else closes it
+		go opened.Close()
+		return c.ctx.Err()
+	}
+	m.opened, m.sender, m.since = opened, to, time.Now()
+	m.up = m.probes.Load() > 0
+	return nil
+}
+
+// best returns the preferred member or else the one of the greatest weight, among those for which may
+// returns true. It returns nil if there is none.
+func (c *Client) best(may func(*member) bool) *member {
+	if may(c.preferred) {
+		return c.preferred
+	}
+	for _, m := range c.members {
+		if may(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+// Members returns the members with their states, in the order of their weights.
+func (c *Client) Members() []MemberState {
+	active := c.active.Load().member
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	states := make([]MemberState, len(c.members))
+	for i, m := range c.members {
+		states[i] = MemberState{Name: m.name, Weight: m.Weight, Active: m == active, Up: m.up, Since: m.since, Err: m.lastFailure(), Sender: m.opened}
+	}
+	return states
+}
+
+// SwitchTo makes the member with that name the active and the preferred one. It returns when requests
+// go there. Requests that the member before has got are answered by it, and SwitchTo does not
+// wait for them, or until their writes are copied. If there is no such member, or it is down, the error is
+// an [ErrMembers], and nothing changes. Calling it again is safe.
+func (c *Client) SwitchTo(name string) error {
+	i := slices.IndexFunc(c.members, func(m *member) bool { return m.name == name })
+	if i < 0 {
+		return redis.Err(ErrMembers.New("no member has the name %q", name))
+	}
+	event, err := c.switchTo(c.members[i])
+	if err != nil {
+		return redis.Err(err)
+	}
+	if event != nil {
+		c.report(*event)
+	}
+	return nil
+}
+
+// Do sends a command and returns its result, which is an *errorx.Error if the request failed: see
+// [redis.Err] and [redis.As]. It returns early when ctx is done, like [redis.SyncCtx]. It does not
+// retain the arguments.
+func (c *Client) Do(ctx context.Context, cmd string, args ...any) any {
+	return redis.SyncCtx{S: c.sender}.Do(ctx, cmd, args...)
+}
+
+// DoInto is like Do, but reads the reply into the variable that dst points to: see [redis.Sync.DoInto].
+func (c *Client) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
+	return redis.SyncCtx{S: c.sender}.DoInto(ctx, dst, cmd, args...)
+}
+
+// DoMany sends the requests as one batch and returns their results in order. Each result may be an
+// error: see [redis.Collect]. A batch in which a shift falls is answered by both members.
+func (c *Client) DoMany(ctx context.Context, reqs []redis.Request) []any {
+	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
+}
+
+// Transact sends requests between MULTI and EXEC and returns their results: see
+// [redis.Sync.Transact].
+func (c *Client) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
+	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
+}
+
+// Watch runs an optimistic transaction: see [redis.Watch].
+func (c *Client) Watch(ctx context.Context, keys []string, f func(*redis.Tx) error) ([]any, error) {
+	return redis.Watch(ctx, c.sender, keys, f)
+}
+
+// Session calls f with a session on the active member: see [redis.WithSession].
+func (c *Client) Session(ctx context.Context, key string, f func(*redis.Session) error) error {
+	return redis.WithSession(ctx, c.sender, key, f)
+}
+
+// Shutdown refuses new requests, waits until the accepted ones are answered or ctx is done, and closes
+// the members. The error joins those of the members.
+func (c *Client) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		return redis.Err(errs.NilContext())
+	}
+	opened := c.stop()
+	failed := make([]error, len(opened))
+	var shutting sync.WaitGroup
+	for i, s := range opened {
+		if to, ok := s.(interface{ Shutdown(context.Context) error }); ok {
+			shutting.Go(func() { failed[i] = to.Shutdown(ctx) })
+			continue
+		}
+		s.Close()
+	}
+	shutting.Wait()
+	return errors.Join(failed...)
+}
+
+// Close closes the members. It does not wait: requests that were not written fail with
+// [redis.ErrContextClosed], those in flight with [redis.ErrIO].
+func (c *Client) Close() {
+	for _, s := range c.stop() {
+		s.Close()
+	}
+}
+
+// stop ends the goroutines, and returns the members that are open. No other is opened afterwards.
+func (c *Client) stop() (opened []redis.Sender) {
+	c.cancel(lifetime.ErrClosed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.members {
+		if m.opened != nil {
+			opened = append(opened, m.opened)
+		}
+	}
+	return opened
+}
+
+// Send implements [redis.Sender]: it sends the request once.
+func (c *Client) Send(r redis.Request, cb redis.Future, n uint64) { c.sender.Send(r, cb, n) }
+
+// SendMany implements [redis.Sender]: it sends the requests once, and does not wait. See [Client.DoMany].
+func (c *Client) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	c.sender.SendMany(reqs, cb, start)
+}
+
+// SendTransaction implements [redis.Sender]: it sends the transaction once, and does not wait. See
+// [Client.Transact].
+func (c *Client) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
+	c.sender.SendTransaction(reqs, cb, start)
+}
+
+// Scanner implements [redis.Sender]. See [redis.Keys] for a loop.
+func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Scanner(opts) }
+
+// EachShard implements [redis.Sender], for the member that is active when it is called.
+func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
+
+// Delegate is internal: only this module can make its argument.
+func (c *Client) Delegate(a send.Key) redis.Sender {
+	if _, own := a.Held.(*Client); own && c != nil {
+		return c.sender
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+// Package redisfailover provides a client over several databases, of which one is active: a server, a
+// cluster or a master with its replicas in each of two regions, say, or an old installation beside a
+// new one. The databases, or the program, must copy the data: the client writes each request to one
+// of them.
+//
+//	db, err := redisfailover.Open(ctx, []redisfailover.Member{
+//		{Name: "near", URL: "redis-cluster://near1:7000,near2:7000", Weight: 2},
+//		{Name: "far", URL: "redis://far:6379", Weight: 1},
+//	}, redisfailover.Opts{})
+//	if err != nil {
+//		return err
+//	}
+//	defer db.Close()
+//	err = redis.Err(db.Do(ctx, "SET", "key", "value"))
+//
+// A [Client] is a [redis.Sender]: Do, transactions, sessions, scripts and hooks work as with a
+// redispipe.Client. The guide is docs/failover.md, and begins with what no client can solve.
+//
+// # What moves to another member
+//
+// All requests go to the active member. When that fails, another one becomes active, and the outcome of
+// a request decides whether it follows, as with [redis.WithRetry]:
+//
+//   - A request that was not sent waits until its member takes it or another one is active, up to the
+//     deadline of its context, or for 3 s without one.
+//   - A read that ended unknown is sent again, to the member that is active then.
+//   - A write that ended unknown may have run. Its error is returned, and it is not sent to another
+//     member, unless Opts.Retry.IdempotentWrites allows that.
+//
+// Requests with a [redis.Future] are sent once, in their order, to the member that is active then. A
+// program sends those again for which [redis.SafeToRetry] returns true.
+//
+// A session and an attempt of Watch belong to the member that they began on. After a shift a session's
+// calls fail with [redis.ErrSessionLost], not sent, and Watch begins again on the new member. A command
+// that blocks is unblocked: if it had done nothing, it goes on on the new member, otherwise its error is
+// unknown. A Scanner begins again there.
+//
+// # When another member becomes active
+//
+// The client sends a PING, or what Opts.Probe sends, to each member four times per Opts.Patience, and
+// counts how all requests end. A member is down if nothing has succeeded for Opts.Patience, and at least
+// two requests or probes have failed since; or if in both halves of that time at least Opts.FailureRate
+// of at least 10 requests failed. An error that a request or its caller causes does not count. A
+// member is up again after three probes in a row have succeeded.
+//
+// If the active member is down, the one that is up and has the greatest weight becomes active. When the
+// preferred member (of the greatest weight, or the last one given to [Client.SwitchTo]) has been up for
+// Opts.Failback, it becomes active again. There is at most one such shift per Opts.Failback.
+package redisfailover

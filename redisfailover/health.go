@@ -1,0 +1,104 @@
+package redisfailover
+
+import (
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+const (
+	// windowTicks is how many ticks there are in Opts.Patience.
+	windowTicks = 8
+	// probeTicks is the number of ticks from one probe to the next.
+	probeTicks = 2
+	// leastFailed failures, and nothing else, show that a member is down.
+	leastFailed = 2
+	// leastEnded requests in half of Opts.Patience show how many fail.
+	leastEnded = 10
+	// leastProbes probes in a row show that a member is up.
+	leastProbes = 3
+)
+
+// health judges a member by how many requests have ended well and badly. It knows no clock.
+type health struct {
+	last   count              // at the last tick
+	window [windowTicks]count // what ended in each of the last ticks
+	n      int                // ticks so far
+	goodAt time.Time          // the last tick with a success
+	failed uint64             // since then
+}
+
+// count is how many requests and probes have ended.
+type count struct{ good, bad uint64 }
+
+// tick adds what has ended since the last tick; now are the totals. If the tick is late, the process was
+// held up, which looks as if its members were.
+func (h *health) tick(at time.Time, now count, late bool) {
+	ended := count{now.good - h.last.good, now.bad - h.last.bad}
+	h.last = now
+	h.window[h.n%windowTicks] = ended
+	h.n++
+	if ended.good > 0 || h.goodAt.IsZero() || late {
+		h.goodAt, h.failed = at, 0
+		return
+	}
+	h.failed += ended.bad
+}
+
+// isDown reports whether the member is down at that time, the last tick's.
+func (h *health) isDown(at time.Time, patience time.Duration, rate float64) bool {
+	if h.failed >= leastFailed && at.Sub(h.goodAt) >= patience {
+		return true
+	}
+	return h.failing(0, rate) && h.failing(windowTicks/2, rate)
+}
+
+// failing reports whether too many requests failed in the half of the window that begins with tick from.
+func (h *health) failing(from int, rate float64) bool {
+	var ended count
+	for i := from; i < from+windowTicks/2; i++ {
+		part := h.window[(h.n+i)%windowTicks]
+		ended.good, ended.bad = ended.good+part.good, ended.bad+part.bad
+	}
+	total := ended.good + ended.bad
+	return total >= leastEnded && float64(ended.bad) >= rate*float64(total)
+}
+
+// sign is what the end of a request says about its member.
+type sign uint8
+
+const (
+	signGood sign = iota
+	signBad
+	signNone // its caller or the request itself is the reason
+)
+
+// signOf returns what a result says about the member that it came from.
+func signOf(res any) sign {
+	err, failed := res.(error)
+	if !failed || err == redis.ScanEOF {
+		return signGood
+	}
+	typed := redis.AsErrorx(err)
+	switch redis.OutcomeOf(typed) {
+	case redis.OutcomeValue:
+		return signGood
+	case redis.OutcomeRefused:
+		if typed.HasTrait(redis.ErrTraitTransient) && !typed.IsOfType(redis.ErrUnblocked) {
+			return signBad
+		}
+		return signGood
+	}
+	if isOwn(typed) {
+		return signNone
+	}
+	return signBad
+}
+
+// isOwn reports whether a request that got no answer, or its caller, is the reason.
+func isOwn(err *errorx.Error) bool {
+	return redis.ErrRequest.IsNamespaceOf(err.Type()) || redis.ErrOpts.IsNamespaceOf(err.Type()) ||
+		err.IsOfType(redis.ErrQueueFull)
+}

@@ -1,0 +1,167 @@
+package redisfailover_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache"
+	"github.com/joomcode/redispipe/redisfailover"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// ledger records how writes of unique values ended.
+type ledger struct {
+	mu    sync.Mutex // guards ended
+	ended map[string]redis.Outcome
+}
+
+// write pushes unique values until ctx is done.
+func (l *ledger) write(ctx context.Context, db redis.Sender, writer int) {
+	for i := 0; ctx.Err() == nil; i++ {
+		value := fmt.Sprintf("%d:%d", writer, i)
+		res := redis.SyncCtx{S: db}.Do(context.Background(), "RPUSH", "list", value)
+		l.mu.Lock()
+		l.ended[value] = redis.OutcomeOf(res)
+		l.mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// verify compares the ledger with what the servers ran.
+func (l *ledger) verify(t *testing.T, servers ...*testbed.Server) {
+	ran := map[string]int{}
+	for _, server := range servers {
+		values, err := redis.As[[]string](server.Do("LRANGE", "list", 0, -1))
+		require.NoError(t, err)
+		for _, value := range values {
+			ran[value]++
+		}
+	}
+	outcomes := map[redis.Outcome]int{}
+	for value, outcome := range l.ended {
+		outcomes[outcome]++
+		switch n := ran[value]; outcome {
+		case redis.OutcomeValue:
+			assert.Equal(t, 1, n, "%s was acknowledged", value)
+		case redis.OutcomeUnknown:
+			assert.LessOrEqual(t, n, 1, "%s is unknown", value)
+		default:
+			assert.Zero(t, n, "%s: %v", value, outcome)
+		}
+		delete(ran, value)
+	}
+	assert.Empty(t, ran, "never sent")
+	t.Logf("%v", outcomes)
+}
+
+// awaits waits until that member is active and its writes are answered.
+func awaits(t *testing.T, db *redisfailover.Client, name string) {
+	require.Eventually(t, func() bool {
+		for _, m := range db.Members() {
+			if m.Active {
+				return m.Name == name && db.Do(t.Context(), "PING") == "PONG"
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond, "%s becomes active", name)
+}
+
+// Two servers are killed, frozen and left, under load: no write runs twice or is lost, and none that was
+// reported as not sent ran.
+func TestWritesRunOnce(t *testing.T) {
+	t.Parallel()
+	near, far := testbed.NewServer(t, testbed.Options{Persist: true}), testbed.NewServer(t, testbed.Options{Persist: true})
+	var members []redisfailover.Member
+	for i, server := range []*testbed.Server{near, far} {
+		members = append(members, redisfailover.Member{
+			Name: []string{"near", "far"}[i], URL: "redis://" + server.Addr() + "?read_timeout=500ms", Weight: -i,
+			Options: []redispipe.Option{redispipe.Logger(nil)},
+		})
+	}
+	db, err := redisfailover.Open(t.Context(), members, redisfailover.Opts{
+		Patience: 200 * time.Millisecond, Failback: 300 * time.Millisecond, Logger: redisfailover.NoopLogger{},
+	})
+	require.NoError(t, err)
+	defer db.Close()
+	l := ledger{ended: map[string]redis.Outcome{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for writer := range 4 {
+		writers.Go(func() { l.write(ctx, db, writer) })
+	}
+	awaits(t, db, "near")
+	require.NoError(t, near.Pause())
+	awaits(t, db, "far")
+	require.NoError(t, near.Resume())
+	awaits(t, db, "near")
+	require.NoError(t, near.Kill())
+	awaits(t, db, "far")
+	require.NoError(t, near.Restart())
+	awaits(t, db, "near")
+	require.Eventually(t, func() bool { return db.SwitchTo("far") == nil }, time.Minute, time.Millisecond)
+	cancel()
+	writers.Wait()
+	l.verify(t, near, far)
+}
+
+// A command that blocks goes on on the member that becomes active, whatever kind of sender each is. So does
+// what belongs to a session, which is opened again.
+func TestBlockingGoesOn(t *testing.T) {
+	t.Parallel()
+	near, far := testbed.NewServer(t), testbed.NewServer(t)
+	ctx := t.Context()
+	client, err := redispipe.Open(ctx, "redis://"+near.Addr(), redispipe.Logger(nil))
+	require.NoError(t, err)
+	cache, err := rediscache.New(client, rediscache.Opts{Prefixes: []string{""}})
+	require.NoError(t, err)
+	other, err := redispipe.Open(ctx, "redis://"+far.Addr(), redispipe.Logger(nil), redispipe.Retry(redis.NoRetry))
+	require.NoError(t, err)
+	db, err := redisfailover.Open(ctx, []redisfailover.Member{{Name: "near", Sender: cache, Weight: 1}, {Name: "far", Sender: other}},
+		redisfailover.Opts{Patience: time.Minute, Logger: redisfailover.NoopLogger{}})
+	require.NoError(t, err)
+	defer db.Close()
+	popped := make(chan any, 1)
+	go func() { popped <- db.Do(ctx, "BLPOP", "list", 0) }()
+	blocks := func(server *testbed.Server) func() bool {
+		return func() bool {
+			info, _ := redis.As[string](server.Do("INFO", "clients"))
+			return strings.Contains(info, "blocked_clients:1")
+		}
+	}
+	require.Eventually(t, blocks(near), time.Minute, time.Millisecond)
+	require.NoError(t, db.SwitchTo("far"))
+	require.Eventually(t, blocks(far), time.Minute, time.Millisecond)
+	require.False(t, blocks(near)())
+	require.Equal(t, int64(1), far.Do("RPUSH", "list", "x"))
+	require.Equal(t, []any{[]byte("list"), []byte("x")}, <-popped)
+	require.NoError(t, db.Session(ctx, "", func(s *redis.Session) error { return redis.Err(s.Do("SET", "key", "far")) }))
+	require.Equal(t, []byte("far"), far.Do("GET", "key"))
+
+	attempts := 0
+	_, err = db.Watch(ctx, []string{"key"}, func(tx *redis.Tx) error {
+		if attempts++; attempts == 1 {
+			require.NoError(t, db.SwitchTo("near"))
+		}
+		tx.Queue("SET", "key", "near")
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, attempts)
+	require.Equal(t, []byte("near"), near.Do("GET", "key"))
+	require.Equal(t, []byte("far"), far.Do("GET", "key"))
+	for range 3 {
+		require.Equal(t, []byte("near"), db.Do(ctx, "GET", "key"))
+	}
+	_, err = rediscache.New(db, rediscache.Opts{})
+	require.True(t, redis.AsErrorx(err).IsOfType(rediscache.ErrNoServers), "%v", err)
+	require.NoError(t, db.Shutdown(ctx))
+}

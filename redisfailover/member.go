@@ -1,0 +1,146 @@
+package redisfailover
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/usercall"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Member is one of the databases of a [Client].
+type Member struct {
+	// Name names the member in events and errors, and for [Client.SwitchTo]. Each member needs a different
+	// one. Default "member 1" and so on.
+	Name string
+	// URL is that of the member: see [redispipe.Open]. If it can't be opened, because nobody answers, for
+	// example, Open of the client succeeds with the other members, and this one is opened later.
+	URL string
+	// Options are used with URL. Set hooks and retries in [Opts] instead.
+	Options []redispipe.Option
+	// Sender is the member, if URL is empty: a client, a connection, a cluster, or a cache of package
+	// rediscache around one of them. Its own retries are not used. If it has hooks, or is of another library,
+	// requests cost more, and it has no sessions. It is closed with the client.
+	Sender redis.Sender
+	// Weight decides which member is preferred: the one of the greatest weight, and of several with the
+	// same weight the first.
+	Weight int
+}
+
+// MemberState is the state of a member: see [Client.Members].
+type MemberState struct {
+	Name   string
+	Weight int
+	// Active is set if requests go to the member.
+	Active bool
+	// Up is set if they could.
+	Up bool
+	// Since is when Up changed last, or the member was opened.
+	Since time.Time
+	// Err is the last failure of a request or a probe, nil if there was none since the member is up.
+	Err error
+	// Sender is the member itself, for what belongs to one member, such as a Subscriber; a *redispipe.Client
+	// for a URL. It is nil until the member is open. What is sent through it is not counted.
+	Sender redis.Sender
+}
+
+// member is a database with its health.
+type member struct {
+	Member
+	name string
+	opts *Opts
+
+	good, bad atomic.Uint64 // requests and probes that have ended
+	failure   atomic.Pointer[error]
+	probes    atomic.Uint64 // in a row that have succeeded
+
+	// Client.mu guards what follows.
+	opened redis.Sender // nil until it is open
+	sender redis.Sender // opened, without its retries
+	up     bool
+	since  time.Time
+	health health
+}
+
+// membersOf checks the members, and returns them by weight, the preferred one first.
+func membersOf(given []Member, opts *Opts) ([]*member, error) {
+	if len(given) == 0 {
+		return nil, redis.Err(ErrMembers.New("no members"))
+	}
+	all := make([]*member, len(given))
+	names := map[string]bool{}
+	for i, of := range given {
+		m := &member{Member: of, name: cmp.Or(of.Name, fmt.Sprintf("member %d", i+1)), opts: opts}
+		switch {
+		case names[m.name]:
+			return nil, redis.Err(ErrMembers.New("two members have the name %q", m.name))
+		case (of.URL == "") == (of.Sender == nil):
+			return nil, redis.Err(ErrMembers.New("%s needs a URL or a Sender, and not both", m.name))
+		}
+		names[m.name], all[i] = true, m
+	}
+	slices.SortStableFunc(all, func(a, b *member) int { return cmp.Compare(b.Weight, a.Weight) })
+	return all, nil
+}
+
+// open opens the member.
+func (m *member) open(ctx context.Context) (redis.Sender, error) {
+	if m.Sender != nil {
+		return m.Sender, nil
+	}
+	client, err := redispipe.Open(ctx, m.URL, m.Options...)
+	if err != nil {
+		return nil, err
+	}
+	return client, nil
+}
+
+// note counts the result of a request.
+func (m *member) note(res any) {
+	switch signOf(res) {
+	case signGood:
+		m.good.Add(1)
+	case signBad:
+		m.failed(redis.Err(res))
+	}
+}
+
+func (m *member) failed(err error) {
+	m.failure.Store(&err)
+	m.bad.Add(1)
+}
+
+// probe asks the member whether it is well.
+func (m *member) probe(ctx context.Context, to redis.Sender) {
+	ctx, cancel := context.WithTimeout(ctx, m.opts.Patience/2)
+	defer cancel()
+	err := errors.New("the probe has panicked")
+	answer, returned := usercall.Until(ctx, func() error { return m.opts.Probe(ctx, to) }, func(error) {}, func(any, []byte) {})
+	switch {
+	case returned:
+		err = answer
+	case ctx.Err() != nil:
+		err = fmt.Errorf("no answer to a probe: %w", ctx.Err())
+	}
+	if err != nil {
+		m.probes.Store(0)
+		m.failed(err)
+		return
+	}
+	m.probes.Add(1)
+	m.good.Add(1)
+}
+
+// lastFailure returns the error of the last failure, or nil.
+func (m *member) lastFailure() error {
+	if err := m.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package redisfailover
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Opts are the options of [Open]. The zero value is fit for production.
+type Opts struct {
+	// Patience is how long the active member fails before another one becomes active; the shift takes
+	// up to a quarter longer, if the member does not answer at all up to half. A probe must be answered
+	// within half of Patience. Choose at least ten times the time that a request takes, and
+	// longer than a failover within a member, if it is to heal itself. Default 500 ms, at least 10 ms.
+	Patience time.Duration
+	// FailureRate is the share of failed requests at which a member is down: above 0, at most 1.
+	// Default 0.5.
+	FailureRate float64
+	// Failback is the least time between two shifts, and for how long the preferred member must be up
+	// before it becomes active again. If it is negative, only SwitchTo makes it active again, and
+	// shifts from a member that is down are 10 s apart. Default 10 s.
+	Failback time.Duration
+	// Probe reports whether a member is well. It sends through member, which does not send again. It
+	// is called in a goroutine of its own, with a context of half of Patience. Default: PING.
+	Probe func(ctx context.Context, member redis.Sender) error
+	// Hooks are called around each attempt of an operation, the first one outermost: see
+	// [redis.WithHook].
+	Hooks []redis.Hook
+	// Retry sets how long requests wait for a member, and what is sent again: see [redis.WithRetry].
+	// With [redis.NoRetry] each request is sent once.
+	Retry redis.RetryOpts
+	// Logger gets the events. Default [DefaultLogger].
+	Logger Logger
+}
+
+const (
+	defaultPatience = 500 * time.Millisecond
+	leastPatience   = 10 * time.Millisecond
+	defaultFailback = 10 * time.Second
+	defaultRate     = 0.5
+)
+
+func (o Opts) withDefaults() Opts {
+	o.Patience = max(leastPatience, cmp.Or(max(0, o.Patience), defaultPatience))
+	o.Failback = cmp.Or(o.Failback, defaultFailback)
+	if !(o.FailureRate > 0 && o.FailureRate <= 1) {
+		o.FailureRate = defaultRate
+	}
+	if o.Probe == nil {
+		o.Probe = ping
+	}
+	if o.Logger == nil {
+		o.Logger = DefaultLogger{}
+	}
+	return o
+}
+
+// between is the least time between two shifts.
+func (o *Opts) between() time.Duration {
+	if o.Failback < 0 {
+		return defaultFailback
+	}
+	return o.Failback
+}
+
+// ping is the default of Opts.Probe. A member that refuses PING to this user answers.
+func ping(ctx context.Context, member redis.Sender) error {
+	res := redis.SyncCtx{S: member}.Do(ctx, "PING")
+	if signOf(res) == signGood {
+		return nil
+	}
+	return redis.Err(res)
+}

@@ -1,0 +1,153 @@
+package redisfailover
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// sender sends to the active member. It sends nothing again: that is left to redis.WithRetry, around it.
+type sender struct{ c *Client }
+
+var (
+	_ redis.Sender             = (*sender)(nil)
+	_ send.Inner[redis.Future] = within{}
+	_ send.Restorer            = within{}
+)
+
+// Inner is internal: only this module can make its argument.
+func (s *sender) Inner(a send.Key) send.Inner[redis.Future] {
+	if _, own := a.Held.(*sender); own {
+		return within{s.c}
+	}
+	return nil
+}
+
+// Ctx returns the context that ends with the client.
+func (s *sender) Ctx() context.Context { return s.c.ctx }
+
+// within is a sender as package redis sees it.
+type within struct{ c *Client }
+
+// SendEncoded implements send.Inner.
+func (w within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
+	t := w.c.active.Load()
+	a := newAttempt(t, cb, r.Shared == command.WouldBlock)
+	if t.inner == nil {
+		t.sender.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, a, n)
+		return
+	}
+	if !t.slots {
+		r.Slot = send.NoSlot
+	}
+	t.inner.SendEncoded(r, a, n)
+}
+
+// WantsSlot implements send.Inner. Until the request is sent, a member that wants it may become active.
+func (w within) WantsSlot() bool { return true }
+
+// OpenDedicated implements send.Inner.
+func (w within) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+	t := w.c.active.Load()
+	if t.inner == nil {
+		return nil, redis.ErrSession.New("%s is a %T, which has no sessions", t.member.name, t.sender)
+	}
+	d, err := t.inner.OpenDedicated(ctx, keys, last)
+	if err != nil {
+		t.member.note(err)
+		return nil, err
+	}
+	return &dedicated{Dedicated: d, of: t}, nil
+}
+
+// Restored implements send.Restorer. It returns nil: another member may take a request before the one
+// that has lost its connection is restored.
+func (w within) Restored() <-chan struct{} { return nil }
+
+// Send implements redis.Sender.
+func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {
+	t := s.c.active.Load()
+	t.sender.Send(r, newAttempt(t, cb, false), n)
+}
+
+// SendMany implements redis.Sender.
+func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	t := s.c.active.Load()
+	t.sender.SendMany(reqs, several(t, cb), start)
+}
+
+// SendTransaction implements redis.Sender.
+func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
+	t := s.c.active.Load()
+	t.sender.SendTransaction(reqs, several(t, cb), start)
+}
+
+// several returns the future of several requests. A sender may ask it after it is resolved.
+func several(t *term, cb redis.Future) redis.Future {
+	a := &attempt{Forward: send.Forward{To: cb}, of: t}
+	if _, names := cb.(send.Namer); names {
+		return naming{a}
+	}
+	return a
+}
+
+// naming is an attempt whose requests are named by the future behind it.
+type naming struct{ *attempt }
+
+// NamesRequests implements send.Namer.
+func (naming) NamesRequests() {}
+
+// Scanner implements redis.Sender.
+func (s *sender) Scanner(opts redis.ScanOpts) redis.Scanner { return &scanner{c: s.c, opts: opts} }
+
+// EachShard implements redis.Sender. The shards belong to the member that is active now.
+func (s *sender) EachShard(f func(redis.Sender, error) bool) { s.c.active.Load().sender.EachShard(f) }
+
+// Close implements redis.Sender.
+func (s *sender) Close() { s.c.Close() }
+
+// scanner iterates on the active member. It begins again when another one is active, whose cursors are
+// different.
+type scanner struct {
+	c    *Client
+	opts redis.ScanOpts
+	of   *term
+	on   redis.Scanner // of that term's member
+	done bool
+}
+
+// Next implements redis.Scanner.
+func (s *scanner) Next(cb redis.Future) {
+	if t := s.c.active.Load(); t != s.of && !s.done {
+		s.of, s.on = t, t.sender.Scanner(s.opts)
+	}
+	s.on.Next(&scanStep{attempt: attempt{Forward: send.Forward{To: cb}, of: s.of}, s: s})
+}
+
+// scanStep is the future of one step.
+type scanStep struct {
+	attempt
+	s *scanner
+}
+
+// Resolve implements redis.Future.
+func (s *scanStep) Resolve(res any, n uint64) {
+	s.s.done = res == any(redis.ScanEOF)
+	s.attempt.Resolve(res, n)
+}
+
+// dedicated is the connection of a session. It is not used after its term.
+type dedicated struct {
+	send.Dedicated
+	of *term
+}
+
+// Exchange implements send.Dedicated.
+func (d *dedicated) Exchange(ctx context.Context, reqs []send.Request, each func(i int, res any)) error {
+	if d.of.over() {
+		return redis.ErrSessionLost.New("%s: open another session", d.of.left())
+	}
+	return d.Dedicated.Exchange(ctx, reqs, each)
+}
