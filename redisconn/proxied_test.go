@@ -161,3 +161,64 @@ func TestTransactionsBehindProxies(t *testing.T) {
 	require.ErrorContains(t, err, "Opts.DedicatedConns")
 	requireNotSent(t, err, redis.ErrSession)
 }
+
+// WATCH is refused where it has no effect.
+func TestWatchBehindProxies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		at, says string // the last request of the probe, and what it is answered with
+		refused  string
+		probes   int
+	}{
+		"has an effect":   {"EXEC", "*-1\r\n", "", 1},
+		"has none":        {"EXEC", "*1\r\n$-1\r\n", "WATCH has no effect through a proxy", 2},
+		"no probe":        {"SET", "-NOPERM no permissions\r\n", "could not write a key", 2},
+		"refused":         {"WATCH", "-ERR no WATCH here\r\n", "no WATCH here", 0},
+		"closes at WATCH": {"WATCH", "close", "closes the connection at WATCH", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lean := c.says == "close"
+			probed := false
+			var mu sync.Mutex
+			probes := 0
+			s := peer(t, func(r faulty.ScriptedRequest) string {
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Cmd == "SET" && strings.HasPrefix(r.Args[0], "redispipe:watch:") {
+					probes++
+				}
+				switch {
+				case lean && (r.Cmd == "CLIENT" || r.Cmd == "PING" && len(r.Args) > 0):
+					return "close"
+				case r.Cmd == "PING":
+					return "+PONG\r\n"
+				case r.Cmd == c.at && !probed:
+					probed = c.refused == ""
+					return c.says
+				case r.Cmd == "EXEC":
+					return "*1\r\n+OK\r\n"
+				}
+				return ""
+			})
+			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: patience})
+			for range 2 {
+				called := false
+				_, err := redis.Watch(background, conn, []string{"k"}, func(tx *redis.Tx) error {
+					called = true
+					tx.Queue("SET", "k", 1)
+					return nil
+				})
+				require.Equal(t, c.refused == "", called)
+				if c.refused == "" {
+					require.NoError(t, err)
+				} else {
+					require.ErrorContains(t, err, c.refused)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			require.Equal(t, c.probes, probes)
+		})
+	}
+}

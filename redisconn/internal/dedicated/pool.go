@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
@@ -42,6 +43,8 @@ type Pool struct {
 	// users are those that have entered and have neither released a place nor learned that they get
 	// none. blocking are commands that block, or may block.
 	users, blocking lifetime.Running
+	// watches: behind a proxy, WATCH has been seen to have an effect.
+	watches atomic.Bool
 
 	mu      sync.Mutex // guards the rest
 	places  int        // granted: each user of one has a connection or makes one

@@ -64,6 +64,10 @@ func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) 
 // Exchange implements send.Dedicated.
 func (s *Session) Exchange(ctx context.Context, reqs []send.Request, each func(int, any)) error {
 	left := len(reqs)
+	if err := s.proveWatch(ctx, reqs); err != nil {
+		s.p.count(err, left)
+		return err
+	}
 	err := s.send(ctx, reqs, func(i int, res any) {
 		left--
 		if err, failed := res.(*errorx.Error); failed {
