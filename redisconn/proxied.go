@@ -3,21 +3,28 @@ package redisconn
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // proxied returns the error of a proxy's own, if err is one: the proxy may have sent the request on, and
 // not have waited for the answer. Whatever the other side is, that is certain of the texts below. If it
-// is known to be a proxy, all errors without a code in capitals are its own.
+// is known to be a proxy, all errors without a code in capitals are its own. If it has closed the
+// connection, the error says that this may be because of a command.
 func proxied(err *errorx.Error, proxy bool) *errorx.Error {
-	if err.Type() != redis.ErrResult { // the others have codes of a server's
+	switch {
+	case proxy && err.Type() == redis.ErrIO && errors.Is(err.Cause(), io.EOF):
+		return errs.Like(err, err.Cause(), err.Message()+": a proxy closed the connection, as some do at a command that they do not know")
+	case err.Type() != redis.ErrResult: // the others have codes of a server's
 		return err
 	}
 	text := err.Message()

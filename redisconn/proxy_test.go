@@ -140,7 +140,9 @@ func TestPeerIsKnown(t *testing.T) {
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: patience})
 	require.Equal(t, 3, s.Accepted())
-	requireUnknown(t, sendTo(conn, "CLOSE").wait(t), redis.ErrIO)
+	lost := sendTo(conn, "CLOSE").wait(t)
+	requireUnknown(t, lost, redis.ErrIO)
+	require.ErrorContains(t, redis.AsError(lost), "a proxy closed the connection")
 	eventually(t, "connected again", func() bool { return log.count("Connected") == 2 })
 	require.Equal(t, 4, s.Accepted())
 	require.Equal(t, 1, log.count("PeerLimited"))
