@@ -119,10 +119,11 @@ func (c *call) listen() {
 	}
 }
 
-// wait waits until the call is resolved, or ctx ends. If ended is set, the caller has to
-// call leave with r. tells is as in [send.Ticket]: without it, a deaf call listens at once.
-func (c *call) wait(ctx context.Context, tells bool) (r send.ReadRight, ended bool) {
-	if c.deaf && !tells {
+// wait waits until the call is resolved, ctx ends, or the server stalls from which a request that
+// moves is to be answered. If ended is set, the caller has to call leave with r. t is the ticket of
+// the call's one request, if it has one: unless t.Tells is set, a deaf call listens at once.
+func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ended bool) {
+	if c.deaf && !t.Tells {
 		c.listen()
 	}
 	if c.state.Load() == callSending {
@@ -131,12 +132,8 @@ func (c *call) wait(ctx context.Context, tells bool) (r send.ReadRight, ended bo
 	for {
 		if c.deaf || ctx.Done() == nil {
 			<-c.signals
-		} else {
-			select {
-			case <-c.signals:
-			case <-ctx.Done():
-				return r, true
-			}
+		} else if !c.signalled(ctx, t) {
+			return r, true
 		}
 		if c.told {
 			c.deaf, c.told = false, false
@@ -145,14 +142,47 @@ func (c *call) wait(ctx context.Context, tells bool) (r send.ReadRight, ended bo
 		if r = c.taken(); r.Reader == nil {
 			return r, false
 		}
-		deaf := c.deaf
-		c.deaf = false
-		if !r.Reader.ReadUntil(ctx, r.Last, deaf) {
+		if !c.read(ctx, r, t) {
 			return r, true
 		}
 		c.state.CompareAndSwap(callReading, callPending)
 		r = send.ReadRight{}
 	}
+}
+
+// signalled waits for a signal, and returns false if ctx ends or the server stalls first.
+func (c *call) signalled(ctx context.Context, t *send.Ticket) bool {
+	select {
+	case <-c.signals:
+		return true
+	default:
+	}
+	var stalled <-chan struct{}
+	if t.Moves {
+		stalled = t.Queue.(send.Staller).Stalled().Done()
+	}
+	select {
+	case <-c.signals:
+		return true
+	case <-ctx.Done():
+	case <-stalled:
+	}
+	return false
+}
+
+// read uses the right to read, and returns false if the caller still has it. The caller listens
+// afterwards.
+func (c *call) read(ctx context.Context, r send.ReadRight, t *send.Ticket) bool {
+	if c.deaf {
+		c.deaf = false
+		if r.Reader.ReadUntil(ctx, r.Last, true) {
+			return true
+		}
+	}
+	if t.Moves && ctx.Done() != nil {
+		ctx = &patience{ctx, t.Queue.(send.Staller).Stalled()}
+	}
+	return r.Reader.ReadUntil(ctx, r.Last, false)
 }
 
 // taken returns the right to read, if the last signal brought it.

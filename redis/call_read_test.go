@@ -48,27 +48,22 @@ func (r *readRight) Withdraw(uint64) bool {
 
 // ReadUntil implements send.Reader, as a connection does.
 func (r *readRight) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
-	done, told := ctx.Done(), r.told
+	done := ctx.Done()
 	if deaf {
-		done = nil
+		done = r.told
 	}
-	for {
-		select {
-		case <-r.reply:
-			r.answer()
-		case <-r.broken:
-			r.mu.Lock()
-			r.listens = true // after it has read a caller listens
-			r.mu.Unlock()
-		case <-told:
-			done, told = ctx.Done(), nil
-			continue
-		case <-done:
-			return false
-		}
-		r.PassRead()
-		return true
+	select {
+	case <-r.reply:
+		r.answer()
+	case <-r.broken:
+		r.mu.Lock()
+		r.listens = true // after it has read a caller listens
+		r.mu.Unlock()
+	case <-done:
+		return false
 	}
+	r.PassRead()
+	return true
 }
 
 // PassRead implements send.Reader.

@@ -34,7 +34,7 @@ func endedContext() context.Context {
 
 // waitOrLeave waits as a caller does.
 func waitOrLeave(c *call, ctx context.Context, t send.Ticket) ending {
-	if r, ended := c.wait(ctx, true); ended {
+	if r, ended := c.wait(ctx, &send.Ticket{Tells: true}); ended {
 		return c.leave(t, r)
 	}
 	return endResolved

@@ -129,7 +129,7 @@ func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *send.Serv
 	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), observed: seen != nil}
 	m.of(s)
 	m.send(func() { s.SendMany(reqs, m, 0) })
-	r, ended := m.wait(ctx, false)
+	r, ended := m.wait(ctx, &send.Ticket{})
 	if left = ended && m.leave(send.Ticket{}, r) == endAbandoned; left {
 		m.abandon(withDelay(errs.Abandoned(ctx), m.lastQueued(0, send.Ticket{})))
 	}

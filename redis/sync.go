@@ -257,7 +257,9 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	if !observed && ctx.Err() != nil {
 		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
 	}
-	for y := (*retry)(nil); ; {
+	var y *retry
+	var attempts errs.Attempts // that were taken back from servers that have stalled
+	for {
 		var res any
 		if observed {
 			res = h.do(ctx, cmd, args, t, seen)
@@ -265,8 +267,13 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 			res = sendAndWait(ctx, s, cmd, args, t, seen)
 		}
 		err, failed := res.(error)
-		if !failed || observed && !retries {
+		switch {
+		case !failed || observed && !retries:
 			return res
+		case moved(res, &attempts):
+			continue
+		case attempts.MayHaveRun():
+			err = attempts.Result(errs.AsErrorx(err))
 		}
 		again, err := awaitCapacity(ctx, err)
 		if !again && retries {

@@ -147,7 +147,7 @@ func (w *waiter) Context() context.Context {
 // the waiter. ticket is the request's, if it is known. result moves the value in the
 // waiter's target to t, and the place that the answer came from to seen.
 func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen *send.Server) any {
-	if r, ended := w.wait(ctx, ticket.Tells); ended {
+	if r, ended := w.wait(ctx, &ticket); ended {
 		if err := w.left(ctx, ticket, r); err != nil {
 			return err
 		}
@@ -163,19 +163,25 @@ func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen
 	return res
 }
 
-// left ends the wait of a caller whose context has ended; r is from wait. If the request is still to
-// be resolved, it returns the caller's error: then the waiter is the resolver's. Otherwise the
-// result is there.
+// left ends the wait of a caller whose context has ended, or whose request moves; r is from wait. If
+// the request is still to be resolved, it returns the caller's error: then the waiter is the
+// resolver's. Otherwise the result is there.
 func (w *waiter) left(ctx context.Context, ticket send.Ticket, r send.ReadRight) any {
 	last := w.lastQueued(w.use, ticket)
+	stalled := ctx.Err() == nil
 	switch w.leave(ticket, r) {
 	case endAbandoned:
+		if stalled {
+			return errStalled
+		}
 		if p, paused := last.Queue.(interface{ Unsent() bool }); paused && p.Unsent() {
 			return errs.Withdrawn(ctx)
 		}
 		return withDelay(errs.Abandoned(ctx), last)
 	case endWithdrawn:
-		w.res = withDelay(errs.Withdrawn(ctx), last)
+		if w.res = any(errStalledUnsent); !stalled {
+			w.res = withDelay(errs.Withdrawn(ctx), last)
+		}
 	}
 	return nil
 }

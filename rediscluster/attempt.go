@@ -96,8 +96,16 @@ func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		r.Ticket = send.Ticket{Queue: a.sendHedged()}
 		return
 	}
+	moves := a.moves() && !l.Node.Silent()
 	l.Inner.SendEncoded(r, a, 0)
 	l.TakeTicket(r)
+	r.Ticket.Moves = moves && r.Ticket.Queue == l
+}
+
+// moves reports whether the attempt is a read that another node may answer, and whose caller can send it
+// again.
+func (a *attempt) moves() bool {
+	return a.spec.Replicas && a.req.ReadOnly && !a.spec.blocks && a.req.Caller != nil
 }
 
 // sendTo implements retryable.

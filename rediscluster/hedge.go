@@ -93,7 +93,7 @@ func (g *hedger) may(waited, slow time.Duration) bool {
 // for it: then its future is a waiter of package redis, which accepts results that it has not
 // decoded itself.
 func (a *attempt) hedges() bool {
-	return a.c.hedger != nil && a.spec.Replicas && a.req.ReadOnly && !a.spec.blocks && a.req.Caller != nil
+	return a.c.hedger != nil && a.moves()
 }
 
 // sentTwice is a read that may also be sent to a second node. It owns the attempt until the read is

@@ -1,8 +1,11 @@
 package rediscluster
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,4 +60,45 @@ func TestReadsAvoidFrozenReplica(t *testing.T) {
 	await(t, "all results", func() bool { return right.Load()+wrong.Load() == sent })
 	assert.Zero(t, wrong.Load())
 	await(t, "the replica's share again", share)
+}
+
+// Reads that wait for a replica when it freezes are sent to another node, whoever reads the replies.
+func TestReadsLeaveFrozenReplica(t *testing.T) {
+	tb := sharedCluster(t)
+	opts := calm
+	opts.HostOpts.IOTimeout = time.Minute
+	c, _ := connect(t, tb.Addrs(), opts)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+	slot, _ := owner(t, tb, "key")
+	reads := redis.SyncCtx{S: c.WithPolicy(MasterAndSlaves)}
+	frozen := c.topology.Load().Shard(slot).Nodes[1]
+	waiting := func() int { return frozen.Links[0].Conn.Stats().InFlight }
+	node := nodeOf(t, tb, frozen.Addr)
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	for _, callers := range []int{1, 8, 64} {
+		await(t, "the replica's share", func() bool {
+			before := frozen.Links[0].Conn.Stats().Values
+			for range 10 {
+				require.Equal(t, []byte("value"), reads.Do(ctx, "GET", "key"))
+			}
+			return frozen.Links[0].Conn.Stats().Values > before
+		})
+		require.NoError(t, node.Pause())
+		defer func() { _ = node.Resume() }()
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for i := 0; i < 10 || waiting() == 0; i++ {
+					res := reads.Do(ctx, "GET", "key")
+					if !assert.Equal(t, []byte("value"), res) {
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		require.NoError(t, node.Resume())
+		await(t, "the late answers", func() bool { return waiting() == 0 })
+	}
 }

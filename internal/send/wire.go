@@ -32,9 +32,9 @@ type ReadRight struct {
 
 // Reader is a connection whose replies are read by callers.
 type Reader interface {
-	// ReadUntil reads replies up to the one of the request last, and passes on the right to read. If
-	// ctx ends first, it returns false and the caller still has the right and must pass it on. If
-	// deaf is set, it may ignore ctx until the caller is told to listen.
+	// ReadUntil reads replies up to the one of the request last, and passes on the right to read. It
+	// returns false if ctx ends first or, if deaf is set, the caller is told to listen: then the
+	// caller still has the right, and must read on or pass it on. A deaf caller's ctx is ignored.
 	ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool)
 	// PassRead passes on the right to read.
 	PassRead()
@@ -50,6 +50,15 @@ type Ticket struct {
 	// Tells is set if the sender will tell a deaf caller to listen. Otherwise the caller listens
 	// from the start.
 	Tells bool
+	// Moves is set if Queue is a [Staller], and the caller should send the request again, elsewhere,
+	// if the server stalls.
+	Moves bool
+}
+
+// Staller is the queue of a connection to a server that others may answer for.
+type Staller interface {
+	// Stalled returns a context that ends when the server stalls, and another may answer.
+	Stalled() context.Context
 }
 
 // Withdrawer can take requests back.

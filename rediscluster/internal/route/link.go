@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -106,6 +107,9 @@ func (l *Link) TakeTicket(r *send.Request) {
 	}
 }
 
+// Stalled implements send.Staller.
+func (l *Link) Stalled() context.Context { return l.Node.stall.Load().Context }
+
 // Withdraw implements send.Withdrawer.
 func (l *Link) Withdraw(seq uint64) bool {
 	if !l.Queue.Withdraw(seq) {
@@ -115,7 +119,10 @@ func (l *Link) Withdraw(seq uint64) bool {
 	return true
 }
 
-var _ backend.Queue = (*Link)(nil)
+var (
+	_ backend.Queue = (*Link)(nil)
+	_ send.Staller  = (*Link)(nil)
+)
 
 // Resent is the queue in the ticket of a request that the cluster may send again. The caller gets this
 // ticket with the first attempt, and Resent answers for the last attempt: it tells package redis where

@@ -83,6 +83,7 @@ type Node struct {
 func (r *Rules) NewNode(addr string, replica bool, zone string) *Node {
 	n := &Node{Addr: addr, Replica: replica, rules: r}
 	n.Weight.Store(1)
+	n.stall.Store(newStall())
 	n.setZone(zone)
 	return n
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -17,8 +18,8 @@ import (
 // Whoever changes state from watchRests owns the rest, and what the links and nodes say that a Watch
 // owns. It passes that to the timer, which has it until state is watchRests again.
 type Watch struct {
-	state atomic.Int32
-	nodes atomic.Pointer[[]*Node] // anybody may read and replace it
+	state  atomic.Int32
+	shards atomic.Pointer[[]*Shard] // anybody may read and replace it
 	// looked is the time of the last look, by timing.Clock. late is how many times in a row a look
 	// came too late to judge servers without having found new bytes: replies that had arrived may
 	// not have been read yet.
@@ -48,6 +49,9 @@ const (
 	// silent, but within at most recoverMost.
 	recoverTimes = 10
 	recoverMost  = 2 * time.Second
+	// A node that has been silent for stallMoves is left by the reads that wait for it. That costs
+	// more than sending the next ones elsewhere, and must pay even if the node answers soon.
+	stallMoves = 10 * time.Millisecond
 	// allSpared stands for all of a node's share in spared.
 	allSpared = 16
 	// lateMost is how many times in a row no node is judged because the process has not run.
@@ -55,7 +59,7 @@ const (
 )
 
 // Over makes the Watch watch the nodes of a topology.
-func (w *Watch) Over(t *Snapshot) { w.nodes.Store(&t.Nodes) }
+func (w *Watch) Over(t *Snapshot) { w.shards.Store(&t.Shards) }
 
 // begin begins to watch, unless the Watch does already.
 func (w *Watch) begin() {
@@ -68,25 +72,28 @@ func (w *Watch) begin() {
 
 // look looks at all links once, and schedules the next look unless nothing is in flight.
 func (w *Watch) look() {
-	var nodes []*Node
-	if over := w.nodes.Load(); over != nil {
-		nodes = *over
+	var shards []*Shard
+	if over := w.shards.Load(); over != nil {
+		shards = *over
 	}
 	now := timing.Clock()
 	busy, came, links, state := false, false, 0, int32(watchWell)
-	for _, n := range nodes {
-		waits, moved := n.look(now)
-		busy, came = busy || waits, came || moved
-		links += len(n.Links)
-	}
-	if onTime := w.onTime(now); onTime || came {
-		for _, n := range nodes {
-			n.judge(now)
+	for _, s := range shards {
+		for _, n := range s.Nodes {
+			waits, moved := n.look(now)
+			busy, came = busy || waits, came || moved
+			links += len(n.Links)
 		}
 	}
-	for _, n := range nodes {
-		if n.spared.Load() > 0 {
-			state = watchAiling
+	onTime := w.onTime(now)
+	for _, s := range shards {
+		if onTime || came {
+			s.judge(now)
+		}
+		for _, n := range s.Nodes {
+			if n.spared.Load() > 0 {
+				state = watchAiling
+			}
 		}
 	}
 	if !busy {
@@ -122,6 +129,21 @@ type health struct {
 	// been silent, or 0 if that is no longer than usual.
 	up     bool
 	silent time.Duration
+	// stall ends when the node has been silent for stallMoves while another node of its shard answers.
+	// There is a new one when it answers again.
+	stall atomic.Pointer[stall]
+}
+
+// stall is a context that ends when a node stalls.
+type stall struct {
+	context.Context
+	end context.CancelFunc
+}
+
+func newStall() *stall {
+	s := new(stall)
+	s.Context, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // takes reports whether the node takes the read that drew the number.
@@ -159,6 +181,24 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 		busy, came = busy || f.Since != 0, came || moved
 	}
 	return busy || n.up && n.spared.Load() > 0, came
+}
+
+// judge updates the health of the nodes after a look, and tells the reads that wait for one of them to go
+// to another.
+func (s *Shard) judge(now time.Duration) {
+	well := false
+	for _, n := range s.Nodes {
+		n.judge(now)
+		well = well || n.silent == 0 && n.readable(syncLive)
+	}
+	for _, n := range s.Nodes {
+		switch stall := n.stall.Load(); {
+		case n.silent >= stallMoves && well:
+			stall.end()
+		case n.silent == 0 && stall.Err() != nil:
+			n.stall.Store(newStall())
+		}
+	}
 }
 
 // judge updates the health after a look. A node without a connection is not read from anyway.

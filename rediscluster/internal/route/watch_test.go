@@ -95,6 +95,27 @@ func judge(h *health, now, silent time.Duration) {
 	h.judge(now)
 }
 
+// Reads leave a node that is silent for long while another of its shard answers, once.
+func TestReadsLeave(t *testing.T) {
+	top := oneShard(1)
+	s := top.Shards[0]
+	silent, other := s.Nodes[1], s.Nodes[0]
+	look := func(at, silence, others time.Duration) bool {
+		silent.up, silent.silent, other.up, other.silent = true, silence, true, others
+		before := silent.Links[0].Stalled()
+		s.judge(at)
+		return before.Err() != nil
+	}
+	require.False(t, look(time.Second, stallMoves-1, 0), "not yet")
+	require.False(t, look(time.Second, stallMoves, 2*ms), "nobody answers")
+	require.True(t, look(time.Second, stallMoves+ms, 0))
+	require.Error(t, silent.Links[0].Stalled().Err(), "it is still silent")
+	require.NoError(t, other.Links[0].Stalled().Err())
+	look(time.Second+ms, 0, 0)
+	require.NoError(t, silent.Links[0].Stalled().Err(), "it answers again")
+	require.True(t, look(2*time.Second, stallMoves, 0), "once more")
+}
+
 // A process that has not run does not judge servers, but not for ever.
 func TestWatchOnTime(t *testing.T) {
 	w := &Watch{every: ms}

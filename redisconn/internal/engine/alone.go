@@ -99,7 +99,7 @@ func (s *Session) readAlone(ctx context.Context) (passed, finished bool) {
 
 // exchange writes the batch of a caller that has both rights and waits for the beginning
 // of the answer, in one step: the wait is prepared before the write, which saves a read
-// that would find nothing. It returns false if ctx has ended while the session lives on.
+// that would find nothing. It returns false if the wait was interrupted while the session lives on.
 func (s *Session) exchange(ctx context.Context, b *batch) bool {
 	s.both, s.exchanged = false, b
 	ended, _ := s.interruptibly(ctx, s.waitExchanged)

@@ -71,7 +71,7 @@ type replyState uint8
 
 const (
 	replyReady    replyState = iota
-	replyNever               // the context has ended
+	replyNever               // the context has ended, or a deaf caller is told to listen
 	replyTooLarge            // it does not fit into the buffer
 )
 

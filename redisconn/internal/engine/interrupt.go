@@ -10,21 +10,20 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// interruptibly calls wait, which reads from the socket, and interrupts it when ctx is done: then ended
-// is set, and wait may be called again. Any other error ends the session: then failed is set.
+// interruptibly calls wait, which reads from the socket, and interrupts it when ctx is done or, if the
+// caller is deaf, when it is told to listen: then ended is set, and wait may be called again. Any other
+// error ends the session: then failed is set.
 func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
 	var err error
-	waited := true
 	switch {
 	case ctx.Done() == nil:
 		err = wait()
 	case s.reader.deaf:
-		waited, err = s.waitDeaf(wait)
-		s.reader.deaf = waited
+		var waited bool
+		if waited, err = s.waitDeaf(wait); !waited {
+			return true, false
+		}
 	default:
-		waited = false
-	}
-	if !waited {
 		stop := context.AfterFunc(ctx, s.interrupt)
 		if err = wait(); !stop() && s.wasInterrupted(err) {
 			return true, false

@@ -47,8 +47,8 @@ type Session struct {
 	// both: the caller that has the right to read also has the right to write, and must use that
 	// first. It belongs to the holder of the right to read.
 	both bool
-	// listens: the caller that has the right to read must listen to its context from now on. It is
-	// written under the lock, and reset with the right.
+	// listens: the caller that has the right to read is told to listen to its context. It is written
+	// under the lock, and reset with the right.
 	listens atomic.Bool
 	// loopKeeps: the session has ended, and the loop keeps its right to read. It is written under
 	// the lock, once, before the session fails.
@@ -84,7 +84,7 @@ type reader struct {
 	// until is one more than the number of the last request that the reading caller waits
 	// for; zero if the loop reads.
 	until uint64
-	// deaf: the reading caller does not listen to its context yet.
+	// deaf: the reading caller does not listen to its context.
 	deaf bool
 	// fenced are the replies to cur that wait for the fence, with Opts.Integrity.
 	fenced []reply

@@ -1,0 +1,137 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// stalling is the queue of a server that stalls when a test says so. It gives no right to read, or all of
+// them.
+type stalling struct {
+	readRight
+	stall context.Context
+	take  bool // a request can be taken back
+}
+
+func (s *stalling) Stalled() context.Context { return s.stall }
+func (s *stalling) Withdraw(uint64) bool     { return s.take }
+
+// ReadUntil waits for a reply, which never comes.
+func (s *stalling) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
+	if deaf {
+		<-s.told
+		return false
+	}
+	ended := make(chan struct{})
+	context.AfterFunc(ctx, func() { close(ended) })
+	<-ended
+	return false
+}
+
+// A request whose server stalls is sent again. If the first attempt may have run, and no later one
+// was sent, that is the result.
+func TestMoves(t *testing.T) {
+	for how := range 32 {
+		deaf, reads, taken, refused, late := how&1 != 0, how&2 != 0, how&4 != 0, how&8 != 0, how&16 != 0
+		t.Run(fmt.Sprintf("deaf=%t reads=%t taken=%t refused=%t late=%t", deaf, reads, taken, refused, late), func(t *testing.T) {
+			stall, end := context.WithCancel(t.Context())
+			queue := &stalling{stall: stall, take: taken, readRight: readRight{told: make(chan struct{})}}
+			attempts := 0
+			var first Future
+			s := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
+				if attempts++; attempts > 1 {
+					if refused {
+						cb.Resolve(errDown, n)
+					} else {
+						cb.Resolve("value", n)
+					}
+					return
+				}
+				first, r.Ticket = cb, send.Ticket{Queue: queue, Tells: deaf, Moves: true}
+				caller := r.Caller
+				if reads {
+					require.True(t, caller.GiveRead(send.ReadRight{Reader: queue, Last: 1}))
+				}
+				go func() {
+					if deaf && !caller.Listen() {
+						close(queue.told)
+					}
+					end()
+				}()
+			}}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			res := SyncCtx{s}.Do(ctx, "GET", "key")
+			assert.Equal(t, 2, attempts)
+			if reads {
+				assert.Equal(t, 1, queue.passed)
+			}
+			switch {
+			case !refused:
+				assert.Equal(t, "value", res)
+			case taken:
+				assert.Equal(t, OutcomeNotSent, OutcomeOf(res))
+			default:
+				assert.Equal(t, OutcomeUnknown, OutcomeOf(res))
+			}
+			if late && !taken {
+				first.Resolve("late", 0) // the server goes on
+			}
+		})
+	}
+}
+
+// A request that does not move waits for its context, and so does one whose server does not stall.
+func TestDoesNotMove(t *testing.T) {
+	for _, moves := range []bool{false, true} {
+		t.Run(fmt.Sprint(moves), func(t *testing.T) {
+			stall, end := context.WithCancel(t.Context())
+			if !moves {
+				end()
+			}
+			defer end()
+			attempts := 0
+			s := &ownSender{encoded: func(r *send.Request, _ Future, _ uint64) {
+				attempts++
+				r.Ticket = send.Ticket{Queue: &stalling{stall: stall}, Moves: moves}
+			}}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, Err(SyncCtx{s}.Do(ctx, "GET", "key")), context.DeadlineExceeded)
+			require.Equal(t, 1, attempts)
+		})
+	}
+}
+
+// Package context calls the function once, unless it was stopped before.
+func TestPatience(t *testing.T) {
+	for _, stalls := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			stalled, stall := context.WithCancel(t.Context())
+			p := &patience{ctx, stalled}
+			calls := 0
+			stop := context.AfterFunc(p, func() { calls++ })
+			early := context.AfterFunc(p, func() { calls++ })
+			require.True(t, early())
+			require.NoError(t, p.Err())
+			if stalls {
+				stall()
+			}
+			cancel()
+			stall()
+			synctest.Wait()
+			require.Equal(t, 1, calls)
+			require.False(t, stop())
+			require.Error(t, p.Err())
+		})
+	}
+}
