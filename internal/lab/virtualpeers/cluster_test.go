@@ -97,3 +97,34 @@ func TestClusterProtocol(t *testing.T) {
 		require.NoError(t, rdb.Close())
 	}
 }
+
+// A transaction with keys of two slots fails with EXEC, and go-redis keeps its connection: no reply is left
+// over for the next command.
+func TestTransactionOfTwoSlots(t *testing.T) {
+	ctx := context.Background()
+	shared, err := rediscluster.NewCluster(ctx, testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1}).Addrs(), rediscluster.Opts{
+		HostOpts: redisconn.Opts{IOTimeout: 20 * time.Second, Protocol: 3}, Logger: rediscluster.NoopLogger{},
+	})
+	require.NoError(t, err)
+	defer shared.Close()
+	dials := 0
+	rdb := redis.NewClient(&redis.Options{PoolSize: 1, ReadTimeout: time.Minute, Dialer: func(context.Context, string, string) (net.Conn, error) {
+		dials++
+		return redisvirtual.Conn(shared), nil
+	}})
+	defer rdb.Close()
+	require.NoError(t, rdb.Set(ctx, "a", "0", 0).Err())
+	dialed := dials // go-redis may dial twice before its first command
+	for i := range 100 {
+		cmds, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.Incr(ctx, "a")
+			p.Incr(ctx, "b")
+			return nil
+		})
+		require.ErrorContains(t, err, "CROSSSLOT")
+		require.Len(t, cmds, 2)
+		require.Equal(t, fmt.Sprint(i), rdb.Echo(ctx, i).Val())
+		require.Equal(t, "0", rdb.Get(ctx, "a").Val())
+	}
+	require.Equal(t, dialed, dials)
+}
