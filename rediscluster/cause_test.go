@@ -31,6 +31,7 @@ func awaitCause(t *testing.T, s redis.Sender, addr string, want *errorx.Type) {
 	assert.Equal(t, addr, at)
 	assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
 	assert.NotContains(t, err.Error(), "secret")
+	assert.Equal(t, want == redisconn.ErrDial, redis.SafeToRetry(err), "only what may pass is safe to retry")
 }
 
 // The error of a request for which no server is connected says why, whatever the client is.

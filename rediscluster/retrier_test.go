@@ -425,3 +425,32 @@ func TestClusterDownForLong(t *testing.T) {
 		return redis.Sync{S: c}.Do("SET", "a", 1) == "OK"
 	})
 }
+
+// A server that is loading its data is asked again; one that can't write to its disk has refused, once.
+func TestLoadingAndMisconf(t *testing.T) {
+	var asked atomic.Int32
+	node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		reply := "+OK\r\n"
+		switch {
+		case r.Cmd == "GET" && asked.Add(1) <= 2:
+			reply = "-LOADING Redis is loading the dataset in memory\r\n"
+		case r.Cmd == "SET":
+			reply = "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	})
+	c, _ := connect(t, []string{node.Addr()}, Opts{})
+	assert.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
+	assert.Equal(t, int32(3), asked.Load())
+	err := redis.AsErrorx(redis.Sync{S: c}.Do("SET", "key", "v"))
+	assert.ErrorContains(t, err, "MISCONF")
+	assert.Equal(t, redis.OutcomeRefused, redis.OutcomeOf(err))
+	sets := 0
+	for _, r := range node.Requests() {
+		if r.Cmd == "SET" {
+			sets++
+		}
+	}
+	assert.Equal(t, 1, sets)
+}

@@ -333,3 +333,28 @@ func TestCancelledWhileQueued(t *testing.T) {
 		assert.NotContains(t, r.Args, "queued")
 	}
 }
+
+// Valkey 9.1 does not check the slot of MSETEX: a master that has lost it answers as if it had set the
+// keys. Beside a command whose slot is checked, it sets nothing, and a cluster sends both to the new master.
+func TestMSetExBesideACheckedCommand(t *testing.T) {
+	tb := sharedCluster(t)
+	c, _ := connect(t, tb.Addrs(), calm)
+	const key = "{msetex}key"
+	if redis.AsError(redis.Sync{S: c}.Do("MSETEX", 1, key, "first")) != nil {
+		t.Skip("the server lacks MSETEX")
+	}
+	slot, from := owner(t, tb, key)
+	to := another(t, tb, from)
+	require.NoError(t, tb.MoveSlot(slot, to))
+	reqs := []redis.Request{redis.Req("EXISTS", key), redis.Req("MSETEX", 1, key, "second", "EX", time.Hour)}
+	old, err := redisconn.Connect(t.Context(), from.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer old.Close()
+	_, err = redis.Sync{S: old}.Transact(reqs)
+	require.ErrorContains(t, err, "MOVED")
+	require.Equal(t, []byte("first"), to.Do("GET", key))
+	results, err := redis.Sync{S: c}.Transact(reqs)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(1), int64(1)}, results)
+	require.Equal(t, []byte("second"), to.Do("GET", key))
+}
