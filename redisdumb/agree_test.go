@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// shape is a result as a program sees it, without the advice that a connection adds to a redirect.
+// shape is a result as a program sees it.
 func shape(res any) string {
 	switch res := res.(type) {
 	case []any:
@@ -29,12 +29,8 @@ func shape(res any) string {
 		return fmt.Sprintf("%q", all)
 	case *errorx.Error:
 		text := fmt.Sprintf("%v, %v, safe %v: %s", res.Type(), redis.OutcomeOf(res), redis.SafeToRetry(res), res.Message())
-		redirect := res.IsOfType(redis.ErrMoved) || res.IsOfType(redis.ErrAsk)
-		if redirect {
-			text, _, _ = strings.Cut(text, ": this server is one of a cluster")
-		}
 		for _, key := range []errorx.Property{redis.EKRequest, redis.EKText, redis.EKArgPos, redis.EKMovedTo, redis.EKSlot} {
-			if value, ok := res.Property(key); ok && !(redirect && key == redis.EKText) {
+			if value, ok := res.Property(key); ok {
 				text += fmt.Sprintf(" (%v)", value)
 			}
 		}
@@ -87,7 +83,7 @@ func TestTransactionOnOddServersAsOfRedisconn(t *testing.T) {
 	const abort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
 	for _, replies := range []string{ // to the requests; nothing cuts the connection
 		"MULTI=+QUEUED", "MULTI=$-1", "SET=", "SET=hello", "EXEC=", "EXEC=hello", "EXEC=*-1", "EXEC=$-1", "EXEC=+x", "EXEC=-OOM x", "EXEC=-LOADING x",
-		"EXEC=-MOVED 1 127.0.0.1:1", "EXEC=" + abort, "SET=-LOADING x|EXEC=" + abort, "INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort,
+		"EXEC=-MOVED 1 127.0.0.1:1", "EXEC=-READONLY x", "SET=-READONLY x|EXEC=" + abort, "EXEC=*2\r\n-READONLY x\r\n$-1", "EXEC=" + abort, "SET=-LOADING x|EXEC=" + abort, "INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort,
 		"SET=-ERR x|INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort, "SET=-ERR y|EXEC=*1\r\n:1", "SET=:1", "EXEC=*2\r\n-MOVED 1 127.0.0.1:1\r\n$-1",
 	} {
 		server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {

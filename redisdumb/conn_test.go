@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisdumb"
 	"github.com/joomcode/redispipe/testbed"
@@ -273,4 +275,22 @@ func TestConnFuturePanics(t *testing.T) {
 		require.Equal(t, []uint64{1, 2, 3}, p.ns)
 	}
 	require.Equal(t, "PONG", conn.Do("PING"))
+}
+
+// What no other server of a connection's can answer is not safe to send again, and says where it belongs.
+func TestAdvice(t *testing.T) {
+	replica := testbed.NewServer(t)
+	require.Equal(t, "OK", replica.Do("REPLICAOF", "127.0.0.1", 1))
+	moved := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+		_, err := io.WriteString(c, "-MOVED 1 127.0.0.1:1\r\n")
+		return err
+	}})
+	for addr, says := range map[string]string{replica.Addr(): "connect to its master", moved.Addr(): "one of a cluster"} {
+		conn := &redisdumb.Conn{Addr: addr}
+		defer conn.Close()
+		err := redis.AsErrorx(conn.Do("SET", "key", "v"))
+		require.ErrorContains(t, err, says)
+		require.False(t, redis.SafeToRetry(err), "%v", err)
+		require.Equal(t, redis.OutcomeRefused, redis.OutcomeOf(err))
+	}
 }

@@ -63,7 +63,7 @@ func (c *Conn) transaction(reqs []redis.Request) any {
 		return res.WithProperty(redis.EKRequests, reqs)
 	case []any:
 		for i := range min(len(res), len(reqs)) {
-			res[i] = withRequest(res[i], reqs[i])
+			res[i] = withRequest(c.advised(res[i]), reqs[i])
 		}
 	}
 	return res
@@ -122,6 +122,14 @@ func encode(reqs []redis.Request, transaction bool) (encoded [][]byte, bad *erro
 func malformed(reqs []redis.Request, bad *errorx.Error, failed int) *errorx.Error {
 	return redis.ErrBatchFormat.Wrap(bad, "request %d of the batch is malformed", failed).
 		WithProperty(redis.EKRequests, reqs)
+}
+
+// advised adds advice to an error, as a connection does.
+func (c *Conn) advised(res any) any {
+	if err, ok := res.(*errorx.Error); ok {
+		return errs.Advised(err, c.Type != TypeCluster)
+	}
+	return res
 }
 
 // withRequest adds the request to an error.

@@ -69,7 +69,7 @@ func (c *Conn) chunkLocked(chunk []byte, results []any) error {
 			fill(results[i+1:], failed)
 			return failed
 		}
-		results[i] = res
+		results[i] = c.advised(res)
 	}
 	if c.sock.r.Buffered() > 0 {
 		// One reply too many, and no way to tell which of them is the extra one.
