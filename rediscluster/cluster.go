@@ -46,6 +46,7 @@ type Cluster struct {
 	// onLeft has the functions to call with a slot that has left its master: see backend.Cluster.
 	onLeft sync.Map
 
+	weighing  atomic.Bool // the WeightProvider has not returned yet
 	refreshes atomic.Uint64
 	decisions [actions]atomic.Uint64 // by Action
 	draining  atomic.Bool            // no new requests

@@ -114,6 +114,6 @@ func TestReauthenticateOfNodeThatComes(t *testing.T) {
 		return ""
 	}
 	c, _ = connect(t, []string{node.Addr()}, opts)
-	require.True(t, c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: first.Addr()}, {Master: second.Addr()}}}))
+	require.True(t, c.refresher.publish(t.Context(), &topology.Layout{Shards: []topology.Shard{{Master: first.Addr()}, {Master: second.Addr()}}}))
 	require.Equal(t, 2, links)
 }

@@ -456,7 +456,7 @@ func TestSessionOfNodeThatLeaves(t *testing.T) {
 	go func() { done <- session.Do("BLPOP", "queue", 0) }()
 	awaitBlocked(t, c, "queue")
 	_, from := owner(t, tb, "queue")
-	require.True(t, c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: another(t, tb, from).Addr()}}}))
+	require.True(t, c.refresher.publish(t.Context(), &topology.Layout{Shards: []topology.Shard{{Master: another(t, tb, from).Addr()}}}))
 	res := <-done
 	isType(t, redisconn.ErrNotConnected, res)
 	require.True(t, redis.SafeToRetry(redis.AsError(res)))

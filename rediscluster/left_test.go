@@ -29,7 +29,7 @@ func TestLinkIsClosedWhenIdle(t *testing.T) {
 	})
 	result := make(chan any, 1)
 	conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) { result <- res }), 0)
-	require.True(t, c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: next.Addr()}}}))
+	require.True(t, c.refresher.publish(t.Context(), &topology.Layout{Shards: []topology.Shard{{Master: next.Addr()}}}))
 	await(t, "end of requests", func() bool {
 		refused := make(chan bool, 1)
 		conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(res any, _ uint64) {

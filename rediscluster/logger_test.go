@@ -144,6 +144,24 @@ func TestNewClusterWhileTheWeightProviderBlocks(t *testing.T) {
 	<-c.refresher.done
 }
 
+// A ZoneOf and a WeightProvider that never return hold up no topology.
+func TestTopologyWhileTheZoneIsAsked(t *testing.T) {
+	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
+	t.Cleanup(func() { close(weights.over) })
+	weights.blocks.Store(true)
+	c, err := NewCluster(context.Background(), []string{node.Addr()}, Opts{
+		Logger: NoopLogger{}, Zone: "here", WeightProvider: weights,
+		ZoneOf: func(string) string { <-weights.over; return "here" },
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	assert.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
+	refreshes := c.refreshes.Load()
+	c.ForceReloading()
+	await(t, "two more topologies", func() bool { c.ForceReloading(); return c.refreshes.Load() > refreshes+1 })
+}
+
 // A future that panics while its request is refused is reported, and does not affect other futures.
 func TestRefusedFuturesMayPanic(t *testing.T) {
 	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))

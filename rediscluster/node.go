@@ -12,12 +12,12 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// newNode returns a node and starts to dial its connections.
-func (c *Cluster) newNode(addr, hostname string, replica bool) *route.Node {
+// newNode returns a node and starts to dial its connections. asking bounds the call of ZoneOf.
+func (c *Cluster) newNode(asking context.Context, addr, hostname string, replica bool) *route.Node {
 	if addr == "" { // stands for a master that does not exist
 		return c.rules.NewNode(addr, replica, "")
 	}
-	n := c.rules.NewNode(addr, replica, c.userZone(addr))
+	n := c.rules.NewNode(addr, replica, c.userZone(asking, addr))
 	n.Hostname = hostname
 	opts := c.opts.HostOpts
 	opts.AsyncDial = true
@@ -72,23 +72,25 @@ func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	return dial.TLSConfig(opts.TLSConfig, hostname)
 }
 
-// userZone returns the result of Opts.ZoneOf, or "" if that is not set or panics.
-func (c *Cluster) userZone(addr string) (zone string) {
-	if c.opts.ZoneOf == nil || c.opts.Zone == "" {
+// userZone returns the result of Opts.ZoneOf, or "" if that is not set, panics, or has not returned when
+// ctx is done.
+func (c *Cluster) userZone(ctx context.Context, addr string) (zone string) {
+	if c.opts.ZoneOf == nil || c.opts.Zone == "" || ctx.Err() != nil {
 		return ""
 	}
-	c.call(func() { zone = c.opts.ZoneOf(addr) })
+	zone, _ = usercall.Until(ctx, func() string { return c.opts.ZoneOf(addr) }, func(string) {}, c.panicked)
 	return zone
 }
 
 // userWeight returns the weight from the WeightProvider, or 1 if that has none, panics, or has not
-// returned when ctx is done.
+// returned when ctx is done. It does not call a provider that has not returned from an earlier call.
 func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	provider := c.opts.WeightProvider
-	if provider == nil || n.Addr == "" || ctx.Err() != nil {
+	if provider == nil || n.Addr == "" || ctx.Err() != nil || !c.weighing.CompareAndSwap(false, true) {
 		return 1
 	}
 	weight, returned := usercall.Until(ctx, func() uint64 {
+		defer c.weighing.Store(false)
 		for _, host := range []string{n.Host(), n.Addr} {
 			if w, ok := provider.GetWeightByHost(host); ok {
 				return uint64(w)

@@ -98,12 +98,14 @@ type Opts struct {
 	// unless ForceMinLatencyReplica is set. Default none.
 	Zone string
 	// ZoneOf returns the zone of a node by its address (host:port), for servers that do
-	// not know their zone. It is called once for each node, and must not block. Default:
+	// not know their zone. It is called once for each node. For the new nodes of a topology together
+	// the client waits at most 1 s; a zone that is not known by then stays unknown. Default:
 	// the zone that the server reports to a new connection (availability_zone in
 	// INFO server, from Valkey 8.1 on), or in CLUSTER SLOTS (from Valkey 9.1 on).
 	ZoneOf func(addr string) string
 	// WeightProvider sets the nodes' shares of reads. A node of weight zero is not used, even in
-	// the caller's zone, while another node has a weight above zero. Default equal weights.
+	// the caller's zone, while another node has a weight above zero. A weight that is
+	// not known in time is 1. Default equal weights.
 	WeightProvider WeightProvider
 
 	// TLSEnabled and TLSConfig override those of HostOpts if they are set. An empty

@@ -79,7 +79,7 @@ const (
 type WeightProvider interface {
 	// GetWeightByHost returns the weight of a host, or false if it has none, which
 	// means 1. It is called first with the host and then with host:port, for all nodes
-	// every CheckInterval, and must not block. A node of weight zero is read from only if no
+	// every CheckInterval, which waits at most 1 s for all of them. A node of weight zero is read from only if no
 	// node of any zone has a weight above zero.
 	GetWeightByHost(host string) (uint32, bool)
 }

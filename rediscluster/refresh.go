@@ -144,7 +144,7 @@ func (r *refresher) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.publish(l)
+	r.publish(making, l)
 	// Refresh once more, from all nodes, so that the first requests use the present topology.
 	r.refresh(making, true)
 	return nil
@@ -174,18 +174,26 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 		}
 	}
 	before := r.c.topology.Load()
-	changed = r.publish(l)
+	changed = r.publish(ctx, l)
 	r.c.rules.Moves.Settle(began, func(slot int) bool { return l.Stable.Has(slot) || !before.Layout.SameMaster(l, slot) })
 	if ask {
 		r.agreed = began
 	}
-	r.c.topology.Load().Weigh(r.c.latencyOriented.Load(), func(n *route.Node) uint64 { return r.c.userWeight(ctx, n) })
+	asking, cancel := context.WithTimeout(ctx, userMost)
+	defer cancel()
+	r.c.topology.Load().Weigh(r.c.latencyOriented.Load(), func(n *route.Node) uint64 { return r.c.userWeight(asking, n) })
 	return changed
 }
 
+// userMost bounds how long a refresh waits for ZoneOf, and for the WeightProvider, for all nodes
+// together: while it waits, the client learns of no failover.
+const userMost = time.Second
+
 // publish replaces the topology by one built from l, and closes the nodes that the new
-// one lacks or has replaced.
-func (r *refresher) publish(l *topology.Layout) (changed bool) {
+// one lacks or has replaced. ctx bounds only the calls of ZoneOf.
+func (r *refresher) publish(ctx context.Context, l *topology.Layout) (changed bool) {
+	asking, cancel := context.WithTimeout(ctx, userMost)
+	defer cancel()
 	before := r.c.topology.Load()
 	nodes := make(map[topology.Node]*route.Node, len(before.Nodes))
 	for _, n := range before.Nodes {
@@ -200,7 +208,7 @@ func (r *refresher) publish(l *topology.Layout) (changed bool) {
 			if byAddr {
 				hostname = ""
 			}
-			n = r.c.newNode(key.Addr, hostname, key.Replica)
+			n = r.c.newNode(asking, key.Addr, hostname, key.Replica)
 			n.ByAddr = byAddr
 			nodes[key] = n
 			if old != nil {

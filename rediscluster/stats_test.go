@@ -86,7 +86,7 @@ func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 	answer := faulty.ScriptedReplies("+OK\r\n")
 	one, two, replica := newScriptedNode(t, answer), newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{one.Addr()}, calm)
-	c.refresher.publish(&topology.Layout{Shards: []topology.Shard{
+	c.refresher.publish(t.Context(), &topology.Layout{Shards: []topology.Shard{
 		{Master: one.Addr(), Replicas: []string{replica.Addr()}},
 		{Master: two.Addr(), Replicas: []string{replica.Addr()}},
 	}})
@@ -95,7 +95,7 @@ func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 	(redis.Sync{S: conn}).SendMany(slices.Repeat([]redis.Request{redis.Req("GET", "a")}, requests))
 	before := c.Stats().Total.Values
 	require.GreaterOrEqual(t, before, uint64(requests))
-	c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Master: one.Addr()}, {Master: two.Addr()}}})
+	c.refresher.publish(t.Context(), &topology.Layout{Shards: []topology.Shard{{Master: one.Addr()}, {Master: two.Addr()}}})
 	await(t, "closed connections", func() bool { return len(c.refresher.links()) == len(c.topology.Load().Links()) })
 	assert.Less(t, c.Stats().Total.Values, before+requests)
 }
@@ -112,7 +112,7 @@ func TestNoMasterIsNoNode(t *testing.T) {
 			return ""
 		},
 	})
-	c.refresher.publish(&topology.Layout{Shards: []topology.Shard{{Replicas: []string{replica.Addr()}}}})
+	c.refresher.publish(t.Context(), &topology.Layout{Shards: []topology.Shard{{Replicas: []string{replica.Addr()}}}})
 	for _, n := range c.topology.Load().Nodes {
 		assert.EqualValues(t, 1, c.userWeight(t.Context(), n))
 	}
