@@ -107,6 +107,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.topology.Store(route.New(topology.Empty(), nil)) // a logger may call already
 	if opts.Hedge {
 		c.hedger = &hedger{c: c}
+		c.hedger.saved.Store(hedgeFirst)
 	}
 	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {

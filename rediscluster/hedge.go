@@ -30,6 +30,8 @@ const (
 	// once, so that all callers can continue when a node freezes.
 	hedgeOf    = 50
 	hedgeSaved = 256 * hedgeOf
+	// hedgeFirst is what is saved at the start, so that a client with few reads need not wait.
+	hedgeFirst = 16 * hedgeOf
 )
 
 // begin counts a read that was sent to a node.

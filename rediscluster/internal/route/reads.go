@@ -30,9 +30,10 @@ type Read struct {
 
 const (
 	// A read may be sent to a second node once it has waited longer than the share slowShare of the
-	// last slowOf answers took.
+	// last slowOf answers took or, at first, than that share of the first slowFirst.
 	slowShare = 0.95
 	slowOf    = 256
+	slowFirst = 32
 )
 
 // Begin adds a read that was sent, unless it has ended.
@@ -61,7 +62,7 @@ func (r *Reads) End(read *Read, answered bool) {
 		return
 	}
 	r.taken.Add(timing.Clock()-read.Since, 1)
-	if r.taken.Count() >= slowOf {
+	if n := r.taken.Count(); n >= slowOf || r.slow == 0 && n >= slowFirst {
 		slow := r.taken.Quantile(slowShare)
 		if r.slow > 0 {
 			slow = min(slow, 2*r.slow) // all that have waited for a node that stalled are slow
