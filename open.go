@@ -144,7 +144,8 @@ func Hooks(hooks ...redis.Hook) Option {
 }
 
 // Retry sets how long the client waits for a connection, and sends requests again, or with
-// [redis.NoRetry] that it does not: see [redis.WithRetry], also for the default.
+// [redis.NoRetry] that it does not: see [redis.WithRetry], also for the default. A request with a
+// future is sent once in any case.
 func Retry(opts redis.RetryOpts) Option { return func(c *config) { c.retries = opts } }
 
 // Logger makes the client and its subscriber log their events to l, or nothing if l is nil. See
