@@ -185,8 +185,11 @@ func (g *leg) Resolve(res any, _ uint64) {
 	failed := outcome == redis.OutcomeNotSent || outcome == redis.OutcomeUnknown
 	s.mu.Lock()
 	s.open--
-	a := s.a
-	if a == nil || failed && s.open > 0 {
+	a, waits := s.a, s.open > 0
+	if a != nil && failed { // whatever becomes of the other leg
+		a.attempts.Failed(redis.AsErrorx(res))
+	}
+	if a == nil || failed && waits {
 		s.mu.Unlock()
 		return
 	}
@@ -196,7 +199,9 @@ func (g *leg) Resolve(res any, _ uint64) {
 		other = s.legs[1].ticket
 	}
 	s.mu.Unlock()
-	other.Withdraw() // if it has ended, that does nothing
+	if !other.Withdraw() && waits && outcome == redis.OutcomeRefused {
+		a.attempts.Failed(redis.ErrIO.New("one of two nodes has refused the read, and the other may have run it"))
+	}
 	a.link = g.link
 	if s.observed {
 		send.AnsweredBy(a.To, g.server)
@@ -237,12 +242,18 @@ func (s *sentTwice) Withdraw(uint64) bool {
 	}
 	s.legs[0].link.Node.Reads.End(&s.legs[0].read, false)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.open--
-	if s.a == nil || s.open > 0 { // it was sent to a second node just now
+	a := s.a
+	if a == nil || s.open > 0 { // it was sent to a second node just now
+		s.mu.Unlock()
 		return false
 	}
 	s.a = nil
+	s.mu.Unlock()
+	if a.attempts.MayHaveRun() { // on a second node, which was lost
+		a.giveUp(redis.ErrRequestWithdrawn.New("withdrawn from the first node"))
+		return false
+	}
 	s.c.rules.Withdrawn()
 	return true
 }

@@ -14,7 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -130,6 +133,56 @@ func TestHedgedIdentities(t *testing.T) {
 	t.Log(reads.Load(), "reads,", c.Stats().Hedged, "hedged,", left.Load(), "left")
 	require.NoError(t, c.Shutdown(context.Background()))
 	assert.Zero(t, c.accepted.Load())
+}
+
+// withdrawing is the queue of a ticket.
+type withdrawing func() bool
+
+func (w withdrawing) Withdraw(uint64) bool { return w() }
+
+// A read that may have run on one of two nodes is not called not sent because of the other.
+func TestHedgedReadMayHaveRun(t *testing.T) {
+	c := &Cluster{}
+	c.closed.Store(true) // nothing is sent again
+	link := &route.Link{Node: c.rules.NewNode("a:1", true, "")}
+	lost, unsent := redis.ErrIO.New("lost"), redisconn.ErrNotConnected.New("not connected")
+	twice := func() (s *sentTwice, got *any) {
+		got = new(any)
+		s = &sentTwice{c: c, open: 1}
+		s.a = c.newAttempt(&send.Request{}, redis.FuncFuture(func(res any, _ uint64) { *got = res }), 0)
+		s.legs[0].of, s.legs[0].link = s, link
+		return s, got
+	}
+	second := func(s *sentTwice) {
+		s.legs[1].of, s.legs[1].link = s, link
+		s.open++
+	}
+	for _, failures := range [][2]error{{lost, unsent}, {unsent, lost}} {
+		s, got := twice()
+		second(s)
+		s.legs[0].Resolve(failures[0], 0)
+		require.Nil(t, *got)
+		s.legs[1].Resolve(failures[1], 0)
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(*got), "%v", *got)
+	}
+
+	for _, taken := range []bool{true, false} {
+		s, got := twice()
+		second(s)
+		s.legs[0].ticket.Queue = withdrawing(func() bool { return taken })
+		s.legs[1].Resolve(redis.ErrLoading.New("loading"), 0)
+		_, ran := redis.AsErrorx(*got).Property(errs.EKEarlier)
+		require.Equal(t, !taken, ran)
+	}
+
+	s, got := twice()
+	s.legs[0].ticket.Queue = withdrawing(func() bool { // while the timer sends it to a second node
+		second(s)
+		s.legs[1].Resolve(lost, 0)
+		return true
+	})
+	require.False(t, s.Withdraw(0))
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(*got), "%v", *got)
 }
 
 // The less is saved, the longer a read must have waited before it is hedged.
