@@ -53,6 +53,24 @@ func TestErrorsOfProxies(t *testing.T) {
 	}
 }
 
+// What a proxy answers to AUTH may quote the password.
+func TestProxyAnswersWithThePassword(t *testing.T) {
+	t.Parallel()
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "AUTH":
+			return "-who knows " + r.Args[0] + "\r\n"
+		}
+		return ""
+	})
+	v := &vault{}
+	conn := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: redisconn.NoopLogger{}})
+	v.set("", canary, nil)
+	requireSecret(t, conn.Reauthenticate(background))
+}
+
 // Statistics, loggers and the elements of a transaction's result say the same as the result of a request.
 func TestErrorsOfProxiesCount(t *testing.T) {
 	t.Parallel()

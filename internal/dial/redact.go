@@ -18,7 +18,7 @@ func Redact(cr Credentials, res any) any {
 	}
 	text := err.Message()
 	switch {
-	case err.IsOfType(redis.ErrResult):
+	case err.IsOfType(redis.ErrResult), err.IsOfType(redis.ErrProxy):
 		text = shown(cr, text)
 	case quotes(err):
 	default:
