@@ -13,6 +13,7 @@ import (
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -73,7 +74,7 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 	send.Queued(cb, send.Ticket{Heeded: true})
 	go func() {
 		answered := 0
-		err := c.exchangeApart(ctx, reqs, asking, func(i int, res any) {
+		err := c.exchangeApart(ctx, reqs, cb, asking, func(i int, res any) {
 			answered = i + 1
 			c.pipe.Resolve(cb, res, uint64(i))
 		})
@@ -85,14 +86,34 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 }
 
 // exchangeApart sends the requests of a transaction on a dedicated connection. After an error the rest of
-// them is not answered.
-func (c *Connection) exchangeApart(ctx context.Context, reqs []send.Request, asking bool, each func(int, any)) error {
+// them is not answered. Unless EXEC has ended the transaction, the connection may still be in it, and is
+// made as new before anybody else gets it.
+//
+// The wait for a connection may take long. If nobody waits for the transaction then, it is not sent.
+func (c *Connection) exchangeApart(ctx context.Context, reqs []send.Request, cb Future, asking bool, each func(int, any)) error {
 	s, err := c.openSession(ctx, asking)
 	if err != nil {
 		return err
 	}
-	defer s.ReleaseUnchanged()
-	return s.Exchange(ctx, reqs, each)
+	var cancelled error
+	usercall.Call(func() { cancelled = send.WhyCancelled(cb) }, shared{c}.Panicked)
+	if cancelled != nil {
+		s.ReleaseUnchanged()
+		return c.withConn(redis.ErrRequestWithdrawn.Wrap(cancelled, "cancelled before it was sent"))
+	}
+	ended := false
+	defer func() {
+		if ended {
+			s.ReleaseUnchanged()
+		} else {
+			s.Release()
+		}
+	}()
+	return s.Exchange(ctx, reqs, func(i int, res any) {
+		failure := redis.AsErrorx(res)
+		ended = i == len(reqs)-1 && (failure == nil || failure.IsOfType(redis.ErrExecAbort))
+		each(i, res)
+	})
 }
 
 // alone returns a request without arguments.

@@ -1,6 +1,7 @@
 package redisconn_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -239,4 +240,88 @@ func TestWatchBehindProxies(t *testing.T) {
 			require.Equal(t, c.probes, probes)
 		})
 	}
+}
+
+// A connection on which EXEC has failed may still be in the transaction, so no other transaction gets it.
+func TestFailedTransactionsBehindProxies(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	inside := map[int]bool{} // connections in a transaction
+	failed := false
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.Cmd == "PING":
+			return "+PONG\r\n"
+		case r.Cmd == "RESET":
+			return "-ERR unknown command 'RESET'\r\n"
+		case r.Cmd == "MULTI" && inside[r.Conn]:
+			return "-ERR MULTI calls can not be nested\r\n"
+		case r.Cmd == "MULTI":
+			inside[r.Conn] = true
+		case r.Cmd == "EXEC" && !failed:
+			failed = true
+			return "-upstream failure\r\n"
+		case r.Cmd == "EXEC":
+			inside[r.Conn] = false
+			return "*1\r\n:1\r\n"
+		case inside[r.Conn]:
+			return "+QUEUED\r\n"
+		}
+		return ""
+	})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
+	do, reqs := redis.SyncCtx{S: conn}, []redis.Request{redis.Req("INCR", "a")}
+	_, err := do.SendTransaction(background, reqs)
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "%v", err)
+	results, err := do.SendTransaction(background, reqs)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(1)}, results)
+}
+
+// A transaction whose caller has left while it waited for a connection is not sent.
+func TestLeftTransactionsBehindProxies(t *testing.T) {
+	t.Parallel()
+	popped := make(chan struct{})
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "BLPOP":
+			<-popped
+			return "*-1\r\n"
+		case "INCR":
+			return "+QUEUED\r\n"
+		case "EXEC":
+			return "*1\r\n:1\r\n"
+		}
+		return ""
+	})
+	count := func(cmd string) (n int) {
+		for _, r := range s.Requests() {
+			if r.Cmd == cmd {
+				n++
+			}
+		}
+		return n
+	}
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
+	do, reqs := redis.SyncCtx{S: conn}, []redis.Request{redis.Req("INCR", "a")}
+	pop, left := newOutcome(), make(chan error, 1)
+	conn.Send(redis.Req("BLPOP", "k", 0), pop, 0)
+	eventually(t, "the connection is taken", func() bool { return count("BLPOP") == 1 })
+	ctx, cancel := context.WithCancel(background)
+	go func() {
+		_, err := do.SendTransaction(ctx, reqs)
+		left <- err
+	}()
+	eventually(t, "it waits", func() bool { return conn.Stats().Dedicated.Waiting == 1 })
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+	close(popped)
+	pop.wait(t)
+	_, err := do.SendTransaction(background, reqs) // behind the other one
+	require.NoError(t, err)
+	require.Equal(t, 1, count("MULTI"))
 }
