@@ -17,8 +17,8 @@ import (
 // is a bulk string, DoStream writes it to w as it arrives, and returns its length in
 // bytes (int64). Otherwise it returns the same result as for an ordinary request.
 //
-// It needs at most a few times 64 KiB of memory. Each read and write of the socket must
-// make progress within IOTimeout, plus the timeout of a blocking command;
+// It needs at most a few times 64 KiB of memory. It fails if the socket takes, or brings, less
+// than 64 KiB of a larger value within IOTimeout, plus the timeout of a blocking command;
 // the user's reader and writer may take any time. Each request dials, which takes some
 // round trips: use DoStream for large values.
 //
