@@ -69,7 +69,7 @@ func (w within) Restored() <-chan struct{} { return nil }
 // Send implements redis.Sender.
 func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {
 	t := s.c.active.Load()
-	t.sender.Send(r, newAttempt(t, cb, false), n)
+	t.sender.Send(r, several(t, cb), n) // a connection gives it its ticket when it may be resolved already
 }
 
 // SendMany implements redis.Sender.
@@ -84,7 +84,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 	t.sender.SendTransaction(reqs, several(t, cb), start)
 }
 
-// several returns the future of several requests. A sender may ask it after it is resolved.
+// several returns the future of one request or several. A sender may use it after it is resolved.
 func several(t *term, cb redis.Future) redis.Future {
 	a := &attempt{Forward: send.Forward{To: cb}, of: t}
 	if _, names := cb.(send.Namer); names {

@@ -2,13 +2,17 @@ package redisfailover
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
+	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
 // well is a probe that always succeeds.
@@ -53,6 +57,34 @@ func TestSendsToTheActiveMember(t *testing.T) {
 			return true
 		})
 		require.NoError(t, db.SwitchTo("b"))
+	}
+}
+
+// ticketed is a future that counts its tickets.
+type ticketed struct {
+	resolved chan any
+	tickets  atomic.Int64
+}
+
+func (f *ticketed) Resolve(res any, _ uint64) { f.resolved <- res }
+func (*ticketed) Cancelled() error            { return nil }
+func (f *ticketed) Queued(send.Ticket)        { f.tickets.Add(1) }
+
+// A connection gives a future its ticket after it has sent the request: until then its attempt serves no other.
+func TestTicketsOfFutures(t *testing.T) {
+	server, err := memserver.Start()
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	db, err := Open(t.Context(), []Member{{Sender: conn}}, Opts{Probe: well, Logger: NoopLogger{}})
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	for range 1000 {
+		f := &ticketed{resolved: make(chan any, 1)}
+		db.Send(redis.Req("GET", "k"), f, 0)
+		require.Nil(t, <-f.resolved)
+		require.EqualValues(t, 1, f.tickets.Load())
 	}
 }
 
