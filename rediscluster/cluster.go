@@ -57,7 +57,11 @@ type Cluster struct {
 	// only read are on other cache lines.
 	_        [64]byte
 	accepted atomic.Int64
+	blocked  atomic.Int64 // how many of them may block at the server
 }
+
+// concurrency returns how many requests are likely to be answered soon.
+func (c *Cluster) concurrency() int64 { return c.accepted.Load() - c.blocked.Load() }
 
 // Request is redis.Request.
 type Request = redis.Request

@@ -223,8 +223,12 @@ func (r *refresher) publish(ctx context.Context, l *topology.Layout) (changed bo
 	}
 	t.Follow(before, r.agreed)
 	left := before.Links()
+	var pending func() int64
+	if len(t.Shards) > 1 {
+		pending = r.c.concurrency
+	}
 	for l := range t.Links() {
-		l.Inner.SharesCallers(len(t.Shards) > 1)
+		l.Inner.SharesCallers(pending)
 		delete(left, l)
 	}
 	r.c.topology.Store(t)

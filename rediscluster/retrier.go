@@ -41,8 +41,8 @@ type retrier struct {
 	tries   tries
 	// link is the link on which the request is or last was.
 	link *route.Link
-	// accepted is set while Cluster.accepted counts the request.
-	accepted bool
+	// accepted and blocked are set while the counters of Cluster count the request.
+	accepted, blocked bool
 	// holds counts how often the request was held back: see maxHolds.
 	holds uint8
 	// failed is the time of the first failure.
@@ -58,6 +58,9 @@ func (k *retrier) enter(l *route.Link) (open bool) {
 	if first {
 		k.accepted = true
 		k.c.accepted.Add(1)
+		if k.blocked = k.spec.blocks; k.blocked {
+			k.c.blocked.Add(1)
+		}
 	}
 	if l != nil {
 		k.link = l
@@ -70,6 +73,10 @@ func (k *retrier) leave() {
 	if k.accepted {
 		k.accepted = false
 		k.c.accepted.Add(-1)
+		if k.blocked {
+			k.blocked = false
+			k.c.blocked.Add(-1)
+		}
 	}
 }
 

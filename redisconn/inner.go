@@ -40,7 +40,7 @@ func (s shared) Restored() <-chan struct{} {
 }
 
 // SharesCallers implements backend.Conn.
-func (s shared) SharesCallers(several bool) { s.pipe.Several(several) }
+func (s shared) SharesCallers(pending func() int64) { s.pipe.Shares(pending) }
 
 // SendEncodedBatch implements backend.Conn.
 func (s shared) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, flags int) {

@@ -52,8 +52,10 @@ type Conn interface {
 	DrainBeside()
 	// Beside counts the calls on sockets other than the shared one. Shutdown waits for them.
 	Beside() *lifetime.Running
-	// SharesCallers tells the connection whether its callers also send to other servers.
-	SharesCallers(several bool)
+	// SharesCallers tells the connection whether its callers also send to other servers: then pending
+	// returns the number of requests that are pending at any of them; otherwise it is nil. The
+	// connection calls it under a lock.
+	SharesCallers(pending func() int64)
 	// StopWrites says that another server has replaced this one. From now on no user's request is
 	// written, except one that a goroutine is just about to write, if the socket takes it at once.
 	// Requests that are not written fail as if the connection were closed; one that is written in

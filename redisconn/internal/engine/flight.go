@@ -50,6 +50,10 @@ func (q *queue) fly(b *batch, now time.Duration) {
 	b.unread = int(q.takenBytes - q.head.offset)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))
+	if q.others != nil {
+		q.everywhere = smooth(q.everywhere, int(q.others()))
+	}
+	q.crowded.Store(crowded(q.most()))
 }
 
 // judgePostponing decides, when b is taken, whether to postpone the next batches.
@@ -144,7 +148,7 @@ func (q *queue) passRead(s *Session, mayIdle bool, retired *batch) (loop, kept b
 	long := retired != nil && q.retireLocked(retired)
 	if kept = q.session != s; !kept {
 		s.listens.Store(false)
-		if q.reading = readNobody; !mayIdle || q.head != nil || q.open != nil || q.writing {
+		if q.reading = readNobody; !mayIdle || crowded(q.everywhere) || q.head != nil || q.open != nil || q.writing {
 			q.reading = q.nextReader(s)
 		}
 		q.read = q.read || q.reading == readCaller

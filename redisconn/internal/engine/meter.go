@@ -11,6 +11,8 @@ import (
 // statistics. All fields are guarded by queue.mu.
 type meter struct {
 	concurrency int // see policy.go
+	// everywhere is the concurrency at all servers that the callers send to; zero if they send to one.
+	everywhere int
 	// opened is when the open batch was opened, or the last one if none is open.
 	opened time.Duration
 	// usual is the least time for which a batch has been in flight lately.

@@ -23,20 +23,21 @@ func worthYielding(concurrency int, gathered bool) bool {
 // writer, unless they keep the connection busy.
 const burst = 8
 
-// worthYieldingAgain decides whether a writer that has yielded yields again if requests have come.
-// several is set if the callers also send to other servers: then a batch for one server grows
-// slowly.
-func worthYieldingAgain(concurrency int, several bool) bool {
-	return several && concurrency >= crowd
-}
+// From wide requests on at several servers there is no burst: what callers do in between is to send to
+// the others.
+const wide = 4
+
+// worthYieldingAgain decides whether a writer that has yielded yields again if requests have come: if
+// the callers send to several servers, a batch for one of them grows slowly.
+func worthYieldingAgain(everywhere int) bool { return everywhere >= crowd }
 
 // crowded reports whether the reader goroutine reads for all callers. Passing the right to read
 // from one to the next would keep the client busy with waking goroutines while the server waits
 // for the next batch.
 func crowded(concurrency int) bool { return concurrency >= crowd }
 
-// crowded reports whether the reader goroutine reads for all callers.
-func (q *queue) crowded() bool { return crowded(int(q.load.Load())) }
+// most returns the concurrency here or, if that is higher, at all servers.
+func (q *queue) most() int { return max(q.concurrency, q.everywhere) }
 
 // inTime decides whether a request is likely to be answered in the time that it has left. The time
 // that the oldest request in flight has waited beyond the usual shows how much is queued at the
@@ -125,5 +126,5 @@ func (q *queue) postponable() bool {
 // enough reports whether the open batch does not wait for more requests.
 func (q *queue) enough() bool {
 	b := q.open
-	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.several)
+	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.others != nil)
 }

@@ -68,9 +68,8 @@ func TestPostponePause(t *testing.T) {
 }
 
 func TestYieldingAgain(t *testing.T) {
-	require.True(t, worthYieldingAgain(crowd, true))
-	require.False(t, worthYieldingAgain(crowd-1, true))
-	require.False(t, worthYieldingAgain(1000, false))
+	require.True(t, worthYieldingAgain(crowd))
+	require.False(t, worthYieldingAgain(crowd-1))
 }
 
 func TestInTime(t *testing.T) {

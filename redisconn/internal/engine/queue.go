@@ -17,16 +17,17 @@ import (
 type queue struct {
 	opts Opts
 
-	mu sync.Mutex // guards what follows, up to several
+	mu sync.Mutex // guards what follows, up to others
 	gate
 	flight
 	rights
 	meter
 	listening
-	several bool // see Several
+	others func() int64 // see Shares
 
-	// load is concurrency, to be read without the lock.
-	load atomic.Int64
+	// load is concurrency, to be read without the lock, and so is crowded.
+	load    atomic.Int64
+	crowded atomic.Bool
 	// withheld is set by withhold, under the lock, and never cleared.
 	withheld atomic.Bool
 	// letsIn is set by letIn, under the lock, and cleared by the next Enter.
@@ -48,11 +49,12 @@ func (q *queue) stat(r *send.Request) *timing.Stat {
 	return q.opts.Stat(r)
 }
 
-// Several says whether the queue's callers also send to other servers.
-func (q *queue) Several(several bool) {
+// Shares says whether the queue's callers also send to other servers: then pending returns the number
+// of requests that are pending at any of them; otherwise it is nil.
+func (q *queue) Shares(pending func() int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.several = several
+	q.others, q.everywhere = pending, 0
 }
 
 // Withheld reports whether users' requests are no longer written.

@@ -76,7 +76,7 @@ func (r *reader) passOn() bool {
 		loop, _ = r.s.p.queue.passRead(r.s, mayIdle, nil)
 	}
 	if loop {
-		if r.s.p.queue.crowded() {
+		if r.s.p.queue.crowded.Load() {
 			runtime.Gosched() // more comes while those whom the replies woke send
 		}
 		return true

@@ -93,7 +93,7 @@ const offersMost = 32
 func (q *queue) nextReader(s *Session) readHolder {
 	b := q.head
 	switch {
-	case b == nil && q.asksFutures || !s.mayPass || crowded(q.concurrency):
+	case b == nil && q.asksFutures || !s.mayPass || crowded(q.most()):
 		return readLoop
 	case b == nil:
 		b = q.open
@@ -176,8 +176,8 @@ func (q *queue) startYield() (turn uint64) {
 func (q *queue) yield() (turn uint64) {
 	q.yielding, q.yieldedWith = 0, 0
 	// If postponing has not paid, the callers do something else in between.
-	gathered := q.gathers() || q.pause > 0 && (q.head == nil || q.row < burst)
-	if worthYielding(max(q.concurrency, q.pending), gathered) && !q.enough() {
+	gathered := q.gathers() || q.pause > 0 && q.everywhere < wide && (q.head == nil || q.row < burst)
+	if worthYielding(max(q.most(), q.pending), gathered) && !q.enough() {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {
@@ -199,7 +199,7 @@ func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 	}
 	q.yielding = 0
 	switch came := q.open != nil && len(q.open.items) > q.yieldedWith; {
-	case came && worthYieldingAgain(q.concurrency, q.several):
+	case came && worthYieldingAgain(q.everywhere):
 		again = q.yield()
 	case sender && !came && q.open != nil && q.head != nil && q.open.items[len(q.open.items)-1].caller == nil:
 		q.pass(nil, true)

@@ -78,6 +78,26 @@ func TestYieldWithFew(t *testing.T) {
 	}
 }
 
+// If callers send to several servers, the concurrency at all of them counts: from wide requests on the
+// writer yields where postponing does not pay, and in a crowd always.
+func TestYieldWithOthers(t *testing.T) {
+	for _, c := range []struct {
+		pending int64
+		pause   int
+		yields  bool
+	}{{wide - 1, 1, false}, {wide, 1, true}, {wide, 0, false}, {crowd, 0, true}} {
+		q := newTestQueue(100, 1000)
+		q.state, q.session, q.reading, q.opts.Yields = Connected, testSession(), readCaller, true
+		q.Shares(func() int64 { return c.pending })
+		q.put(1, nil)
+		_, _ = q.take(true)
+		q.pause = c.pause
+		q.put(1, nil)
+		require.Equal(t, c.yields, q.startYield() != 0, "%+v", c)
+		require.Equal(t, c.pending == crowd, q.crowded.Load(), "%+v", c)
+	}
+}
+
 // A sender that takes over the right to write because the batch is large enough does not yield.
 // Otherwise each later sender would take over from the one before.
 func TestYieldEndsWithEnough(t *testing.T) {

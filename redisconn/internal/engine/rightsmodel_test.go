@@ -78,7 +78,10 @@ type rightsModel struct {
 
 func newRightsModel(mayIdle bool, concurrency, most int) *rightsModel {
 	q := newTestQueue(100, 1<<20)
-	q.opts.Yields, q.several = concurrency > 0, concurrency > 0
+	q.opts.Yields = concurrency > 0
+	if concurrency > 0 {
+		q.Shares(func() int64 { return int64(concurrency) })
+	}
 	s := testSession()
 	s.mayPass, s.mayExchange = true, mayIdle
 	q.state, q.session, q.reading = Connected, s, readLoop
