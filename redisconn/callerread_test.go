@@ -54,20 +54,22 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 	require.Equal(t, 1, s.Accepted())
 }
 
-// A reply that comes in pieces must not hold its caller beyond its context.
+// A reply that comes in pieces must not hold its caller beyond its context, even if it does not fit into
+// the first buffer.
 func TestLeadIsNotHeldByPieces(t *testing.T) {
+	value := strings.Repeat("v", 10_000)
 	begun, release := make(chan struct{}, 2), make(chan struct{})
 	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 		if r.Cmd != "PIECES" {
 			_, err := c.Write([]byte("+OK\r\n"))
 			return err
 		}
-		if _, err := c.Write([]byte("$5\r\nab")); err != nil {
+		if _, err := c.Write([]byte("$10000\r\n" + value[:6000])); err != nil {
 			return err
 		}
 		begun <- struct{}{}
 		<-release
-		_, err := c.Write([]byte("cde\r\n"))
+		_, err := c.Write([]byte(value[6000:] + "\r\n"))
 		return err
 	}})
 	conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
@@ -76,7 +78,7 @@ func TestLeadIsNotHeldByPieces(t *testing.T) {
 	requireUnknown(t, redis.SyncCtx{S: conn}.Do(ctx, "PIECES"), redis.ErrRequestCancelled)
 	close(release)
 	require.Equal(t, "OK", redis.Sync{S: conn}.Do("NEXT"))
-	require.Equal(t, []byte("abcde"), redis.Sync{S: conn}.Do("PIECES"))
+	require.Equal(t, []byte(value), redis.Sync{S: conn}.Do("PIECES"))
 }
 
 // A reader that rests comes back soon, asked or not.

@@ -1,44 +1,79 @@
 package sock
 
-import "bufio"
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
 
-// The read buffer of a socket grows when replies fill it, and shrinks when the connection has been
-// idle.
+// The read buffer of a socket is small until something fills it, and when the connection has been
+// idle. It grows further when replies keep filling it.
 const (
+	readBufferIdle  = 2 << 10
 	readBufferLeast = 32 << 10
 	readBufferMost  = 128 << 10
-	// The buffer grows when the reads that filled it outnumber the others by this many. A single
-	// large reply does not make it grow.
+	// The buffer grows to readBufferMost when the reads that filled it outnumber the others by this
+	// many. A single large reply does not make it grow.
 	growAfter = 4
 )
 
-// newReadBuffer gives the decoder a new, empty buffer.
+// newReadBuffer gives the decoder a new buffer, with what the last one has left.
 func (s *Socket) newReadBuffer(size int) {
-	s.filled, s.size = 0, size
-	s.Dec.Reset(bufio.NewReaderSize(s, size))
+	var from io.Reader = s
+	left := 0
+	if s.buffer != nil {
+		left = s.buffer.Buffered()
+	}
+	if left > 0 {
+		rest, _ := s.buffer.Peek(left)
+		from = io.MultiReader(bytes.NewReader(bytes.Clone(rest)), s)
+	}
+	s.filled, s.buffer = 0, bufio.NewReaderSize(from, size)
+	_, _ = s.buffer.Peek(left)
+	s.Dec.Reset(s.buffer)
 }
 
 // FitReadBuffer grows or shrinks the decoder's buffer. The holder of the right to read calls it
 // between two replies.
 func (s *Socket) FitReadBuffer() {
+	size := s.buffer.Size()
+	fit := size
 	switch {
-	case s.size == readBufferLeast && s.filled < growAfter, s.size == readBufferMost && !s.idle.Load():
-		return
-	case s.Dec.Buffered() > 0:
-		return
-	case s.size == readBufferLeast:
-		s.newReadBuffer(readBufferMost)
+	case s.idle.Load():
+		fit = readBufferIdle
+	case size == readBufferIdle && s.filled > 0:
+		fit = readBufferLeast
+	case size == readBufferLeast && s.filled >= growAfter:
+		fit = readBufferMost
 	default:
-		s.newReadBuffer(readBufferLeast)
+		return
+	}
+	if s.buffer.Buffered() > 0 {
+		return
 	}
 	s.idle.Store(false)
+	if fit != size {
+		s.newReadBuffer(fit)
+	}
 }
 
-// noteRead counts a read: up if it filled all of p, and down if it did not.
+// GrowReadBuffer makes room in a full buffer, to wait for the rest of a reply. It returns false if the
+// buffer is large enough for most replies.
+func (s *Socket) GrowReadBuffer() bool {
+	if s.buffer.Size() >= readBufferLeast {
+		return false
+	}
+	s.newReadBuffer(readBufferLeast)
+	return true
+}
+
+// noteRead counts a read: up if it filled all of p, and down if it did not. The smallest buffer grows
+// after one read that filled it.
 func (s *Socket) noteRead(n int, p []byte) {
-	if n == len(p) {
+	switch {
+	case n == len(p):
 		s.filled++
-	} else if s.filled > 0 {
+	case s.filled > 0 && s.buffer.Size() > readBufferIdle:
 		s.filled--
 	}
 }

@@ -3,6 +3,7 @@
 package sock
 
 import (
+	"bufio"
 	"crypto/tls"
 	"io"
 	"net"
@@ -27,10 +28,11 @@ type Socket struct {
 	Calls *timing.Callbacks
 
 	received atomic.Int64
-	// See FitReadBuffer: the size of Dec's buffer, the number of reads that filled it minus those
-	// that did not, and whether the connection has been idle since.
-	size, filled int
-	idle         atomic.Bool
+	// See FitReadBuffer: Dec's buffer, the number of reads that filled it minus those that did not,
+	// and whether the connection has been idle since.
+	buffer *bufio.Reader
+	filled int
+	idle   atomic.Bool
 
 	timeout, blocks time.Duration // see Allow
 	writes          time.Duration // see AllowWrites
@@ -52,7 +54,7 @@ func Wrap(conn net.Conn) net.Conn {
 // New makes a socket from the result of Wrap.
 func New(conn net.Conn, limits redis.Limits) *Socket {
 	s := &Socket{Conn: conn, Dec: resp.NewDecoder(nil, resp.Limits(limits))}
-	s.newReadBuffer(readBufferLeast)
+	s.newReadBuffer(readBufferIdle)
 	return s
 }
 

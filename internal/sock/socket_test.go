@@ -31,23 +31,48 @@ func TestReadBufferFits(t *testing.T) {
 		}
 	}
 	answer := func(size int) { answers(1, size) }
+	answers(20, 10)
+	require.Equal(t, readBufferIdle, s.buffer.Size(), "small replies")
+	answer(readBufferIdle)
+	answer(10)
+	require.Equal(t, readBufferLeast, s.buffer.Size(), "after one that fills it")
 	answer(readBufferLeast)
 	answer(10)
-	require.Equal(t, readBufferLeast, s.size, "after one")
-	answers(20, 10)
-	require.Equal(t, readBufferLeast, s.size, "small replies")
-	s.NoteIdle()
-	answer(10)
-	require.Equal(t, readBufferLeast, s.size, "idle")
+	require.Equal(t, readBufferLeast, s.buffer.Size(), "after one that fills it again")
 	answers(30, 16<<10)
 	answer(10) // the buffer has to be empty
-	require.Equal(t, readBufferMost, s.size)
-	require.False(t, s.idle.Load())
+	require.Equal(t, readBufferMost, s.buffer.Size())
 	answer(10)
-	require.Equal(t, readBufferMost, s.size, "it stays, until it is idle")
-	s.NoteIdle()
-	answer(10)
-	require.Equal(t, readBufferLeast, s.size)
+	require.Equal(t, readBufferMost, s.buffer.Size(), "it stays, until it is idle")
+	for range 2 {
+		s.NoteIdle()
+		answer(10)
+		require.Equal(t, readBufferIdle, s.buffer.Size(), "idle")
+		require.False(t, s.idle.Load())
+	}
+}
+
+// A reply that has begun stays in the buffer when that grows.
+func TestReadBufferGrowsInAReply(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	defer here.Close()
+	s := New(here, redis.Limits{})
+	value := strings.Repeat("v", 2*readBufferIdle)
+	go func() { _, _ = io.WriteString(there, "$4096\r\n"+value+"\r\n:1\r\n") }()
+	for !s.Dec.Full() {
+		require.NoError(t, s.Dec.AwaitMore())
+	}
+	require.True(t, s.GrowReadBuffer())
+	for !s.Dec.Complete() {
+		require.NoError(t, s.Dec.AwaitMore())
+	}
+	for _, want := range []any{[]byte(value), int64(1)} {
+		res, err := s.Dec.Decode()
+		require.NoError(t, err)
+		require.Equal(t, want, res)
+	}
+	require.False(t, s.GrowReadBuffer())
 }
 
 // writes notes the size of each write, and how many of them have no time-out of their own.

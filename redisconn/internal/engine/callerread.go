@@ -85,7 +85,7 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 	for !r.dec.Complete() {
 		if r.dec.Buffered() > 0 {
 			_, _ = r.current() // its answer has begun
-			if r.dec.Full() {
+			if r.dec.Full() && !r.s.GrowReadBuffer() {
 				return replyTooLarge
 			}
 		}
