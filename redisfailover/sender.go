@@ -36,7 +36,7 @@ func (w within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	t := w.c.active.Load()
 	a := newAttempt(t, cb, r.Shared == command.WouldBlock)
 	if t.inner == nil {
-		t.sender.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, a, n)
+		t.sender.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, newForeign(a), n)
 		return
 	}
 	if !t.slots {

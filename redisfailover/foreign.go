@@ -1,0 +1,66 @@
+package redisfailover
+
+import (
+	"context"
+	"sync"
+
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// foreign is the future of one request to a sender of another library, which may resolve it twice, from
+// any goroutine, and ask for its context or its state at any time. Once it is resolved, it refers to
+// nobody, because the waiter behind it may then wait for another request. It does not pass on the
+// right to read either: that sender may wait for something else before its Send returns.
+type foreign struct {
+	ctx      context.Context
+	observes bool
+
+	mu sync.Mutex // guards a, and is held while a is used, except to resolve it
+	a  *attempt   // nil once it is resolved
+}
+
+func newForeign(a *attempt) *foreign {
+	return &foreign{ctx: a.Context(), observes: a.Observes(), a: a}
+}
+
+// Resolve implements redis.Future.
+func (f *foreign) Resolve(res any, n uint64) {
+	f.mu.Lock()
+	a := f.a
+	f.a = nil
+	f.mu.Unlock()
+	if a != nil {
+		a.Resolve(res, n)
+	}
+}
+
+// Cancelled implements redis.Future.
+func (f *foreign) Cancelled() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.a == nil {
+		return nil
+	}
+	return f.a.Cancelled()
+}
+
+// Context is for send.ContextOf.
+func (f *foreign) Context() context.Context { return f.ctx }
+
+// Observes implements send.Observer.
+func (f *foreign) Observes() bool { return f.observes }
+
+// AnsweredBy implements send.Observer.
+func (f *foreign) AnsweredBy(at send.Server) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.a != nil {
+		f.a.AnsweredBy(at)
+	}
+}
+
+var (
+	_ redis.Future  = (*foreign)(nil)
+	_ send.Observer = (*foreign)(nil)
+)
