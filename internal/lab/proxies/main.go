@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"regexp"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +25,7 @@ func main() {
 	python := flag.String("python", "", "the directory of envoy, and of a python3 with fakeredis")
 	flag.Parse()
 	redis.SetLogger(quiet{})
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *only, *python, *faults); err != nil {
 		fmt.Fprintln(os.Stderr, "proxies:", err)
