@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"sync"
 	"testing"
 	"time"
@@ -107,14 +108,13 @@ func TestTransactionOfTwoSlots(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer shared.Close()
-	dials := 0
+	var dials atomic.Int64
 	rdb := redis.NewClient(&redis.Options{PoolSize: 1, ReadTimeout: time.Minute, Dialer: func(context.Context, string, string) (net.Conn, error) {
-		dials++
+		dials.Add(1)
 		return redisvirtual.Conn(shared), nil
 	}})
 	defer rdb.Close()
 	require.NoError(t, rdb.Set(ctx, "a", "0", 0).Err())
-	dialed := dials // go-redis may dial twice before its first command
 	for i := range 100 {
 		cmds, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			p.Incr(ctx, "a")
@@ -126,5 +126,5 @@ func TestTransactionOfTwoSlots(t *testing.T) {
 		require.Equal(t, fmt.Sprint(i), rdb.Echo(ctx, i).Val())
 		require.Equal(t, "0", rdb.Get(ctx, "a").Val())
 	}
-	require.Equal(t, dialed, dials)
+	require.LessOrEqual(t, dials.Load(), int64(2)) // go-redis may dial twice for its first commands
 }
