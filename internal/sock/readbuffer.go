@@ -37,7 +37,7 @@ func (s *Socket) newReadBuffer(size int) {
 // between two replies.
 func (s *Socket) FitReadBuffer() {
 	size := s.buffer.Size()
-	fit := size
+	var fit int
 	switch {
 	case s.idle.Load():
 		fit = readBufferIdle

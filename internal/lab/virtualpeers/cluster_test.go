@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
