@@ -110,7 +110,7 @@ var socketOwners = []socketOwner{
 		require.NoError(t, sub.Subscribe(t.Context(), redispubsub.Channel("{key}")))
 		return func() error {
 			for _, err := range sub.Events(context.Background()) {
-				if !redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed) {
+				if err != nil && !redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed) {
 					return fmt.Errorf("it should have been closed: %w", err)
 				}
 			}

@@ -10,12 +10,12 @@ import (
 type Frames struct {
 	Requests bool // the stream has requests
 
-	values int  // that are missing in the current frame, at any depth
-	skip   int  // bytes that are missing in the current string
-	kind   byte // of the current line, or 0 between lines
-	length int  // in the current line
-	null   bool // that length is negative
-	lost   bool // the stream is not RESP
+	values int64 // that are missing in the current frame, at any depth
+	skip   int64 // bytes that are missing in the current string
+	kind   byte  // of the current line, or 0 between lines
+	length int64 // in the current line
+	null   bool  // that length is negative
+	lost   bool  // the stream is not RESP
 }
 
 // lengthMost bounds lengths, so that sums of them don't overflow.
@@ -27,7 +27,7 @@ func (f *Frames) Count(p []byte) (ended int) {
 	for len(p) > 0 && !f.lost {
 		switch {
 		case f.skip > 0:
-			n := min(f.skip, len(p))
+			n := min(f.skip, int64(len(p)))
 			p = p[n:]
 			if f.skip -= n; f.skip == 0 {
 				ended += f.value()
@@ -72,7 +72,7 @@ func (f *Frames) part(p []byte) {
 		case b < '0' || b > '9' || f.length > lengthMost:
 			f.lost = true
 		default:
-			f.length = 10*f.length + int(b-'0')
+			f.length = 10*f.length + int64(b-'0')
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (f *Frames) line() (ended int) {
 		f.values += 2 * n
 		return 0
 	case kind == '$' || kind == '=' || kind == '!':
-		f.skip = n + len("\r\n")
+		f.skip = n + int64(len("\r\n"))
 		return 0
 	default:
 		f.values += n
