@@ -74,5 +74,5 @@ type sharedSocket struct {
 
 // Send implements dedicated.Shared.
 func (s sharedSocket) Send(req Request, answer send.Internal) {
-	s.c.pipe.SendOwn(s.Session, req, answer)
+	s.c.pipe.SendInternal(s.Session, req, answer)
 }

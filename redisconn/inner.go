@@ -125,9 +125,9 @@ func (s shared) Queue() backend.Queue { return s.pipe.Queue() }
 
 // Flight implements backend.Conn.
 func (s shared) Flight() (f backend.Flight) {
-	f.Since, f.Mark, f.Pending, f.Usual = s.pipe.Flight()
-	if f.Usual == 0 {
-		f.Usual = time.Duration(s.shortest.Load())
+	f.Since, f.Mark, f.Pending, f.MinTrip = s.pipe.Flight()
+	if f.MinTrip == 0 {
+		f.MinTrip = time.Duration(s.shortest.Load())
 	}
 	return f
 }

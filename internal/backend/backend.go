@@ -82,8 +82,8 @@ type Flight struct {
 	Mark uint64
 	// Pending is how many are accepted and not answered.
 	Pending int
-	// Usual is about how long a request is in flight while the server is not busy.
-	Usual time.Duration
+	// MinTrip is about how long a request is in flight while the server is not busy.
+	MinTrip time.Duration
 }
 
 // Queue is the queue of a connection. A connection always has the same one. Tickets of its requests

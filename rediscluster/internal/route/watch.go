@@ -235,7 +235,7 @@ func (p *pulse) silent(now time.Duration, f backend.Flight) (silent time.Duratio
 	if came = f.Mark != p.mark; came {
 		p.mark, p.moved = f.Mark, now
 	}
-	patience := max(stallLeast, stallTrips*f.Usual)
+	patience := max(stallLeast, stallTrips*f.MinTrip)
 	if f.Pending == 1 {
 		patience = max(patience, stallAlone)
 	}

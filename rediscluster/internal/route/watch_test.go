@@ -14,21 +14,21 @@ const ms = time.Millisecond
 
 // A link is silent if nothing comes for some round trips though something is in flight.
 func TestSilent(t *testing.T) {
-	const usual = 2 * ms
+	const minTrip = 2 * ms
 	for _, c := range []struct {
 		name string
 		at   time.Duration
 		f    backend.Flight
 		want time.Duration
 	}{
-		{"nothing in flight", 0, backend.Flight{Usual: usual}, 0},
-		{"in flight since not long", 20 * ms, backend.Flight{Since: 15 * ms, Usual: usual}, 0},
-		{"just as long as some round trips", 23 * ms, backend.Flight{Since: 15 * ms, Usual: usual}, 0},
-		{"longer", 24 * ms, backend.Flight{Since: 15 * ms, Usual: usual}, 9 * ms},
-		{"something came", 25 * ms, backend.Flight{Since: 15 * ms, Mark: 7, Usual: usual}, 0},
-		{"that was recently", 33 * ms, backend.Flight{Since: 15 * ms, Mark: 7, Usual: usual}, 0},
-		{"that was long ago", 34 * ms, backend.Flight{Since: 15 * ms, Mark: 7, Usual: usual}, 9 * ms},
-		{"other requests are in flight", 35 * ms, backend.Flight{Since: 30 * ms, Mark: 7, Usual: usual}, 0},
+		{"nothing in flight", 0, backend.Flight{MinTrip: minTrip}, 0},
+		{"in flight since not long", 20 * ms, backend.Flight{Since: 15 * ms, MinTrip: minTrip}, 0},
+		{"just as long as some round trips", 23 * ms, backend.Flight{Since: 15 * ms, MinTrip: minTrip}, 0},
+		{"longer", 24 * ms, backend.Flight{Since: 15 * ms, MinTrip: minTrip}, 9 * ms},
+		{"something came", 25 * ms, backend.Flight{Since: 15 * ms, Mark: 7, MinTrip: minTrip}, 0},
+		{"that was recently", 33 * ms, backend.Flight{Since: 15 * ms, Mark: 7, MinTrip: minTrip}, 0},
+		{"that was long ago", 34 * ms, backend.Flight{Since: 15 * ms, Mark: 7, MinTrip: minTrip}, 9 * ms},
+		{"other requests are in flight", 35 * ms, backend.Flight{Since: 30 * ms, Mark: 7, MinTrip: minTrip}, 0},
 		{"round trips are short", 36 * ms, backend.Flight{Since: 36*ms - stallLeast, Mark: 7}, 0},
 		{"round trips are short, and it is silent", 37 * ms, backend.Flight{Since: 37*ms - stallLeast - 1, Mark: 7}, stallLeast + 1},
 		{"one alone", 40 * ms, backend.Flight{Since: 40*ms - stallAlone, Mark: 7, Pending: 1}, 0},

@@ -123,7 +123,7 @@ func (k *Kin) OfSeeds(nodes, seeds []View, strangers bool) (l *Layout, left bool
 
 // learn remembers the nodes of the chosen views.
 func (k *Kin) learn(chosen []View, l *Layout) {
-	k.whole = k.whole || l.whole()
+	k.whole = k.whole || l.complete()
 	k.ids, k.members = memory{}, map[string]bool{}
 	for _, v := range chosen {
 		maps.Copy(k.ids, v.living())

@@ -132,8 +132,8 @@ func (l *Layout) Masters() (addrs []string) {
 	return addrs
 }
 
-// whole reports whether all slots have an owner.
-func (l *Layout) whole() bool { return !slices.Contains(l.Slots[:], NoShard) }
+// complete reports whether all slots have an owner.
+func (l *Layout) complete() bool { return !slices.Contains(l.Slots[:], NoShard) }
 
 // Equal reports whether two layouts are the same for requests.
 func (l *Layout) Equal(o *Layout) bool {

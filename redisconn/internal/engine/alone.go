@@ -66,7 +66,7 @@ func (q *queue) admitsAlone(r *send.Request) bool {
 	switch s := q.session; {
 	case s == nil || !s.mayExchange || q.reading != readNobody || q.concurrency > 1:
 	case r.Caller == nil || r.Asking || len(r.Buf) > q.maxBytes:
-	case q.draining != nil || q.withheld.Load() || q.letsIn.Load() || q.opts.Ctx.Err() != nil:
+	case q.draining != nil || q.withheld.Load() || q.admitted.Load() || q.opts.Ctx.Err() != nil:
 	case q.opts.Stat != nil || q.opts.Script:
 	default:
 		return true
@@ -175,7 +175,7 @@ func (r *reader) answerAlone() bool {
 func (q *queue) endAlone(s *Session, b *batch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.session != s || q.head != b || q.tail != b || q.open != nil || q.writing || !b.written || b.own > 0 || q.waiting.Len() > 0 || q.draining != nil {
+	if q.session != s || q.head != b || q.tail != b || q.open != nil || q.writing || !b.written || b.internal > 0 || q.waiting.Len() > 0 || q.draining != nil {
 		return false
 	}
 	q.head, q.tail, q.reading = nil, nil, readNobody

@@ -247,7 +247,7 @@ func TestWhoEntersAlone(t *testing.T) {
 		"a script":            func(q *queue, _ *send.Request) { q.opts.Script = true },
 		"draining":            func(q *queue, _ *send.Request) { q.draining = make(chan struct{}) },
 		"writes are stopped":  func(q *queue, _ *send.Request) { q.withheld.Store(true) },
-		"others have room":    func(q *queue, _ *send.Request) { q.letsIn.Store(true) },
+		"others have room":    func(q *queue, _ *send.Request) { q.admitted.Store(true) },
 		"the context ended":   func(q *queue, _ *send.Request) { q.opts.Ctx = ended },
 		"no socket":           func(q *queue, _ *send.Request) { q.session = nil },
 		"it can't be checked": func(q *queue, _ *send.Request) { q.session = &Session{} },

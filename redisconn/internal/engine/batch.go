@@ -23,7 +23,7 @@ type batch struct {
 	withdrawn      int  // items to be removed before it is written
 	withdrawnBytes int  // their size
 	customFutures  bool // has futures that may be cancelled
-	own            int  // items of the library's own
+	internal       int  // items of the library's own
 	plain          bool // has plain items: Buf is kept until they are answered
 	// refused counts requests that were answered with an error, but for those of a proxy, which unclear
 	// counts. They belong to the reader.
@@ -191,9 +191,9 @@ func requestOf(encoded []byte) redis.Request {
 }
 
 // mark is a place in an open batch.
-type mark struct{ bytes, items, own int }
+type mark struct{ bytes, items, internal int }
 
-func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.own} }
+func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.internal} }
 
 // add adds a request. seq is its number in its queue.
 func (b *batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {

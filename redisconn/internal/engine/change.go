@@ -19,7 +19,7 @@ func (q *queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 		q.writing = q.writing || start
 	}
 	if !q.state.Accepts() {
-		q.letIn()
+		q.admitWaiting()
 	}
 	q.tellRestored()
 	return start
@@ -55,8 +55,8 @@ func (q *queue) abort() (inflight, open *batch) {
 	q.awaitReleaseLocked()
 	inflight, open = q.head, q.open
 	q.head, q.tail, q.open = nil, nil, nil
-	q.pending, q.own, q.bytes, q.lingering, q.concurrency = 0, 0, 0, 0, 0
-	q.letIn()
+	q.pending, q.internal, q.bytes, q.lingering, q.concurrency = 0, 0, 0, 0, 0
+	q.admitWaiting()
 	return inflight, open
 }
 

@@ -47,8 +47,8 @@ func (p *Pipe) tellCallers() {
 	}
 }
 
-// SendOwn sends one of the library's own requests on a certain session, or not at all.
-func (p *Pipe) SendOwn(on *Session, req redis.Request, answer send.Internal) {
+// SendInternal sends one of the library's own requests on a certain session, or not at all.
+func (p *Pipe) SendInternal(on *Session, req redis.Request, answer send.Internal) {
 	r, err := encode(req)
 	if err != nil {
 		answer(err, 0)

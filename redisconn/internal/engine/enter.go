@@ -32,14 +32,14 @@ type Entry struct {
 // neither reqs nor e. Once they have entered, only their owner may read reqs, which it may use again as
 // soon as they are written.
 func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refused *errorx.Error) {
-	if q.letsIn.Load() && q.letsIn.Swap(false) {
+	if q.admitted.Load() && q.admitted.Swap(false) {
 		runtime.Gosched() // so that the caller that was let in finds its room before others take it
 	}
 	l := loadOf(reqs)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, own := e.Future.(send.Internal) // one of the library's own
-	if refused = q.admit(reqs, l, e, own); refused != nil {
+	_, internal := e.Future.(send.Internal) // one of the library's own
+	if refused = q.admit(reqs, l, e, internal); refused != nil {
 		return nil, 0, refused
 	}
 	if q.open == nil {
@@ -47,9 +47,9 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refus
 		q.opened, q.postponed = timing.Clock(), postponed{}
 	}
 	m := q.open.mark()
-	last := q.append(m, reqs, e, own)
+	last := q.append(m, reqs, e, internal)
 	q.pending += len(q.open.items) - m.items
-	q.gate.own += q.open.own - m.own
+	q.internal += q.open.internal - m.internal
 	q.bytes += len(q.open.buf) - m.bytes
 	if last.Tells {
 		d = q.arrangeListen()
@@ -60,20 +60,20 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refus
 
 // admit returns nil if the requests may enter, and otherwise their error. If nothing is
 // pending, more of them than MaxRequests may enter together, but never more bytes than MaxBytes.
-func (q *queue) admit(reqs []*send.Request, l load, e *Entry, own bool) *errorx.Error {
+func (q *queue) admit(reqs []*send.Request, l load, e *Entry, internal bool) *errorx.Error {
 	switch {
-	case q.opts.Ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !own:
+	case q.opts.Ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !internal:
 		return sock.Refused(q.opts.Ctx)
 	case q.state == Disconnected:
 		return sock.ErrNotConnected.Wrap(q.why, "not connected")
-	case l.bytes > q.maxBytes && !own:
+	case l.bytes > q.maxBytes && !internal:
 		return redis.ErrRequestTooLarge.New("%d bytes are more than Opts.MaxBytes allows: %d", l.bytes, q.maxBytes)
 	case q.pending > 0 && !q.fits(l):
 		return q.errFull(l).WithProperty(errs.EKCapacity, room{q, l})
 	case e.on != nil && e.on != q.session:
 		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
-		q.letIn() // the room may have been kept for this caller
+		q.admitWaiting() // the room may have been kept for this caller
 		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: requests ahead of this one: %d", q.pending).
 			WithProperty(redis.EKDelay, q.overloaded())
 	}
@@ -87,12 +87,12 @@ func (q *queue) inTime(deadline time.Time) bool {
 		return true
 	}
 	now := q.clock()
-	return inTime(now-q.head.Taken, q.usual, timing.Until(deadline, now))
+	return inTime(now-q.head.Taken, q.minTrip, timing.Until(deadline, now))
 }
 
 // append adds the requests to the open batch, of which m is the end, and returns the ticket of the
 // last one.
-func (q *queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last send.Ticket) {
+func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (last send.Ticket) {
 	b := q.open
 	if e.Asking {
 		b.addEnvelope(asking, nil, 0, q.nextSeq(), q.stat(asking)).internal = true
@@ -107,9 +107,9 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last s
 		if last.Tells {
 			it.done = r.Done
 		}
-		if own {
+		if internal {
 			it.internal = true
-			b.own++
+			b.internal++
 		}
 		if q.opts.Script {
 			call := command.Of(r.Cmd, r.Args())
@@ -121,7 +121,7 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, own bool) (last s
 		it.exec, it.plain, it.observed = true, e.Future != nil, send.Observes(e.Future)
 		b.plain = b.plain || it.plain
 		if len(reqs) == 0 { // the transaction counts as its requests
-			b.own--
+			b.internal--
 		}
 	}
 	if e.Asking || e.Transaction {

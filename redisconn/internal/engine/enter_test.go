@@ -22,7 +22,7 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 		if open {
 			q.put(10, nil)
 		}
-		q.usual = time.Millisecond
+		q.minTrip = time.Millisecond
 		q.head.Taken = timing.Clock() - time.Minute
 		q.opened, q.called = q.head.Taken, q.head.Taken
 		_, _, refused := q.enter([]*send.Request{{Deadline: time.Now().Add(time.Second)}}, &Entry{})

@@ -34,7 +34,7 @@ func encode(req redis.Request) (*send.Request, error) {
 func (b *batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
 	it := b.add(r, fut, n, seq, st)
 	it.caller = send.CallerOf(fut)
-	b.own++
+	b.internal++
 	return it
 }
 
@@ -49,7 +49,7 @@ func (b *batch) enclose() {
 	b.buf = append(b.buf, b.fence[:]...)
 	b.buf = append(b.buf, '\r', '\n')
 	b.items = append(b.items, item{seq: b.lastSeq(), start: start, end: len(b.buf), internal: true})
-	b.own++
+	b.internal++
 }
 
 // pin keeps together the items added since m: a transaction, or ASKING and its request.

@@ -38,22 +38,22 @@ func (q *queue) fly(b *batch, now time.Duration) {
 	if q.opts.Integrity {
 		b.enclose()
 		q.pending++
-		q.gate.own++
+		q.internal++
 	}
 	if q.head == nil {
-		q.head, q.row = b, 0
+		q.head, q.sinceIdle = b, 0
 	} else {
 		q.tail.next = b
 	}
 	q.tail = b
-	q.row++
+	q.sinceIdle++
 	b.unread = int(q.takenBytes - q.head.offset)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))
 	if q.others != nil {
 		q.everywhere = smooth(q.everywhere, int(q.others()))
 	}
-	q.crowded.Store(crowded(q.most()))
+	q.crowded.Store(crowded(q.maxConcurrency()))
 }
 
 // judgePostponing decides, when b is taken, whether to postpone the next batches.
@@ -171,11 +171,11 @@ func (q *queue) retireLocked(b *batch) (long bool) {
 		q.tail = nil
 	}
 	q.pending -= len(b.items)
-	q.gate.own -= b.own
+	q.internal -= b.internal
 	q.answered(b)
 	b.answered = true
 	if q.waiting.Len() > 0 || q.draining != nil {
-		q.letIn()
+		q.admitWaiting()
 	}
 	return b.written && !q.recycle(b)
 }
@@ -183,9 +183,9 @@ func (q *queue) retireLocked(b *batch) (long bool) {
 // answered measures and counts a batch that was answered now.
 func (q *queue) answered(b *batch) {
 	now := timing.Clock()
-	q.usual = leastInFlight(q.usual, now-b.Taken)
-	q.lately += (now - b.Opened - q.lately) / 8
-	n := len(b.items) - b.own
+	q.minTrip = leastInFlight(q.minTrip, now-b.Taken)
+	q.avgLatency += (now - b.Opened - q.avgLatency) / 8
+	n := len(b.items) - b.internal
 	if n <= 0 {
 		return
 	}

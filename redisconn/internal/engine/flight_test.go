@@ -120,7 +120,7 @@ func TestQueueKeepsLittle(t *testing.T) {
 	require.Zero(t, s.bytes)
 }
 
-func TestUsual(t *testing.T) {
+func TestMinTrip(t *testing.T) {
 	require.Equal(t, time.Millisecond, leastInFlight(0, time.Millisecond))
 	require.Equal(t, time.Microsecond, leastInFlight(time.Millisecond, time.Microsecond), "downwards at once")
 	slow := time.Millisecond

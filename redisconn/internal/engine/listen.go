@@ -66,7 +66,7 @@ func ended(done <-chan struct{}) bool {
 // caller listens at once if its deadline may pass before it would be told, or if requests take so long
 // that most callers would be told. now is from clock, and may be late.
 func (q *queue) tells(r *send.Request, now time.Duration) bool {
-	return q.lately < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, now) >= deafMost+2*listenEvery)
+	return q.avgLatency < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, now) >= deafMost+2*listenEvery)
 }
 
 // clock returns the time. While listen is called regularly, it may be late by one interval,

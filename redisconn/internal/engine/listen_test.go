@@ -80,7 +80,7 @@ func TestNotTellsLater(t *testing.T) {
 	require.Zero(t, d)
 	_, _, ticket = q.deaf(t, time.Now().Add(time.Minute))
 	require.True(t, ticket.Tells)
-	q.lately = deafMost
+	q.avgLatency = deafMost
 	_, _, ticket = q.deaf(t, time.Time{})
 	require.False(t, ticket.Tells)
 }

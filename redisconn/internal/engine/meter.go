@@ -15,17 +15,17 @@ type meter struct {
 	everywhere int
 	// opened is when the open batch was opened, or the last one if none is open.
 	opened time.Duration
-	// usual is the least time for which a batch has been in flight lately.
-	usual time.Duration
-	// lately is for how long requests have been pending lately, on average.
-	lately time.Duration
+	// minTrip is the least time for which a batch has been in flight recently.
+	minTrip time.Duration
+	// avgLatency is for how long requests have been pending recently, on average.
+	avgLatency time.Duration
 	// takenSeq and takenBytes count the requests and bytes that were taken so far.
 	takenSeq, takenBytes uint64
 	postponed            postponed
 	// pause is how many more batches are not postponed, because postponing has not paid.
 	pause int
-	// row is how many batches were taken since nothing was in flight.
-	row int
+	// sinceIdle is the number of batches taken since nothing was in flight.
+	sinceIdle int
 
 	// stats are the counts so far. The other fields of Stats are set when it is requested.
 	stats        Stats
@@ -45,19 +45,19 @@ type postponed struct {
 // [queue.CountLeft] counts the others. answered is one more than the number of the last answered
 // request. A transaction without an answer to EXEC is unknown.
 func (q *queue) countPart(b *batch, answered uint64) {
-	ended, within, transaction := 0, 0, false
+	ended, unclear, transaction := 0, 0, false
 	for i := range b.find(answered) {
 		switch it := &b.items[i]; {
 		case it.multi:
 			transaction = true
 		case it.exec:
 			if b.items[i-1].multi { // the transaction counts as its requests
-				within = 1
+				unclear = 1
 			}
-			ended, within, transaction = ended+within, 0, false
+			ended, unclear, transaction = ended+unclear, 0, false
 		case it.internal:
 		case transaction:
-			within++
+			unclear++
 		default:
 			ended++
 		}
@@ -65,7 +65,7 @@ func (q *queue) countPart(b *batch, answered uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.countAnsweredLocked(b, ended)
-	q.stats.Unknown += uint64(within)
+	q.stats.Unknown += uint64(unclear)
 }
 
 // countAnsweredLocked counts n requests of b, which were answered. The errors of b may be one more: that of EXEC.
@@ -202,8 +202,8 @@ func (q *queue) oldest() (o oldest, waits bool) {
 
 // Flight says how far the requests in flight have come: since when the oldest has waited, 0 if there is
 // none; a number that is another one whenever something has come; how many requests are pending; and the
-// least time for which requests have been in flight lately.
-func (q *queue) Flight() (since time.Duration, mark uint64, pending int, usual time.Duration) {
+// least time for which batches have been in flight recently.
+func (q *queue) Flight() (since time.Duration, mark uint64, pending int, minTrip time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.session != nil {
@@ -212,7 +212,7 @@ func (q *queue) Flight() (since time.Duration, mark uint64, pending int, usual t
 			since = q.head.Taken
 		}
 	}
-	return since, mark, q.pending, q.usual
+	return since, mark, q.pending, q.minTrip
 }
 
 // countLastCallback adds the callbacks of the last retired batch, once its last future is resolved.

@@ -102,7 +102,7 @@ func (h *heartbeat) beat() {
 	}
 	h.nonce, h.sent = sock.NewNonce(), time.Now()
 	h.waiting.Store(true)
-	h.s.p.SendOwn(h.s, h.s.Peer.Ping(&h.nonce), h.answered)
+	h.s.p.SendInternal(h.s, h.s.Peer.Ping(&h.nonce), h.answered)
 }
 
 func (h *heartbeat) answered(res any, _ uint64) {

@@ -36,19 +36,19 @@ func worthYieldingAgain(everywhere int) bool { return everywhere >= crowd }
 // for the next batch.
 func crowded(concurrency int) bool { return concurrency >= crowd }
 
-// most returns the concurrency here or, if that is higher, at all servers.
-func (q *queue) most() int { return max(q.concurrency, q.everywhere) }
+// maxConcurrency returns the concurrency here or, if that is higher, at all servers.
+func (q *queue) maxConcurrency() int { return max(q.concurrency, q.everywhere) }
 
 // inTime decides whether a request is likely to be answered in the time that it has left. The time
-// that the oldest request in flight has waited beyond the usual shows how much is queued at the
+// that the oldest request in flight has waited beyond minTrip shows how much is queued at the
 // server. At twice the load that the server can handle, a request that enters now waits twice as
 // long.
-func inTime(oldest, usual, left time.Duration) bool {
-	queued := oldest - usual
-	return left > usual && (queued < overload || queued <= (left-usual)/2)
+func inTime(oldest, minTrip, left time.Duration) bool {
+	queued := oldest - minTrip
+	return left > minTrip && (queued < overload || queued <= (left-minTrip)/2)
 }
 
-// overload is how long the oldest request must have waited beyond the usual before the server
+// overload is how long the oldest request must have waited beyond the shortest trip before the server
 // counts as overloaded. A fork, or a garbage collection on either side, takes some milliseconds and
 // passes.
 const overload = 10 * time.Millisecond
@@ -64,9 +64,9 @@ const (
 )
 
 // enough reports whether a batch is large enough to be written without waiting for more.
-func enough(items, bytes, concurrency int, several bool) bool {
+func enough(items, bytes, concurrency int, manyServers bool) bool {
 	share := concurrency / 2
-	if several {
+	if manyServers {
 		share = concurrency
 	}
 	return bytes >= enoughBytes || items >= min(enoughMost, max(enoughLeast, share))
@@ -112,14 +112,14 @@ func postponePause(concurrency int) int {
 
 // gathers reports whether postponing gathers the requests of callers, however few there are.
 func (q *queue) gathers() bool {
-	return q.reading == readCaller && q.opts.Yields && q.pause == 0 && q.usual <= postponeMost
+	return q.reading == readCaller && q.opts.Yields && q.pause == 0 && q.minTrip <= postponeMost
 }
 
 // postponable reports whether nobody should write the open batch yet. A batch with futures that may
 // be cancelled is not postponed, because nobody would ask them before it is written.
 func (q *queue) postponable() bool {
 	return q.gathers() && q.head != nil && !q.open.customFutures &&
-		worthPostponing(q.concurrency, max(q.usual, q.opened-q.head.Taken)) &&
+		worthPostponing(q.concurrency, max(q.minTrip, q.opened-q.head.Taken)) &&
 		!q.enough() && 2*q.bytes < q.maxBytes
 }
 

@@ -29,7 +29,7 @@ func TestYields(t *testing.T) {
 func TestEnough(t *testing.T) {
 	for _, c := range []struct {
 		items, bytes, concurrency int
-		several, want             bool
+		manyServers, want         bool
 	}{
 		{1, 100, 1, false, false},
 		{15, 100, 2, false, false},
@@ -43,7 +43,7 @@ func TestEnough(t *testing.T) {
 		{1, enoughBytes, 1000, false, true},
 		{1, enoughBytes - 1, 1000, false, false},
 	} {
-		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, c.several), "%+v", c)
+		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, c.manyServers), "%+v", c)
 	}
 }
 
@@ -75,8 +75,8 @@ func TestYieldingAgain(t *testing.T) {
 func TestInTime(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
-		oldest, usual, left time.Duration
-		want                bool
+		oldest, minTrip, left time.Duration
+		want                  bool
 	}{
 		{0, 0, ms, true},
 		{0, 0, 0, false},
@@ -88,7 +88,7 @@ func TestInTime(t *testing.T) {
 		{16 * ms, 0, 30 * ms, false},
 		{0, 20 * ms, 10 * ms, false},
 	} {
-		require.Equal(t, c.want, inTime(c.oldest, c.usual, c.left), "%+v", c)
+		require.Equal(t, c.want, inTime(c.oldest, c.minTrip, c.left), "%+v", c)
 	}
 }
 

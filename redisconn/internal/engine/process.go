@@ -19,7 +19,7 @@ func (s *Session) AskRunID(done func(error)) {
 		done(redis.ErrCommandForbidden.New("nothing is asked between the requests of a script"))
 		return
 	}
-	s.p.SendOwn(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
+	s.p.SendInternal(s, redis.Req("INFO", "server"), func(res any, _ uint64) {
 		if err := redis.AsErrorx(res); err != nil && !sock.RefusedForGood(err) {
 			done(err)
 			return

@@ -30,8 +30,8 @@ type queue struct {
 	crowded atomic.Bool
 	// withheld is set by withhold, under the lock, and never cleared.
 	withheld atomic.Bool
-	// letsIn is set by letIn, under the lock, and cleared by the next Enter.
-	letsIn atomic.Bool
+	// admitted is set by admitWaiting, under the lock, and cleared by the next Enter.
+	admitted atomic.Bool
 }
 
 // newQueue makes a queue. It is disconnected.
@@ -68,9 +68,9 @@ type gate struct {
 	state State
 	why   *errorx.Error // what ended the connection, while disconnected
 
-	pending int // requests accepted and not answered
-	own     int // how many of pending are the library's own
-	bytes   int // bytes accepted and not taken
+	pending  int // requests accepted and not answered
+	internal int // how many of pending are the library's own
+	bytes    int // bytes accepted and not taken
 	// lingering counts withdrawn requests whose bytes are still in the open batch.
 	lingering int
 
@@ -119,11 +119,11 @@ func (g *gate) errFull(l load) *errorx.Error {
 	return redis.ErrQueueFull.New("the queue is full: %d requests are not answered yet, and Opts.MaxRequests is %d", g.pending+g.lingering, g.maxRequests)
 }
 
-// letIn lets in as many of the callers that wait for room as there is room for; all of
+// admitWaiting lets in as many of the callers that wait for room as there is room for; all of
 // them, when the connection is lost. It is called when there may be more room, or nothing
 // of the users' is pending any more.
-func (q *queue) letIn() {
-	if q.draining != nil && q.pending == q.own && !q.drained {
+func (q *queue) admitWaiting() {
+	if q.draining != nil && q.pending == q.internal && !q.drained {
 		q.drained = true
 		close(q.draining)
 	}
@@ -138,7 +138,7 @@ func (q *queue) letIn() {
 		}
 		let = let.plus(first.load)
 		q.waiting.Remove(q.waiting.Front())
-		q.letsIn.Store(true)
+		q.admitted.Store(true)
 		first.woken <- struct{}{}
 	}
 }
@@ -149,12 +149,12 @@ const lookAgainAfter = time.Millisecond
 
 // lookAgain lets in further callers if those that were let in have not come: a request may be
 // routed to another server when it is sent again. Nothing is pending then whose end would call
-// letIn. A timer calls it.
+// admitWaiting. A timer calls it.
 func (q *queue) lookAgain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.looksAgain = false; q.pending == 0 {
-		q.letIn()
+		q.admitWaiting()
 	}
 }
 

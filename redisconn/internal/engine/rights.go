@@ -93,7 +93,7 @@ const offersMost = 32
 func (q *queue) nextReader(s *Session) readHolder {
 	b := q.head
 	switch {
-	case b == nil && q.asksFutures || !s.mayPass || crowded(q.most()):
+	case b == nil && q.asksFutures || !s.mayPass || crowded(q.maxConcurrency()):
 		return readLoop
 	case b == nil:
 		b = q.open
@@ -176,8 +176,8 @@ func (q *queue) startYield() (turn uint64) {
 func (q *queue) yield() (turn uint64) {
 	q.yielding, q.yieldedWith = 0, 0
 	// If postponing has not paid, the callers do something else in between.
-	gathered := q.gathers() || q.pause > 0 && q.everywhere < wide && (q.head == nil || q.row < burst)
-	if worthYielding(max(q.most(), q.pending), gathered) && !q.enough() {
+	gathered := q.gathers() || q.pause > 0 && q.everywhere < wide && (q.head == nil || q.sinceIdle < burst)
+	if worthYielding(max(q.maxConcurrency(), q.pending), gathered) && !q.enough() {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {
@@ -227,7 +227,7 @@ func (q *queue) take(asks bool) (b *batch, cancelled []cancelledItem) {
 	if b.withdrawn > 0 {
 		b.compact()
 	}
-	q.letIn()
+	q.admitWaiting()
 	if len(b.items) > 0 {
 		q.fly(b, timing.Clock())
 		return b, cancelled

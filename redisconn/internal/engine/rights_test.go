@@ -63,15 +63,15 @@ func TestYieldWithFew(t *testing.T) {
 		yields bool
 	}{
 		"postponing gathers them":               {func(*queue) {}, false},
-		"it has not paid":                       {func(q *queue) { q.pause, q.row = 1, burst }, true},
-		"it has not paid, in a burst":           {func(q *queue) { q.pause, q.row = 1, burst-1 }, false},
-		"it has not paid, nothing is in flight": {func(q *queue) { q.pause, q.row, q.head = 1, burst, nil }, false},
-		"the server is far away":                {func(q *queue) { q.usual = postponeMost + 1 }, true},
+		"it has not paid":                       {func(q *queue) { q.pause, q.sinceIdle = 1, burst }, true},
+		"it has not paid, in a burst":           {func(q *queue) { q.pause, q.sinceIdle = 1, burst-1 }, false},
+		"it has not paid, nothing is in flight": {func(q *queue) { q.pause, q.sinceIdle, q.head = 1, burst, nil }, false},
+		"the server is far away":                {func(q *queue) { q.minTrip = postponeMost + 1 }, true},
 		"the loop reads":                        {func(q *queue) { q.reading = readLoop }, true},
 		"no batch is to wait":                   {func(q *queue) { q.opts.Yields = false }, true},
 	} {
 		q := newQueue(Opts{Yields: true})
-		q.head, q.concurrency, q.usual = &batch{}, 8, postponeMost
+		q.head, q.concurrency, q.minTrip = &batch{}, 8, postponeMost
 		q.reading = readCaller
 		c.alter(q)
 		require.Equal(t, c.yields, q.startYield() != 0, name)
@@ -151,14 +151,14 @@ func TestYieldThatGathersNothing(t *testing.T) {
 // A burst begins when a batch is taken while nothing is in flight.
 func TestBatchesInARow(t *testing.T) {
 	m := inFlightModel()
-	require.Equal(t, 1, m.q.row)
+	require.Equal(t, 1, m.q.sinceIdle)
 	m.age = 2 * postponeMost // so that nothing is postponed
 	for _, step := range []string{"call", "take", "wrote"} {
 		m.do(step)
 	}
-	require.Equal(t, 2, m.q.row)
+	require.Equal(t, 2, m.q.sinceIdle)
 	for _, step := range []string{"answer", "answer", "pass", "call", "write", "take"} {
 		m.do(step)
 	}
-	require.Equal(t, 1, m.q.row)
+	require.Equal(t, 1, m.q.sinceIdle)
 }

@@ -152,7 +152,7 @@ func (m *rightsModel) steps() (steps []string) {
 func (m *rightsModel) do(step string) {
 	m.ticked = step == "tick"
 	if m.concurrency > 0 {
-		m.q.concurrency, m.q.usual, m.q.pause = m.concurrency, 0, 0
+		m.q.concurrency, m.q.minTrip, m.q.pause = m.concurrency, 0, 0
 	}
 	var i int
 	switch fmt.Sscanf(step, "leave %d", &i); strings.Fields(step)[0] {

@@ -41,7 +41,7 @@ func (r room) AwaitCapacity(ctx context.Context) error {
 		defer q.mu.Unlock()
 		q.waiting.Remove(place)
 		if len(woken) > 0 { // pass on the room that was meant for this caller
-			q.letIn()
+			q.admitWaiting()
 		}
 		return lifetime.Reason(ctx)
 	}
@@ -64,7 +64,7 @@ func (q *queue) Drain() <-chan struct{} {
 	if q.draining == nil {
 		q.draining = make(chan struct{})
 	}
-	q.letIn()
+	q.admitWaiting()
 	q.tellRestored()
 	return q.draining
 }
@@ -109,7 +109,7 @@ func (q *queue) Left() (notSent, unknown int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open != nil {
-		notSent = len(q.open.items) - q.open.withdrawn - q.open.own
+		notSent = len(q.open.items) - q.open.withdrawn - q.open.internal
 	}
-	return notSent, q.pending - q.gate.own - notSent
+	return notSent, q.pending - q.internal - notSent
 }

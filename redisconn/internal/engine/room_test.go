@@ -44,12 +44,12 @@ func TestQueueAwaitRoom(t *testing.T) {
 		q, b := fullQueue(t)
 		done := q.await(ctx)
 		require.False(t, returned(done))
-		require.False(t, q.letsIn.Load())
+		require.False(t, q.admitted.Load())
 		q.retire(b, false)
 		require.True(t, returned(done))
-		require.True(t, q.letsIn.Load(), "else the next sender takes the room")
+		require.True(t, q.admitted.Load(), "else the next sender takes the room")
 		q.put(10, nil)
-		require.False(t, q.letsIn.Load())
+		require.False(t, q.admitted.Load())
 	})
 	test("as many as there is room for", func(t *testing.T) {
 		q, b := fullQueue(t)
@@ -81,11 +81,11 @@ func TestQueueAwaitRoom(t *testing.T) {
 			cancel()
 			q.mu.Lock()
 			q.pending--
-			q.letIn()
+			q.admitWaiting()
 			q.mu.Unlock()
 			if <-one == nil { // it uses its room, and gives it up again
 				q.mu.Lock()
-				q.letIn()
+				q.admitWaiting()
 				q.mu.Unlock()
 			}
 			require.True(t, returned(two))
@@ -134,7 +134,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 		one, two := q.await(ctx), q.await(ctx)
 		q.mu.Lock()
 		q.state = Disconnected
-		q.letIn()
+		q.admitWaiting()
 		q.mu.Unlock()
 		require.True(t, returned(one))
 		require.True(t, returned(two))

@@ -25,7 +25,7 @@ func (q *queue) Withdraw(seq uint64) bool {
 		q.open = nil
 		q.recycle(b)
 	}
-	q.letIn()
+	q.admitWaiting()
 	return true
 }
 
@@ -44,9 +44,9 @@ func (q *queue) withhold() (left *batch, writes *Session) {
 	}
 	for b := left; b != nil; b = b.next {
 		q.pending -= len(b.items) - b.withdrawn
-		q.gate.own -= b.own
+		q.internal -= b.internal
 	}
-	q.letIn()
+	q.admitWaiting()
 	return left, writes
 }
 
@@ -62,7 +62,7 @@ func (q *queue) withdrawFirst(seq uint64) bool {
 	q.pending--
 	q.stats.NotSent++
 	q.recycle(b)
-	q.letIn()
+	q.admitWaiting()
 	return true
 }
 
