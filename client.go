@@ -105,15 +105,15 @@ func (c *Client) WithPolicy(policy rediscluster.ReplicaPolicyEnum) *Client {
 
 // Connection returns the connection of a client of one server, or nil for several servers.
 func (c *Client) Connection() *redisconn.Connection {
-	one, _ := c.servers.(one)
-	return one.Connection
+	single, _ := c.servers.(oneServer)
+	return single.Connection
 }
 
 // Cluster returns the cluster (of nodes, or of a master with replicas) of a client of several
 // servers, or nil for one server.
 func (c *Client) Cluster() *rediscluster.Cluster {
-	several, _ := c.servers.(several)
-	return several.Cluster
+	many, _ := c.servers.(manyServers)
+	return many.Cluster
 }
 
 // Reauthenticate asks CredentialsProvider for new credentials, and sends them on all open

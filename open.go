@@ -118,7 +118,7 @@ func madeOf(c *rediscluster.Cluster, err error) (servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return several{c}, nil
+	return manyServers{c}, nil
 }
 
 func (c *config) connect(making context.Context, addr string) (servers, error) {
@@ -130,7 +130,7 @@ func (c *config) connect(making context.Context, addr string) (servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one{conn}, nil
+	return oneServer{conn}, nil
 }
 
 // Option is an option of [Open]. Most programs need only [Hooks] and [Logger]; [Conn]

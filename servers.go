@@ -19,12 +19,12 @@ type servers interface {
 	subscribe(opts redispubsub.Opts) *redispubsub.Subscriber
 }
 
-// one is a single server.
-type one struct{ *redisconn.Connection }
+// oneServer is a single server.
+type oneServer struct{ *redisconn.Connection }
 
-func (o one) withPolicy(rediscluster.ReplicaPolicyEnum) redis.Sender { return o.Connection }
+func (o oneServer) withPolicy(rediscluster.ReplicaPolicyEnum) redis.Sender { return o.Connection }
 
-func (o one) stats() rediscluster.Stats {
+func (o oneServer) stats() rediscluster.Stats {
 	stats := o.Stats()
 	return rediscluster.Stats{
 		Total: stats,
@@ -32,21 +32,21 @@ func (o one) stats() rediscluster.Stats {
 	}
 }
 
-func (o one) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
+func (o oneServer) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
 	s, _ := redispubsub.New(o.Connection, opts) // fails only without a connection
 	return s
 }
 
-// several is the nodes of a cluster, or a master with replicas.
-type several struct{ *rediscluster.Cluster }
+// manyServers is the nodes of a cluster, or a master with replicas.
+type manyServers struct{ *rediscluster.Cluster }
 
-func (s several) stats() rediscluster.Stats { return s.Stats() }
+func (s manyServers) stats() rediscluster.Stats { return s.Stats() }
 
-func (s several) withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sender {
+func (s manyServers) withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sender {
 	return s.WithPolicy(policy)
 }
 
-func (s several) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
+func (s manyServers) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
 	sub, _ := redispubsub.NewCluster(s.Cluster, opts) // fails without a cluster only
 	return sub
 }

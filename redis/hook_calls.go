@@ -34,8 +34,8 @@ func (c *calls) leave() {
 	c.startDue()
 }
 
-// aside calls f in its own goroutine, as soon as enter allows it.
-func (c *calls) aside(f func()) {
+// start calls f in its own goroutine, as soon as enter allows it.
+func (c *calls) start(f func()) {
 	c.mu.Lock()
 	c.due = append(c.due, f)
 	c.waiting.Add(1)

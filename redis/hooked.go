@@ -43,7 +43,7 @@ func (h *hooked) Unhook(send.Key) (inner Sender, hook func(Sender) Sender) {
 // packages of this module: nobody else can call it.
 func (h *hooked) Observe(_ send.Key, kind OperationKind, reqs []Request) (end func(res any, at send.Server)) {
 	o := begin(context.Background(), &h.observer, operation(kind, reqs))
-	return o.endAside
+	return o.endLater
 }
 
 // unhook returns the hooks of a sender, the outermost first, and what they wrap, without retries.
@@ -142,7 +142,7 @@ func (h *hookedPart) AnsweredBy(at send.Server) {
 }
 
 // end tells the hook the result.
-func (h *hookedPart) end(res any) { h.o.endAside(res, h.last()) }
+func (h *hookedPart) end(res any) { h.o.endLater(res, h.last()) }
 
 // hookedFuture is the future of one result.
 type hookedFuture struct {

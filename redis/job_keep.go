@@ -146,15 +146,15 @@ func (l *jobLoop) redeliver() {
 // abandon gives up the reader's list, which others have taken over, and begins another one.
 func (l *jobLoop) abandon(ctx context.Context) error {
 	_, err := l.giveBack(ctx, l.name) // what came late; if that fails, others find it
-	if l.anew() {
+	if l.beginList() {
 		return ErrJobTaken.New("other readers have taken over the jobs of this one, because it did not check in for longer than MinIdle")
 	}
 	return err
 }
 
-// anew begins another list, under another name. It reports whether the reader held jobs. Its caller
+// beginList begins another list, under another name. It reports whether the reader held jobs. Its caller
 // must have the turn.
-func (l *jobLoop) anew() (held bool) {
+func (l *jobLoop) beginList() (held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held = len(l.held) > 0
@@ -257,10 +257,10 @@ func (l *jobLoop) release(ctx context.Context) error {
 	name, most := l.name, l.most
 	if l.stray || most > jobReleased {
 		_, err := l.giveBack(ctx, name)
-		l.anew()
+		l.beginList()
 		return err
 	}
-	l.anew()
+	l.beginList()
 	// A failover may undo earlier acknowledgements and returns, but the list never had more jobs
 	// than that.
 	reqs := slices.Repeat([]Request{l.giveBackOne(name)}, most)

@@ -58,12 +58,12 @@ func (o *observation) end(res any, place send.Server, seen *send.Server) {
 	}
 }
 
-// endAside ends the operation of a future in a separate goroutine, because the hook must not delay the
+// endLater ends the operation of a future in a separate goroutine, because the hook must not delay the
 // goroutine that resolves the future. The goroutine starts as soon as enter allows it.
-func (o *observation) endAside(res any, place send.Server) {
+func (o *observation) endLater(res any, place send.Server) {
 	if o.by != nil {
 		end := o.completed(res, place)
-		o.by.aside(func() { o.callAfter(end) })
+		o.by.start(func() { o.callAfter(end) })
 	}
 }
 

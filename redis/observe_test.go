@@ -74,7 +74,7 @@ func TestObserverPanics(t *testing.T) {
 		o := begin(t.Context(), c, Operation{Command: "GET"})
 		assert.Nil(t, o.by)
 		o.after(Completion{})
-		o.endAside(nil, send.Server{})
+		o.endLater(nil, send.Server{})
 	}
 	assert.Equal(t, 1, bytes.Count(printed.Bytes(), []byte("broken hook")))
 	assert.Zero(t, c.running.Load())
@@ -97,7 +97,7 @@ func TestObserverExits(t *testing.T) {
 	c = observerOf(exits)
 	for range 3 {
 		o := begin(t.Context(), c, Operation{Command: "GET"})
-		o.endAside(nil, send.Server{})
+		o.endLater(nil, send.Server{})
 	}
 	awaitCalls(t, c, 0)
 	assert.Zero(t, exits.ends.Load())
@@ -138,7 +138,7 @@ func TestAfterIsNeverLeftOut(t *testing.T) {
 	}
 	own := observed[inFlight]
 	for i := range inFlight {
-		observed[i].endAside(nil, send.Server{})
+		observed[i].endLater(nil, send.Server{})
 	}
 	require.EqualValues(t, callsMost, c.running.Load())
 	late := begin(t.Context(), c, Operation{Command: "GET"})

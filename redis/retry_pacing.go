@@ -34,8 +34,8 @@ func (p *pacing) pause(ctx context.Context, r *retrier, err *errorx.Error) bool 
 		return false
 	}
 	defer r.waiting.Add(-1)
-	if within, bounded := r.within(ctx); bounded {
-		left := within - time.Since(p.since)
+	if most, bounded := r.mostPause(ctx); bounded {
+		left := most - time.Since(p.since)
 		if left <= 0 {
 			return false
 		}
@@ -46,8 +46,8 @@ func (p *pacing) pause(ctx context.Context, r *retrier, err *errorx.Error) bool 
 	return p.until(ctx, r, err, nil)
 }
 
-// within returns how long a request may be sent again, if that ends before its context does.
-func (r *retrier) within(ctx context.Context) (within time.Duration, bounded bool) {
+// mostPause returns how long a request may be sent again, if that ends before its context does.
+func (r *retrier) mostPause(ctx context.Context) (most time.Duration, bounded bool) {
 	if r.opts.Within > 0 {
 		return r.opts.Within, true
 	}

@@ -54,7 +54,7 @@ func (c *core) sweepSoon() {
 func (c *core) changed(w written) {
 	c.nodes.check()
 	if w.all {
-		c.nodes.each((*feed).anew)
+		c.nodes.each((*feed).replaceLease)
 		return
 	}
 	for _, key := range w.keys {

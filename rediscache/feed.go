@@ -30,7 +30,7 @@ type feed struct {
 	// set after tracker, and read before it.
 	lease   atomic.Pointer[memory.Lease]
 	tracker atomic.Pointer[tracker]
-	mu      sync.Mutex // is held while either is set, except by anew
+	mu      sync.Mutex // is held while either is set, except by replaceLease
 }
 
 // tracker is a tracking connection, which has one socket.
@@ -74,7 +74,7 @@ func (f *feed) serve() bool {
 	if f.c.nodes.one == nil {
 		t.role = "master"
 	}
-	made, err := f.conn.OpenTracking(f.ctx, f.told, func() { f.end(t) })
+	made, err := f.conn.OpenTracking(f.ctx, f.invalidate, func() { f.end(t) })
 	if err != nil {
 		return false
 	}
@@ -124,8 +124,8 @@ func (f *feed) end(t *tracker) {
 	}
 }
 
-// anew ends the lease, and starts another one with the same tracker.
-func (f *feed) anew() {
+// replaceLease ends the lease, and starts another one with the same tracker: what was kept is not served any more.
+func (f *feed) replaceLease() {
 	for {
 		old := f.lease.Load()
 		if old == nil {
@@ -197,20 +197,20 @@ func isTracking(res any) bool {
 	return err == nil && slices.Contains(flags, "on")
 }
 
-// told handles a push. It may be called in any goroutine.
-func (f *feed) told(p *redis.Push) {
+// invalidate handles a push, which may report changed keys. It may be called in any goroutine.
+func (f *feed) invalidate(p *redis.Push) {
 	if string(p.Words[0]) != "invalidate" {
 		return
 	}
 	keys, _ := p.Rest.([]any)
 	if keys == nil { // all
-		f.anew()
+		f.replaceLease()
 		return
 	}
 	for _, key := range keys {
 		key, ok := key.([]byte)
 		if !ok { // the changed keys are unknown
-			f.anew()
+			f.replaceLease()
 			return
 		}
 		f.c.store.Changed(memory.HashOfBytes(key), memory.ByServer)

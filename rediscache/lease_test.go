@@ -36,9 +36,9 @@ func TestToldOfNoKey(t *testing.T) {
 	var f *feed
 	r.cache.core.nodes.each(func(found *feed) { f = found })
 	l := f.lease.Load()
-	f.told(&redis.Push{Words: [][]byte{[]byte("invalidate")}, Rest: []any{[]byte("key")}})
+	f.invalidate(&redis.Push{Words: [][]byte{[]byte("invalidate")}, Rest: []any{[]byte("key")}})
 	require.Same(t, l, f.lease.Load())
-	f.told(&redis.Push{Words: [][]byte{[]byte("invalidate")}, Rest: []any{int64(1)}})
+	f.invalidate(&redis.Push{Words: [][]byte{[]byte("invalidate")}, Rest: []any{int64(1)}})
 	require.NotSame(t, l, f.lease.Load())
 }
 

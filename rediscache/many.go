@@ -105,7 +105,7 @@ func (m *many) place(i int) {
 	case isFirst:
 		m.first = append(m.first, i)
 		return
-	case isPassed:
+	case isForwarded:
 		m.rest = append(m.rest, i)
 		return
 	}

@@ -91,11 +91,11 @@ func (c *core) place() {
 		}
 		return f
 	}
-	anew := map[*feed]bool{}
+	affected := map[*feed]bool{}
 	for s := range p.of {
 		p.of[s] = of(c.nodes.master(s))
 		if old := before.of[s]; old != nil && old != p.of[s] {
-			anew[old] = true
+			affected[old] = true
 		}
 	}
 	for n, f := range before.feeds {
@@ -104,15 +104,15 @@ func (c *core) place() {
 		}
 	}
 	c.nodes.placed.Store(p)
-	for f := range anew {
-		f.anew()
+	for f := range affected {
+		f.replaceLease()
 	}
 }
 
 // left drops the replies that were read on the former master of a slot, which has lost the slot.
 func (c *core) left(slot int) {
 	if f := c.nodes.placed.Load().of[slot]; f != nil {
-		f.anew()
+		f.replaceLease()
 	}
 }
 

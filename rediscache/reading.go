@@ -74,7 +74,7 @@ func (r *reading) Resolve(res any, _ uint64) {
 	}
 	err, failed := res.(error)
 	if failed && redis.AsErrorx(err).IsOfType(redis.ErrMoved) {
-		r.from.anew() // the server, which has lost the slot, may never tell of what was read there
+		r.from.replaceLease() // the server, which has lost the slot, may never tell of what was read there
 	}
 	if !failed && r.from.protocol == 2 {
 		var ok bool
@@ -121,7 +121,7 @@ func (r *reading) elsewhere(failed *errorx.Error) {
 	again := &send.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared = command.Allowed
 	r.core.passed.Add(1)
-	waiting := &several{core: r.core, all: slices.Clone(r.core.store.GiveUp(&r.Read))}
+	waiting := &joined{core: r.core, all: slices.Clone(r.core.store.GiveUp(&r.Read))}
 	waiting.attempts.Failed(failed)
 	waiting.listen()
 	r.core.inner.SendEncoded(again, waiting, 0)

@@ -102,20 +102,20 @@ func (c *cached) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	c.inner.SendEncoded(r, cb, n)
 }
 
-// way is the way in which a request is answered.
-type way uint8
+// source is where the reply to a request comes from.
+type source uint8
 
 const (
-	isPassed   way = iota // forwarded as if there were no cache
-	isFirst               // by a master; the reply is not kept
-	isAnswered            // from memory or by a tracking socket
+	isForwarded source = iota // forwarded as if there were no cache
+	isFirst                   // by a master; the reply is not kept
+	isAnswered                // from memory or by a tracking socket
 )
 
 // read answers a request, unless another sender must.
-func (s *sender) read(r *send.Request, w waiter) way {
-	q, how := s.question(r)
-	if how != isAnswered {
-		return how
+func (s *sender) read(r *send.Request, w waiter) source {
+	q, from := s.question(r)
+	if from != isAnswered {
+		return from
 	}
 	switch kept, how := s.enter(q, w); how {
 	case memory.IsThere:
@@ -128,22 +128,22 @@ func (s *sender) read(r *send.Request, w waiter) way {
 
 // question returns how to answer a request that is not in memory and, for a tracking
 // socket, its reading.
-func (s *sender) question(r *send.Request) (*reading, way) {
+func (s *sender) question(r *send.Request) (*reading, source) {
 	if !r.ReplicaSafe || s.limits.Age == 0 || r.Slot == send.ManySlots {
-		return nil, isPassed
+		return nil, isForwarded
 	}
 	f, l := s.nodes.feed(r.Slot)
 	if f == nil {
-		return nil, isPassed
+		return nil, isForwarded
 	}
 	var room [8][]byte
 	keys, isText := appendKeysOfRead(room[:0], r, f.protocol)
 	if len(keys) == 0 {
-		return nil, isPassed
+		return nil, isForwarded
 	}
 	listed := s.listed(keys)
 	if !s.limits.All && !listed {
-		return nil, isPassed
+		return nil, isForwarded
 	}
 	key := memory.HashOfBytes(keys[0])
 	if l != nil && !s.store.Admits(r.Buf, key) {
@@ -152,7 +152,7 @@ func (s *sender) question(r *send.Request) (*reading, way) {
 	at := memory.Now()
 	if l == nil || !l.Holds(at) {
 		s.passed.Add(1)
-		return nil, isPassed
+		return nil, isForwarded
 	}
 	q := newReading(r.Buf)
 	q.core, q.from, q.isText, q.cmd, q.slot = s.core, f, isText, r.Cmd, r.Slot
@@ -197,7 +197,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 		switch s.read(r, waiter{cb, n}) {
 		case isFirst:
 			s.masters.Send(req, cb, n)
-		case isPassed:
+		case isForwarded:
 			s.to.Send(req, s.watching(cb, writtenBy(r)), n)
 		}
 	}

@@ -64,15 +64,15 @@ func (c *core) settle(w waiter, v memory.Value) {
 	go c.given(w, v)
 }
 
-// several is the future of a read for which several callers wait.
-type several struct {
+// joined is the future of a read for which several callers wait.
+type joined struct {
 	core     *core
 	all      []memory.Waiter
 	attempts errs.Attempts
 }
 
 // Resolve implements redis.Future.
-func (s *several) Resolve(res any, _ uint64) {
+func (s *joined) Resolve(res any, _ uint64) {
 	if err := redis.AsErrorx(res); err != nil {
 		res = s.attempts.Result(err)
 	}
@@ -83,7 +83,7 @@ func (s *several) Resolve(res any, _ uint64) {
 }
 
 // Cancelled implements redis.Future: it returns nil while a caller waits.
-func (s *several) Cancelled() (why error) {
+func (s *joined) Cancelled() (why error) {
 	for _, w := range s.all {
 		if w.To == nil {
 			continue
@@ -96,7 +96,7 @@ func (s *several) Cancelled() (why error) {
 }
 
 // listen makes the waiting callers listen to their contexts, because no connection will tell them to.
-func (s *several) listen() {
+func (s *joined) listen() {
 	for _, w := range s.all {
 		if caller := send.CallerOf(w.To); caller != nil {
 			caller.Listen()

@@ -34,7 +34,7 @@ func (c *Conn) many(reqs []redis.Request) []any {
 	for i, res := range results {
 		if c.Type == TypeCluster {
 			res = c.redirect(c.addr(), res, func(to *Conn, ask bool) any {
-				return to.one(reqs[i], ask)
+				return to.single(reqs[i], ask)
 			})
 		}
 		results[i] = withRequest(res, reqs[i])
@@ -42,8 +42,8 @@ func (c *Conn) many(reqs []redis.Request) []any {
 	return results
 }
 
-// one sends r, after ASKING if ask is set.
-func (c *Conn) one(r redis.Request, ask bool) any {
+// single sends r, after ASKING if ask is set.
+func (c *Conn) single(r redis.Request, ask bool) any {
 	if !ask {
 		return c.many([]redis.Request{r})[0]
 	}

@@ -13,14 +13,14 @@ type sender struct{ c *Client }
 
 var (
 	_ redis.Sender             = (*sender)(nil)
-	_ send.Inner[redis.Future] = within{}
-	_ send.Restorer            = within{}
+	_ send.Inner[redis.Future] = switching{}
+	_ send.Restorer            = switching{}
 )
 
 // Inner is internal: only this module can make its argument.
 func (s *sender) Inner(a send.Key) send.Inner[redis.Future] {
 	if _, own := a.Held.(*sender); own {
-		return within{s.c}
+		return switching{s.c}
 	}
 	return nil
 }
@@ -28,11 +28,11 @@ func (s *sender) Inner(a send.Key) send.Inner[redis.Future] {
 // Ctx returns the context that ends with the client.
 func (s *sender) Ctx() context.Context { return s.c.ctx }
 
-// within is a sender as package redis sees it.
-type within struct{ c *Client }
+// switching is a sender as package redis sees it.
+type switching struct{ c *Client }
 
 // SendEncoded implements send.Inner.
-func (w within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
+func (w switching) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	t := w.c.active.Load()
 	a := newAttempt(t, cb, r.Shared == command.WouldBlock)
 	if t.inner == nil {
@@ -46,10 +46,10 @@ func (w within) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 }
 
 // WantsSlot implements send.Inner. Until the request is sent, a member that wants it may become active.
-func (w within) WantsSlot() bool { return true }
+func (w switching) WantsSlot() bool { return true }
 
 // OpenDedicated implements send.Inner.
-func (w within) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+func (w switching) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
 	t := w.c.active.Load()
 	if t.inner == nil {
 		return nil, redis.ErrSession.New("%s is a %T, which has no sessions", t.member.name, t.sender)
@@ -64,28 +64,28 @@ func (w within) OpenDedicated(ctx context.Context, keys []string, last error) (s
 
 // Restored implements send.Restorer. It returns nil: another member may take a request before the one
 // that has lost its connection is restored.
-func (w within) Restored() <-chan struct{} { return nil }
+func (w switching) Restored() <-chan struct{} { return nil }
 
 // Send implements redis.Sender.
 func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {
 	t := s.c.active.Load()
-	t.sender.Send(r, several(t, cb), n) // a connection gives it its ticket when it may be resolved already
+	t.sender.Send(r, anyNumber(t, cb), n) // a connection gives it its ticket when it may be resolved already
 }
 
 // SendMany implements redis.Sender.
 func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	t := s.c.active.Load()
-	t.sender.SendMany(reqs, several(t, cb), start)
+	t.sender.SendMany(reqs, anyNumber(t, cb), start)
 }
 
 // SendTransaction implements redis.Sender.
 func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
 	t := s.c.active.Load()
-	t.sender.SendTransaction(reqs, several(t, cb), start)
+	t.sender.SendTransaction(reqs, anyNumber(t, cb), start)
 }
 
-// several returns the future of one request or several. A sender may use it after it is resolved.
-func several(t *term, cb redis.Future) redis.Future {
+// anyNumber returns the future of one request or more. A sender may use it after it is resolved.
+func anyNumber(t *term, cb redis.Future) redis.Future {
 	a := &attempt{Forward: send.Forward{To: cb}, of: t}
 	if _, names := cb.(send.Namer); names {
 		return naming{a}

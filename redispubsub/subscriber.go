@@ -66,13 +66,13 @@ func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	return newSubscriber(nodes.Ctx(), within, true, opts), nil
 }
 
-func newSubscriber(ctx context.Context, nodes backend.Nodes, several bool, opts Opts) *Subscriber {
+func newSubscriber(ctx context.Context, nodes backend.Nodes, manyNodes bool, opts Opts) *Subscriber {
 	s := &Subscriber{
 		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), hooks: redis.NewHooks(send.Key{}, opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
 		sessions: map[*subscriptions.Feed]*session{},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.table = subscriptions.New(s.ctx, nodes, several, s.toPlace, func(f *subscriptions.Feed) { go s.attend(f) })
+	s.table = subscriptions.New(s.ctx, nodes, manyNodes, s.toPlace, func(f *subscriptions.Feed) { go s.attend(f) })
 	go s.run(nodes.Changed()) // read before a topic is placed, because run may start later
 	return s
 }

@@ -62,9 +62,9 @@ func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 		c.answer(proto.AppendError(nil, noAuth))
 		return true
 	case c.tx != nil:
-		return c.within(name, r)
+		return c.inTransaction(name, r)
 	}
-	if done, ours := c.said(name, r); ours {
+	if done, ours := c.aboutConnection(name, r); ours {
 		return done
 	}
 	switch {
@@ -115,8 +115,8 @@ func countsWrites(name string, r *send.Request) bool {
 	return false // waits for no server, or is malformed
 }
 
-// said handles a request about the client's connection. For other requests, ours is false.
-func (c *conn) said(name string, r *send.Request) (done, ours bool) {
+// aboutConnection handles a request about the client's connection. For other requests, ours is false.
+func (c *conn) aboutConnection(name string, r *send.Request) (done, ours bool) {
 	switch name {
 	case "HELLO":
 		return c.hello(r), true

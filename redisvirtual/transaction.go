@@ -35,8 +35,8 @@ func (c *conn) tell() {
 	}
 }
 
-// within deals with a request behind MULTI.
-func (c *conn) within(name string, r *send.Request) (done bool) {
+// inTransaction handles a request behind MULTI.
+func (c *conn) inTransaction(name string, r *send.Request) (done bool) {
 	tx := c.tx
 	if name == "EXEC" {
 		return c.exec()

@@ -108,7 +108,7 @@ func (c *Call) spans(out *[maxSpecs]span) int {
 	if c.Info == nil {
 		p := 1 + c.shift
 		out[0] = span{p, p, 1}
-		return c.within(out, 1)
+		return c.dropOutside(out, 1)
 	}
 	n := 0
 	for _, s := range c.keys {
@@ -120,13 +120,13 @@ func (c *Call) spans(out *[maxSpecs]span) int {
 			return 0
 		}
 		out[n] = found
-		n = c.within(out, n+1)
+		n = c.dropOutside(out, n+1)
 	}
 	return n
 }
 
-// within returns n, or n-1 if the n-th span is empty or exceeds the arguments.
-func (c *Call) within(out *[maxSpecs]span, n int) int {
+// dropOutside returns n, or n-1 if the n-th span is empty or exceeds the arguments.
+func (c *Call) dropOutside(out *[maxSpecs]span, n int) int {
 	if s := out[n-1]; s.first < 1 || s.last < s.first || s.last >= c.Words() {
 		return n - 1
 	}

@@ -48,7 +48,7 @@ func (d *Dialer) OpenPinging(ctx context.Context) (*Socket, *errorx.Error) {
 }
 
 func (d *Dialer) openGreeted(given context.Context, pings bool, more []Step) (*Socket, *errorx.Error) {
-	return d.within(given, func(ctx context.Context) (*Socket, *errorx.Error) {
+	return d.bounded(given, func(ctx context.Context) (*Socket, *errorx.Error) {
 		return d.adapted(&d.Config, func(as sock.Peer) (*Socket, bool, *errorx.Error) {
 			echoes := false
 			s, failure := d.attempt(given, ctx, as, func(s *Socket) (failure *errorx.Error) {
@@ -67,13 +67,13 @@ func (d *Dialer) openGreeted(given context.Context, pings bool, more []Step) (*S
 // OpenSilent dials and sets up TLS, as Open does, but does no handshake: for callers that
 // do it with other credentials.
 func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
-	return d.within(ctx, func(bounded context.Context) (*Socket, *errorx.Error) {
+	return d.bounded(ctx, func(bounded context.Context) (*Socket, *errorx.Error) {
 		return d.attempt(ctx, bounded, sock.Peer{}, func(*Socket) *errorx.Error { return nil })
 	})
 }
 
-// within bounds what open does by Timeout, given and the Dialer's context. Errors say why given has ended.
-func (d *Dialer) within(given context.Context, open func(context.Context) (*Socket, *errorx.Error)) (*Socket, *errorx.Error) {
+// bounded calls open, and bounds it by Timeout, given and the Dialer's context. Errors say why given has ended.
+func (d *Dialer) bounded(given context.Context, open func(context.Context) (*Socket, *errorx.Error)) (*Socket, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(given, d.Timeout)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()

@@ -91,10 +91,10 @@ func (t *Stages) Delay(now time.Duration) redis.Delay {
 		return d
 	}
 	before := min(t.calledAtFirst-t.called, first-t.Taken)
-	within := min(called-t.calledAtFirst, now-first)
+	since := min(called-t.calledAtFirst, now-first)
 	d.Wire = first - t.Ready - before
-	d.Callback = before + within
-	d.Reading = now - first - within
+	d.Callback = before + since
+	d.Reading = now - first - since
 	return d
 }
 

@@ -24,8 +24,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// life is the longest lifetime of a token that the services accept.
-const life = 15 * time.Minute
+// lifetime is the longest lifetime of a token that the services accept.
+const lifetime = 15 * time.Minute
 
 // Signer creates tokens from AWS credentials.
 type Signer struct {
@@ -56,7 +56,7 @@ func (s Signer) Token(ctx context.Context) (redistoken.Token, error) {
 	if err != nil {
 		return redistoken.Token{}, err
 	}
-	expires := now.Add(life)
+	expires := now.Add(lifetime)
 	if credentials.CanExpire && credentials.Expires.Before(expires) {
 		expires = credentials.Expires
 	}
@@ -71,7 +71,7 @@ func (s Signer) sign(ctx context.Context, credentials aws.Credentials, now time.
 	query := url.Values{
 		"Action":        {"connect"},
 		"User":          {s.User},
-		"X-Amz-Expires": {strconv.Itoa(int(life / time.Second))},
+		"X-Amz-Expires": {strconv.Itoa(int(lifetime / time.Second))},
 	}
 	if s.Serverless {
 		query.Set("ResourceType", "ServerlessCache")

@@ -155,16 +155,16 @@ func (s State) String() string {
 	return pubsub.Named("SocketState", uint8(s), "connecting", "connected", "down")
 }
 
-// New returns a table for a server or, if several is set, for the nodes of a cluster. Its feeds end
+// New returns a table for a server or, if manyNodes is set, for the nodes of a cluster. Its feeds end
 // with ctx. When a node is unreachable for [backend.BusLag], its topics that other nodes also have move
 // to one of these. And the table waits this long before it asks for a topic that has left another node.
-func New(ctx context.Context, nodes backend.Nodes, several bool, toPlace chan<- struct{}, attend func(*Feed)) *Table {
+func New(ctx context.Context, nodes backend.Nodes, manyNodes bool, toPlace chan<- struct{}, attend func(*Feed)) *Table {
 	t := &Table{
 		ctx: ctx, nodes: nodes, toPlace: toPlace, attend: attend, seen: nodes.Changed(), everywhere: &Set{},
 		sets: map[*Set]struct{}{}, topics: map[key]*topic{}, feeds: map[feedKey]*Feed{}, touched: map[*Feed]struct{}{},
 		delayed: map[*topic]time.Time{}, leaving: map[key][]*topic{},
 	}
-	if several {
+	if manyNodes {
 		t.lag = backend.BusLag
 	}
 	return t

@@ -40,14 +40,14 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 			hooks = append(hooks, hook)
 		}
 	})
-	within := backend.InnerOf(inmost)
+	inner := backend.InnerOf(inmost)
 	switch conn, single := inmost.(*redisconn.Connection); {
-	case within == nil: // also for a nil pointer
+	case inner == nil: // also for a nil pointer
 		err = errSender.New("a %T has no virtual connections, nor has nil: give the connection, cluster or client inside", sender)
 	case single:
-		s = one(conn)
+		s = ofConnection(conn)
 	default:
-		s, err = several(within.(backend.Cluster), inmost.(interface{ Ctx() context.Context }).Ctx())
+		s, err = ofCluster(inner.(backend.Cluster), inmost.(interface{ Ctx() context.Context }).Ctx())
 	}
 	if err != nil {
 		return nil, err
@@ -56,14 +56,14 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	return s, nil
 }
 
-func one(conn *redisconn.Connection) *Servers {
+func ofConnection(conn *redisconn.Connection) *Servers {
 	shared := backend.Of(conn)
 	s := &Servers{Sender: shared, Shared: shared, Ctx: conn.Ctx(), conn: conn}
 	s.greeting(shared.Dialer())
 	return s
 }
 
-func several(nodes backend.Cluster, ctx context.Context) (*Servers, error) {
+func ofCluster(nodes backend.Cluster, ctx context.Context) (*Servers, error) {
 	s := &Servers{Terms: replies.Terms{Several: true}, Sender: nodes, Ctx: ctx, Sharded: nodes.Sharded(), nodes: nodes}
 	node, err := s.Node()
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Servers) At(addr string) *Servers {
 	for _, nodes := range [][]backend.Node{masters, replicas} {
 		for _, node := range nodes {
 			if node.Addr() == addr {
-				to := one(node.(*redisconn.Connection))
+				to := ofConnection(node.(*redisconn.Connection))
 				to.Hooks, to.ReadOnly = s.Hooks, to.Shared.Dialer().ReadOnly
 				return to
 			}
