@@ -1,0 +1,7 @@
+// Package redisrecipes is the root of a module with recipes: what many services build on Redis. Each
+// package holds one, and uses only the public interfaces of the library:
+//
+//	limit    limits of rates for all processes
+//
+// The guide is docs/recipes.md: it says what each recipe promises, and what it can't.
+package redisrecipes
