@@ -132,6 +132,9 @@ func (s shared) Flight() (f backend.Flight) {
 	return f
 }
 
+// Unread implements backend.Conn.
+func (s shared) Unread() bool { return s.pipe.Unread() }
+
 // Terms implements backend.Conn.
 func (s shared) Terms() backend.Terms {
 	return backend.Terms{Scripted: s.opts.ScriptMode, Protocol: max(s.opts.Protocol, 2), Silence: s.silence()}

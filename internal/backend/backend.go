@@ -42,6 +42,9 @@ type Conn interface {
 	Queue() Queue
 	// Flight says how far the requests in flight have come.
 	Flight() Flight
+	// Unread reports whether something has come from the server that nobody has read yet, if that can be
+	// known.
+	Unread() bool
 	// Terms returns what holds of all results.
 	Terms() Terms
 	// Dialer returns the dialer of the connection's sockets. It also does the handshake.

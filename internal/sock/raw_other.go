@@ -13,6 +13,8 @@ func NewRaw(net.Conn) *Raw { return nil }
 
 func (*Raw) Check() error { return nil }
 
+func (*Raw) Unread() bool { return false }
+
 func (*Raw) Write([]byte) (int, error) { return 0, nil }
 
 func (*Raw) WriteSome([]byte) (int, error) { return 0, nil }

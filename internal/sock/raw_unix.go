@@ -132,10 +132,19 @@ func (w *Raw) Check() error {
 
 func (w *Raw) checkOnce(fd uintptr) { w.readErr = w.checkFD(fd) }
 
-// checkFD is Check for a file descriptor.
-func (w *Raw) checkFD(fd uintptr) error {
+func (w *Raw) checkFD(fd uintptr) error { return checkFD(fd, w.head[:]) }
+
+// Unread reports whether there is something to read, or the connection has ended. It is safe for
+// concurrent use.
+func (w *Raw) Unread() (unread bool) {
+	_ = w.raw.Control(func(fd uintptr) { unread = checkFD(fd, make([]byte, 1)) != nil })
+	return unread
+}
+
+// checkFD is Check for a file descriptor, with a buffer of one byte.
+func checkFD(fd uintptr, head []byte) error {
 	for {
-		n, _, err := syscall.Recvfrom(int(fd), w.head[:], syscall.MSG_PEEK)
+		n, _, err := syscall.Recvfrom(int(fd), head, syscall.MSG_PEEK)
 		switch {
 		case err == syscall.EINTR:
 			continue

@@ -75,3 +75,23 @@ func TestExchangeOfClosed(t *testing.T) {
 	_, err = here.Read(make([]byte, 1))
 	require.Equal(t, io.EOF, err)
 }
+
+// What has come is unread until somebody reads it, and the end is as well.
+func TestUnread(t *testing.T) {
+	here, there := tcpPair(t)
+	raw := NewRaw(here)
+	require.False(t, raw.Unread())
+	_, err := io.WriteString(there, "ab")
+	require.NoError(t, err)
+	require.Eventually(t, raw.Unread, time.Minute, time.Millisecond)
+	_, err = here.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.True(t, raw.Unread())
+	_, err = here.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.False(t, raw.Unread())
+	_ = there.Close()
+	require.Eventually(t, raw.Unread, time.Minute, time.Millisecond)
+	_ = here.Close()
+	require.False(t, raw.Unread())
+}

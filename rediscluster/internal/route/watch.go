@@ -52,6 +52,9 @@ const (
 	// A node that has been silent for stallMoves is left by the reads that wait for it. That costs
 	// more than sending the next ones elsewhere, and must pay even if the node answers soon.
 	stallMoves = 10 * time.Millisecond
+	// While replies have come that nobody has read yet, this process is slow, and not the server. After
+	// unreadMost the reads that wait are worth more than the difference.
+	unreadMost = 100 * time.Millisecond
 	// allSpared stands for all of a node's share in spared.
 	allSpared = 16
 	// lateMost is how many times in a row no node is judged because the process has not run.
@@ -177,6 +180,9 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 		n.up = true
 		f := l.Inner.Flight()
 		silent, moved := l.pulse.silent(now, f)
+		if silent > 0 && silent <= unreadMost && l.Inner.Unread() {
+			silent = 0
+		}
 		n.silent = max(n.silent, silent)
 		busy, came = busy || f.Since != 0, came || moved
 	}

@@ -116,6 +116,33 @@ func TestReadsLeave(t *testing.T) {
 	require.True(t, look(2*time.Second, stallMoves, 0), "once more")
 }
 
+// flying is a connection with a request in flight.
+type flying struct {
+	backend.Conn
+	since  time.Duration
+	unread bool
+}
+
+func (f *flying) Flight() backend.Flight { return backend.Flight{Since: f.since} }
+func (f *flying) Unread() bool           { return f.unread }
+
+// A node is not silent while its replies wait to be read, but not for ever.
+func TestUnreadRepliesAreNoSilence(t *testing.T) {
+	n := oneShard(0).Nodes[0]
+	inner := &flying{since: time.Hour}
+	n.Links = n.Links[:1]
+	n.Links[0].Inner = inner
+	silent := func(since time.Duration, unread bool) time.Duration {
+		inner.unread = unread
+		n.look(time.Hour + since)
+		return n.silent
+	}
+	assert.Equal(t, stallMoves, silent(stallMoves, false))
+	assert.Zero(t, silent(stallMoves, true))
+	assert.Zero(t, silent(unreadMost, true))
+	assert.Equal(t, unreadMost+ms, silent(unreadMost+ms, true))
+}
+
 // A process that has not run does not judge servers, but not for ever.
 func TestWatchOnTime(t *testing.T) {
 	w := &Watch{every: ms}

@@ -24,6 +24,13 @@ func (s *Session) connCheck() bool {
 	return err == nil
 }
 
+// Unread reports whether something has come from the server that nobody has read yet, if that can be
+// known.
+func (p *Pipe) Unread() bool {
+	s := p.Session()
+	return s != nil && s.checker != nil && s.checker.Unread()
+}
+
 // failCheck ends a session with the error of a check.
 func (s *Session) failCheck(err error) {
 	if err == sock.ErrUnsolicited {
