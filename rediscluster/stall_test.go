@@ -32,7 +32,7 @@ func TestReadsAvoidFrozenReplica(t *testing.T) {
 		for range some {
 			require.Equal(t, []byte("value"), redis.Sync{S: reads}.Do("GET", "key"))
 		}
-		return answered()-before > some/3
+		return answered() > before
 	}
 	await(t, "the replica's share", share)
 
