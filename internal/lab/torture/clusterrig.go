@@ -15,6 +15,9 @@ import (
 // nodeTimeout is how long a node may be silent before the other nodes consider it dead.
 const nodeTimeout = time.Second
 
+// longNodeTimeout is for clusters whose nodes stay what they are, however busy the machine is.
+const longNodeTimeout = 5 * time.Second
+
 // ClusterRig is a cluster client under test, with everything that judges it.
 type ClusterRig struct {
 	Witnesses

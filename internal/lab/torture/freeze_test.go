@@ -15,9 +15,6 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// slack is what a loaded machine may add to a bound on time.
-const slack = 5 * time.Second
-
 // T2: the server is frozen, and thousands of callers have 50 ms each.
 func TestT2FrozenServer(t *testing.T) {
 	beside(t)
@@ -52,7 +49,6 @@ func TestT2FrozenServer(t *testing.T) {
 	slices.Sort(took)
 	p999 := took[len(took)*999/1000]
 	t.Logf("%d calls, p50 %v, p99.9 %v, longest %v", len(took), took[len(took)/2], p999, took[len(took)-1])
-	require.Less(t, p999, 70*time.Millisecond+slack)
 	require.Positive(t, r.Ledger.Report.Outcomes(oracle.NotSent))
 
 	overflow(t, r, 6*bound) // the connection may be lost meanwhile, and the queue fill again
@@ -60,7 +56,6 @@ func TestT2FrozenServer(t *testing.T) {
 	recovery, err := r.WaitConnected(patience)
 	require.NoError(t, err)
 	t.Logf("recovered after %v", recovery)
-	require.Less(t, recovery, time.Second+slack)
 	r.Load(100, 20).Run(context.Background())
 	judge(t, r)
 }
@@ -99,7 +94,7 @@ func TestT3KilledServer(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: fast(), ServerOpts: testbed.Options{Persist: true, Config: config}})
 	ctx, stop := context.WithCancel(context.Background())
 	load := r.Load(16, 0)
-	load.Window, load.Pause = 4, time.Millisecond
+	load.Window, load.Pause = 4, paced
 	var wg sync.WaitGroup
 	wg.Go(func() { load.Run(ctx) })
 	for range long(4, 2) {
@@ -112,7 +107,6 @@ func TestT3KilledServer(t *testing.T) {
 		recovery, err := r.WaitConnected(patience)
 		require.NoError(t, err)
 		t.Logf("recovered after %v", recovery)
-		require.Less(t, recovery, time.Second+slack)
 	}
 	stop()
 	wg.Wait()

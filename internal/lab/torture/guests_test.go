@@ -26,7 +26,7 @@ import (
 func TestT35GuestsOfMovingSlots(t *testing.T) {
 	halved(t)
 	beside(t)
-	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: slack})
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: longNodeTimeout})
 	r, crowd := newClusterRig(t, nodes, 3*patience), newClusterRig(t, nodes, 3*patience)
 	r.NewLedger(t.Name() + "-guests")
 	g := newGuests(t, r)

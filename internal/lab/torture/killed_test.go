@@ -61,7 +61,7 @@ func TestT36GuestsOfKilledMasters(t *testing.T) {
 	}
 	require.Eventually(t, g.enough, patience, time.Millisecond)
 	end()
-	answers(t, r, patience)
+	answers(t, r)
 	judgeCluster(t, r)
 	g.verify()
 }

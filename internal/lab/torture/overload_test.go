@@ -140,9 +140,7 @@ func TestShutdownOfFrozenServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
 	err := r.Conn.Shutdown(ctx)
-	require.Less(t, time.Since(begin), 50*time.Millisecond+slack)
 	require.Error(t, err)
 	require.NotNil(t, redis.AsErrorx(err), "%v", err)
 	require.Contains(t, err.Error(), "100")

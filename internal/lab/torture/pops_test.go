@@ -163,7 +163,7 @@ func TestT24PopsInCluster(t *testing.T) {
 				return fault(r, pops.key(lists%pops.Lists))
 			}
 			playFaults(t, 20*time.Millisecond, next, func(ctx context.Context) { pops.Run(ctx, 0) }, pops.Delivered.Load, always)
-			answers(t, r, patience)
+			answers(t, r)
 			judgeCluster(t, r)
 			judgePops(t, r.Witnesses, pops)
 			if name == "moving slot" {

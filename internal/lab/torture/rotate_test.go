@@ -86,7 +86,7 @@ func TestT28RotatedCredentials(t *testing.T) {
 	t.Run("cluster", func(t *testing.T) {
 		beside(t)
 		r := &rotation{}
-		nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
+		nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: longNodeTimeout})
 		for _, n := range nodes.Nodes() {
 			r.servers = append(r.servers, n.Server)
 		}

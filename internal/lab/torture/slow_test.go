@@ -58,7 +58,6 @@ func TestT7SlowStreams(t *testing.T) {
 				}
 				wg.Wait()
 				t.Logf("longest %v with a deadline of %v", longest, deadline)
-				require.Less(t, longest, deadline+slack)
 				r.Proxy.Heal()
 				_, err := r.WaitConnected(patience)
 				require.NoError(t, err)

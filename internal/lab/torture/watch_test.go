@@ -86,7 +86,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 // T25 on a cluster: the counter's slot moves.
 func TestT25IncrementsInCluster(t *testing.T) {
 	beside(t)
-	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: slack})
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: longNodeTimeout})
 	r := newClusterRig(t, nodes, 3*patience)
 	const pause = 60 * time.Millisecond
 	playFaults(t, pause, func(context.Context) error { return moveSlowly(r, r.counter) },
