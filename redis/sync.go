@@ -272,10 +272,11 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 			return res
 		case moved(res, &attempts):
 			continue
-		case attempts.MayHaveRun():
-			err = attempts.Result(errs.AsErrorx(err))
 		}
 		again, err := awaitCapacity(ctx, err)
+		if !again && attempts.MayHaveRun() {
+			err = attempts.Result(errs.AsErrorx(err))
+		}
 		if !again && retries {
 			y, err = r.after(ctx, y, err, r.nature(cmd, args))
 			again = y != nil
