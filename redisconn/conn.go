@@ -231,7 +231,7 @@ func (c *Connection) PingLatency() time.Duration {
 
 // withConn adds the connection to an error.
 func (c *Connection) withConn(err *errorx.Error) *errorx.Error {
-	return errs.Advised(proxied(err, c.proxy.Load()), c.alone).WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
+	return errs.Advised(errs.Proxied(err, c.proxy.Load()), c.alone).WithProperty(EKConnection, c).WithProperty(redis.EKAddress, c.addr)
 }
 
 // errClosed returns the error with which a closed connection refuses requests.

@@ -325,3 +325,27 @@ func TestLeftTransactionsBehindProxies(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, count("MULTI"))
 }
+
+// An error passes several layers, and says once that a proxy has closed the connection.
+func TestProxyCloses(t *testing.T) {
+	t.Parallel()
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "MULTI", "GET", "BLPOP":
+			return "close"
+		}
+		return ""
+	})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	do := redis.Sync{S: conn}
+	_, transaction := do.SendTransaction([]redis.Request{redis.Req("INCR", "a")})
+	session, err := redis.OpenSession(background, conn, "a")
+	require.NoError(t, err)
+	defer session.Close()
+	for _, res := range []any{transaction, session.Do("GET", "a"), do.Do("BLPOP", "a", 0), do.Do("GET", "a")} {
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res))
+		require.Equal(t, 1, strings.Count(redis.AsErrorx(res).Error(), "a proxy closed the connection"), "%v", res)
+	}
+}

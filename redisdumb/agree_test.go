@@ -84,7 +84,7 @@ func TestTransactionOnOddServersAsOfRedisconn(t *testing.T) {
 	for _, replies := range []string{ // to the requests; nothing cuts the connection
 		"MULTI=+QUEUED", "MULTI=$-1", "SET=", "SET=hello", "EXEC=", "EXEC=hello", "EXEC=*-1", "EXEC=$-1", "EXEC=+x", "EXEC=-OOM x", "EXEC=-LOADING x",
 		"EXEC=-MOVED 1 127.0.0.1:1", "EXEC=-READONLY x", "SET=-READONLY x|EXEC=" + abort, "EXEC=*2\r\n-READONLY x\r\n$-1", "EXEC=" + abort, "SET=-LOADING x|EXEC=" + abort, "INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort,
-		"SET=-ERR x|INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort, "SET=-ERR y|EXEC=*1\r\n:1", "SET=:1", "EXEC=*2\r\n-MOVED 1 127.0.0.1:1\r\n$-1",
+		"SET=-ERR x|INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort, "SET=-ERR y|EXEC=*1\r\n:1", "SET=:1", "EXEC=-upstream failure", "EXEC=-ERR Connection timed out", "EXEC=*2\r\n-upstream failure\r\n:1", "SET=-no upstream host|EXEC=" + abort, "EXEC=*2\r\n-MOVED 1 127.0.0.1:1\r\n$-1",
 	} {
 		server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
 			reply := map[string]string{"MULTI": "+OK", "SET": "+QUEUED", "INCR": "+QUEUED", "EXEC": "*2\r\n+OK\r\n:1"}[r.Cmd]

@@ -124,10 +124,10 @@ func malformed(reqs []redis.Request, bad *errorx.Error, failed int) *errorx.Erro
 		WithProperty(redis.EKRequests, reqs)
 }
 
-// advised adds advice to an error, as a connection does.
+// advised recognizes the errors of proxies, and adds advice to others, as a connection does.
 func (c *Conn) advised(res any) any {
 	if err, ok := res.(*errorx.Error); ok {
-		return errs.Advised(err, c.Type != TypeCluster)
+		return errs.Advised(errs.Proxied(err, false), c.Type != TypeCluster)
 	}
 	return res
 }

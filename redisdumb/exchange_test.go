@@ -297,3 +297,20 @@ func TestTransactionIsClosed(t *testing.T) {
 		}
 	}
 }
+
+// What a proxy answers by itself does not say whether the request has run, and ends no socket.
+func TestErrorsOfProxies(t *testing.T) {
+	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		_, err := io.WriteString(c, map[string]string{
+			"INCR": "-upstream failure\r\n", "DEL": "-ERR Connection refused\r\n", "GET": "-ERR no such thing\r\n",
+		}[r.Cmd])
+		return err
+	}})
+	c := newConn(t, server.Addr())
+	for cmd, want := range map[string]redis.Outcome{"INCR": redis.OutcomeUnknown, "DEL": redis.OutcomeUnknown, "GET": redis.OutcomeRefused} {
+		res := c.Do(cmd, "k")
+		require.Equal(t, want, redis.OutcomeOf(res), cmd)
+		require.Equal(t, want == redis.OutcomeUnknown, redis.AsErrorx(res).IsOfType(redis.ErrProxy))
+	}
+	require.Equal(t, 1, server.Accepted())
+}

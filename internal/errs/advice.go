@@ -28,6 +28,9 @@ func Advised(err *errorx.Error, alone bool) *errorx.Error {
 		return err
 	}
 	text := err.Message()
+	if strings.HasSuffix(text, advice) {
+		return err
+	}
 	err = Like(err, err.Cause(), strings.TrimSuffix(text, ".")+": "+advice)
 	if _, whole := err.Property(EKText); !whole {
 		err = err.WithProperty(EKText, text)
