@@ -205,8 +205,7 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	}
 	defer c.Close()
 	shared{c}.DrainBeside() // now; the loop below waits for it
-	// The shared connection unblocks blocking commands, so it is drained
-	// after them.
+	c.pipe.Drain()          // CLIENT UNBLOCK, one of the library's own requests, still enters
 	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.pipe.Drain, c.streams.Shut, c.trackers.drain, c.pool.Drained} {
 		select {
 		case <-drained():

@@ -222,6 +222,23 @@ func TestShutdownWhileServerIsFrozen(t *testing.T) {
 	require.NoError(t, await(t, "Shutdown", ended))
 }
 
+// While a blocking command waits for a frozen server, Shutdown takes no requests, but can unblock it.
+func TestShutdownRefusesBesideBlocking(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour})
+	blocks := sendTo(conn, "BLPOP", "list", 0)
+	blocked(t, redis.Sync{S: connect(t, s.Addr(), quiet)}, 1)
+	require.NoError(t, s.Pause())
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Shutdown(t.Context()) }()
+	eventually(t, "nothing is taken", func() bool { return len(sendTo(conn, "GET", "a").result) > 0 })
+	require.Empty(t, ended)
+	require.Empty(t, blocks.result)
+	require.NoError(t, s.Resume())
+	requireNotSent(t, blocks.wait(t), redis.ErrContextClosed)
+	require.NoError(t, await(t, "Shutdown", ended))
+}
+
 // While Shutdown waits for requests, no stream begins.
 func TestShutdownRefusesStreamsAtOnce(t *testing.T) {
 	s := testbed.NewServer(t)

@@ -62,7 +62,7 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refus
 // pending, more of them than MaxRequests may enter together, but never more bytes than MaxBytes.
 func (q *queue) admit(reqs []*send.Request, l load, e *Entry, internal bool) *errorx.Error {
 	switch {
-	case q.opts.Ctx.Err() != nil, q.state == Closed, q.draining != nil, q.withheld.Load() && !internal:
+	case q.opts.Ctx.Err() != nil, q.state == Closed, (q.draining != nil || q.withheld.Load()) && !internal:
 		return sock.Refused(q.opts.Ctx)
 	case q.state == Disconnected:
 		return sock.ErrNotConnected.Wrap(q.why, "not connected")

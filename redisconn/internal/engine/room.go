@@ -56,8 +56,8 @@ func (r room) Delay(uint64) (d redis.Delay, ok bool) {
 	return d, true
 }
 
-// Drain admits no more requests. It returns a channel that is closed when only the
-// library's own requests are pending.
+// Drain admits no more requests but the library's own. It returns a channel that is closed when only
+// those are pending.
 func (q *queue) Drain() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
