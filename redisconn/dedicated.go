@@ -14,7 +14,7 @@ import (
 // newPool returns the pool of dedicated connections.
 func (c *Connection) newPool() *dedicated.Pool {
 	return dedicated.New(c.ctx, c.dialer, owner{c}, dedicated.Config{
-		Most: c.opts.DedicatedConns, Queue: c.opts.MaxRequests,
+		Most: c.opts.DedicatedConns, Queue: c.opts.MaxRequests, MaxBytes: c.opts.MaxBytes,
 		IOTimeout: c.opts.IOTimeout, TraceSessions: c.opts.TraceSessions,
 	})
 }

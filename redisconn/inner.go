@@ -84,10 +84,18 @@ func (s shared) OpenDedicatedAsk(ctx context.Context, asking bool) (send.Dedicat
 }
 
 func (c *Connection) openSession(ctx context.Context, asking bool) (*dedicated.Session, *errorx.Error) {
-	if c.opts.DedicatedConns < 0 {
-		return nil, c.withConn(redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions"))
+	if refused := c.withoutSessions(); refused != nil {
+		return nil, c.withConn(refused)
 	}
 	return c.pool.Open(ctx, asking)
+}
+
+// withoutSessions returns the error of sessions if there are none.
+func (c *Connection) withoutSessions() *errorx.Error {
+	if c.opts.DedicatedConns >= 0 {
+		return nil
+	}
+	return redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions")
 }
 
 // Panicked implements backend.Reporter.

@@ -89,7 +89,9 @@ type Opts struct {
 	MaxRequests int
 	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same way. A
 	// request or batch that is larger than MaxBytes fails at once with [redis.ErrRequestTooLarge], not
-	// sent. Default 256 MiB.
+	// sent. The same bound applies, separately, to the blocking commands, and behind a proxy the
+	// transactions, that wait for a dedicated connection; nobody waits for room among them. Default
+	// 256 MiB.
 	MaxBytes int
 	// DedicatedConns bounds the number of dedicated connections, which are opened in
 	// addition to the shared one when a blocking command or a session needs its own

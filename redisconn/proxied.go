@@ -10,12 +10,24 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 )
 
 // apart runs a transaction on a dedicated connection, behind a proxy: it may take what is pipelined
 // behind EXEC for a part of the transaction, and send that to the server of that. cb is resolved as by
 // the shared connection, in a goroutine that ends with the transaction.
 func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *errorx.Error {
+	if refused := c.withoutSessions(); refused != nil {
+		return refused
+	}
+	bytesHeld := 0
+	for _, r := range batch {
+		bytesHeld += len(r.Buf)
+	}
+	open, refused := c.pool.Enter(bytesHeld, asking)
+	if refused != nil {
+		return refused
+	}
 	ctx := send.ContextOf(cb)
 	reqs := make([]send.Request, 0, len(batch)+2)
 	reqs = append(reqs, alone("MULTI"))
@@ -29,7 +41,7 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 	send.Queued(cb, send.Ticket{Heeded: true})
 	go func() {
 		answered := 0
-		err := c.exchangeApart(ctx, reqs, cb, asking, func(i int, res any) {
+		err := c.exchangeApart(ctx, open, reqs, cb, func(i int, res any) {
 			answered = i + 1
 			c.pipe.Resolve(cb, res, uint64(i))
 		})
@@ -45,8 +57,8 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 // made as new before anybody else gets it.
 //
 // The wait for a connection may take long. If nobody waits for the transaction then, it is not sent.
-func (c *Connection) exchangeApart(ctx context.Context, reqs []send.Request, cb Future, asking bool, each func(int, any)) error {
-	s, err := c.openSession(ctx, asking)
+func (c *Connection) exchangeApart(ctx context.Context, open dedicated.Opening, reqs []send.Request, cb Future, each func(int, any)) error {
+	s, err := open(ctx)
 	if err != nil {
 		return err
 	}

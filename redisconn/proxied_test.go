@@ -326,6 +326,49 @@ func TestLeftTransactionsBehindProxies(t *testing.T) {
 	require.Equal(t, 1, count("MULTI"))
 }
 
+// What waits for a dedicated connection is bounded by Opts.MaxBytes.
+func TestBytesThatWaitBehindProxies(t *testing.T) {
+	t.Parallel()
+	popped := make(chan struct{})
+	s := peer(t, func(r faulty.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "BLPOP":
+			<-popped
+			return "*-1\r\n"
+		case "SET":
+			return "+QUEUED\r\n"
+		case "EXEC":
+			return "*1\r\n+OK\r\n"
+		}
+		return ""
+	})
+	pops := sync.OnceFunc(func() { close(popped) })
+	t.Cleanup(pops)
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1, MaxBytes: 1000})
+	pop := sendTo(conn, "BLPOP", "k", 0)
+	reqs := []redis.Request{redis.Req("SET", "a", make([]byte, 400))}
+	waits := []*outcome{newOutcome(), newOutcome()}
+	for _, o := range waits {
+		conn.SendTransaction(reqs, o, 0)
+	}
+	full := newOutcome()
+	conn.SendTransaction(reqs, full, 0)
+	const says = "all 1 dedicated connections (Opts.DedicatedConns) are in use, 856 bytes wait for one, and Opts.MaxBytes is 1000"
+	require.Equal(t, says, requireNotSent(t, full.wait(t), redis.ErrQueueFull).Message())
+	require.Equal(t, says, requireNotSent(t, sendTo(conn, "BLPOP", strings.Repeat("k", 400), 0).wait(t), redis.ErrQueueFull).Message())
+	large := newOutcome()
+	conn.SendTransaction([]redis.Request{redis.Req("SET", "a", make([]byte, 1000))}, large, 0)
+	requireNotSent(t, large.wait(t), redis.ErrRequestTooLarge)
+	requireNotSent(t, sendTo(conn, "BLPOP", strings.Repeat("k", 1000), 0).wait(t), redis.ErrRequestTooLarge)
+	pops()
+	pop.wait(t)
+	for _, o := range waits {
+		require.Equal(t, []any{"OK"}, o.wait(t))
+	}
+}
+
 // An error passes several layers, and says once that a proxy has closed the connection.
 func TestProxyCloses(t *testing.T) {
 	t.Parallel()

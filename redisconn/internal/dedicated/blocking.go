@@ -49,7 +49,7 @@ func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 	b.cb, b.n, b.stat = cb, n, stat
 	r.Ticket = send.Ticket{Heeded: true}
 	send.Queued(cb, r.Ticket)
-	t, refused := p.enter()
+	t, refused := p.enter(len(b.out))
 	switch {
 	case refused != nil: // this error can't be waited for, unlike that of a full queue
 		b.resolve(refused, 0)

@@ -25,6 +25,7 @@ const unusedMost = time.Minute
 type Config struct {
 	Most          int // connections
 	Queue         int // how many may wait for one
+	MaxBytes      int // of the requests of those that wait, and of each that comes
 	IOTimeout     time.Duration
 	TraceSessions bool
 }
@@ -49,7 +50,8 @@ type Pool struct {
 	mu      sync.Mutex // guards the rest
 	places  int        // granted: each user of one has a connection or makes one
 	idle    []*Conn
-	waiting list.List // of turn.granted channels
+	waiting list.List // of waiter
+	bytes   int       // of those that wait
 	all     map[*Conn]struct{}
 	// generation counts the changes of the credentials; cr are the latest. A connection of an
 	// earlier generation is not used again without a new handshake.
@@ -64,10 +66,15 @@ type turn struct {
 	// conn came with a place that was granted at once: an idle connection, or nil if the user must
 	// make one.
 	conn *Conn
-	// waiting is the element of Pool.waiting if the place was not granted at once. Then granted
-	// receives the connection that comes with it.
+	// waiting is the element of Pool.waiting if the place was not granted at once.
 	waiting *list.Element
+	waiter
+}
+
+// waiter is a user that waits for a place. granted receives the connection that comes with it.
+type waiter struct {
 	granted chan *Conn
+	bytes   int // that it holds to send
 }
 
 // New makes a pool. When ctx ends, the pool is drained.
@@ -77,25 +84,41 @@ func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *
 	return p
 }
 
-// enter grants a place, or puts the caller on the list of waiting users.
-func (p *Pool) enter() (t turn, refused *errorx.Error) {
+// enter grants a place, or puts the caller on the list of waiting users. bytes is the size of the requests
+// that it holds to send.
+func (p *Pool) enter(bytes int) (t turn, refused *errorx.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil || !p.users.Begin() {
 		return t, sock.Refused(p.ctx)
 	}
 	switch {
+	case bytes > p.config.MaxBytes:
+		refused = redis.ErrRequestTooLarge.New("%d bytes are more than Opts.MaxBytes allows: %d", bytes, p.config.MaxBytes)
 	case p.waiting.Len() == 0 && p.places < p.config.Most:
 		p.places++
 		return turn{conn: p.lastIdleLocked()}, nil
 	case p.waiting.Len() >= p.config.Queue:
-		p.users.End()
-		return t, redis.ErrQueueFull.New("all %d dedicated connections (Opts.DedicatedConns) are in use, and %d requests wait for one (Opts.MaxRequests)",
+		refused = redis.ErrQueueFull.New("all %d dedicated connections (Opts.DedicatedConns) are in use, and %d requests wait for one (Opts.MaxRequests)",
 			p.config.Most, p.config.Queue)
+	case p.bytes+bytes > p.config.MaxBytes:
+		refused = redis.ErrQueueFull.New("all %d dedicated connections (Opts.DedicatedConns) are in use, %d bytes wait for one, and Opts.MaxBytes is %d",
+			p.config.Most, p.bytes, p.config.MaxBytes)
+	default:
+		t.waiter = waiter{make(chan *Conn, 1), bytes}
+		t.waiting = p.waiting.PushBack(t.waiter)
+		p.bytes += bytes
+		return t, nil
 	}
-	t.granted = make(chan *Conn, 1)
-	t.waiting = p.waiting.PushBack(t.granted)
-	return t, nil
+	p.users.End()
+	return t, refused
+}
+
+// leaveLocked takes a user off the list of those that wait.
+func (p *Pool) leaveLocked(waiting *list.Element) waiter {
+	w := p.waiting.Remove(waiting).(waiter)
+	p.bytes -= w.bytes
+	return w
 }
 
 // await waits for a turn's place until ctx is done. It returns the connection that comes with the
@@ -119,7 +142,7 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 		return c, nil
 	default:
 	}
-	p.waiting.Remove(t.waiting)
+	p.leaveLocked(t.waiting)
 	return nil, refused
 }
 
@@ -204,8 +227,7 @@ func (p *Pool) release(c *Conn, asNew bool) {
 		c = nil // Close has closed it
 	}
 	if first := p.waiting.Front(); first != nil {
-		p.waiting.Remove(first)
-		first.Value.(chan *Conn) <- c
+		p.leaveLocked(first).granted <- c
 		return
 	}
 	p.places--

@@ -13,7 +13,7 @@ import (
 
 func entered(t *testing.T, p *Pool) turn {
 	t.Helper()
-	turn, refused := p.enter()
+	turn, refused := p.enter(1)
 	require.Nil(t, refused)
 	return turn
 }
@@ -37,12 +37,12 @@ func requireClosed(t *testing.T, ch <-chan struct{}, closed bool) {
 
 // Places are granted first come first served. Who waits may leave.
 func TestPoolPlaces(t *testing.T) {
-	p := New(t.Context(), nil, nil, Config{Most: 2, Queue: 2})
+	p := New(t.Context(), nil, nil, Config{Most: 2, Queue: 2, MaxBytes: 2})
 	for range 2 {
 		granted(t, entered(t, p))
 	}
 	first, second := entered(t, p), entered(t, p)
-	_, refused := p.enter()
+	_, refused := p.enter(1)
 	require.True(t, refused.IsOfType(redis.ErrQueueFull))
 	require.Equal(t, "all 2 dedicated connections (Opts.DedicatedConns) are in use, and 2 requests wait for one (Opts.MaxRequests)", refused.Message())
 	places, waiting := p.Left()
@@ -63,9 +63,49 @@ func TestPoolPlaces(t *testing.T) {
 	require.Equal(t, []int{2, 0}, []int{places, waiting})
 }
 
+// The requests of those that wait are bounded by their bytes as well.
+func TestPoolBytes(t *testing.T) {
+	p := New(t.Context(), nil, nil, Config{Most: 1, Queue: 100, MaxBytes: 10})
+	_, refused := p.enter(11)
+	require.True(t, refused.IsOfType(redis.ErrRequestTooLarge))
+	require.Equal(t, "11 bytes are more than Opts.MaxBytes allows: 10", refused.Message())
+	granted(t, entered(t, p))
+	first, refused := p.enter(6)
+	require.Nil(t, refused)
+	gone, refused := p.enter(4)
+	require.Nil(t, refused)
+	requireFull := func() {
+		t.Helper()
+		_, refused := p.enter(1)
+		require.True(t, refused.IsOfType(redis.ErrQueueFull))
+		require.Equal(t, "all 1 dedicated connections (Opts.DedicatedConns) are in use, 10 bytes wait for one, and Opts.MaxBytes is 10", refused.Message())
+	}
+	requireFull()
+	session, refused := p.enter(0)
+	require.Nil(t, refused)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, refused = p.await(ctx, gone)
+	require.True(t, refused.IsOfType(redis.ErrRequestWithdrawn))
+	p.users.End()
+	_, refused = p.enter(4)
+	require.Nil(t, refused)
+	requireFull()
+	p.release(nil, false)
+	_, refused = p.await(t.Context(), first)
+	require.Nil(t, refused)
+	_, refused = p.enter(6)
+	require.Nil(t, refused)
+	requireFull()
+	places, waiting := p.Left()
+	require.Equal(t, []int{1, 3}, []int{places, waiting})
+	require.Empty(t, session.granted)
+}
+
 // The connection that was used last is granted first.
 func TestPoolIdle(t *testing.T) {
-	p := New(t.Context(), nil, nil, Config{Most: 4})
+	p := New(t.Context(), nil, nil, Config{Most: 4, MaxBytes: 1})
 	conns := []*Conn{{}, {}, {}}
 	for range conns {
 		entered(t, p)
@@ -89,14 +129,14 @@ func TestPoolIdle(t *testing.T) {
 // A pool that is shut refuses all that wait, and is drained when nothing blocks, and every
 // place is given back.
 func TestPoolShut(t *testing.T) {
-	p := New(t.Context(), nil, nil, Config{Most: 1, Queue: 1})
+	p := New(t.Context(), nil, nil, Config{Most: 1, Queue: 1, MaxBytes: 1})
 	entered(t, p)
 	waits := entered(t, p)
 	require.True(t, p.blocking.Begin())
 	calm := p.Shut()
 	_, refused := p.await(t.Context(), waits)
 	require.True(t, refused.IsOfType(redis.ErrContextClosed))
-	_, closed := p.enter()
+	_, closed := p.enter(1)
 	require.True(t, closed.IsOfType(redis.ErrContextClosed))
 	_, alive := (&blocking{p: p, ctx: t.Context()}).perform(nil)
 	require.True(t, alive, "nothing was sent")

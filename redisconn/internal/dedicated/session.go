@@ -38,27 +38,41 @@ type Session struct {
 // Open waits for a connection until ctx is done. If asking is set, the session sends
 // ASKING before its requests, for askLasts.
 func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) {
-	asked := askedNow(asking)
-	waiting := timing.Open(nil)
-	t, refused := p.enter()
+	open, refused := p.Enter(0, asking)
 	if refused != nil {
 		return nil, p.owner.WithConn(refused)
 	}
-	c, err := p.await(ctx, t)
-	if err == nil {
-		c, err = p.ready(ctx, c)
-	} else {
-		p.users.End()
+	return open(ctx)
+}
+
+// Opening waits for the connection of a session until ctx is done.
+type Opening func(ctx context.Context) (*Session, *errorx.Error)
+
+// Enter is Open in two steps, for a caller that holds so many bytes to send. Enter does not wait. Unless it
+// refuses, the caller must call the Opening.
+func (p *Pool) Enter(bytes int, asking bool) (Opening, *errorx.Error) {
+	asked, waiting := askedNow(asking), timing.Open(nil)
+	t, refused := p.enter(bytes)
+	if refused != nil {
+		return nil, refused
 	}
-	if err != nil {
-		return nil, waiting.Explain(p.owner.WithConn(err))
-	}
-	s := &Session{p: p, c: c, asked: asked}
-	if p.config.TraceSessions {
-		s.opened = string(debug.Stack())
-	}
-	runtime.SetFinalizer(s, (*Session).leaked)
-	return s, nil
+	return func(ctx context.Context) (*Session, *errorx.Error) {
+		c, err := p.await(ctx, t)
+		if err == nil {
+			c, err = p.ready(ctx, c)
+		} else {
+			p.users.End()
+		}
+		if err != nil {
+			return nil, waiting.Explain(p.owner.WithConn(err))
+		}
+		s := &Session{p: p, c: c, asked: asked}
+		if p.config.TraceSessions {
+			s.opened = string(debug.Stack())
+		}
+		runtime.SetFinalizer(s, (*Session).leaked)
+		return s, nil
+	}, nil
 }
 
 // Exchange implements send.Dedicated.
