@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/redistest/memserver"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -122,5 +123,29 @@ func TestNamesOnServer(t *testing.T) {
 	defer cancel()
 	if _, err := names.Of(ctx, "1"); !redis.CausedBy(err, context.DeadlineExceeded) {
 		t.Error(err)
+	}
+}
+
+func TestChaos(t *testing.T) {
+	server := memserver.New(t)
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
+	client, err := redispipe.Open(t.Context(), "redis://"+proxy.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+
+	proxy.Arm(chaos.ResetAfterExecution("visits"))
+	res := client.Do(t.Context(), "INCR", "visits")
+	if redis.OutcomeOf(res) != redis.OutcomeUnknown { // it ran, but the client can't know
+		t.Error(res)
+	}
+	proxy.Arm(chaos.ReadOnly())
+	if res = client.Do(t.Context(), "INCR", "visits"); redis.OutcomeOf(res) != redis.OutcomeRefused {
+		t.Error(res)
+	}
+	proxy.Heal()
+	if n, err := redis.As[int](client.Do(t.Context(), "INCR", "visits")); n != 2 || err != nil {
+		t.Error(n, err)
 	}
 }

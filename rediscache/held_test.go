@@ -8,24 +8,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
 // proxied is a rig whose tracker goes through a proxy, and the rest does not.
 type proxied struct {
 	rig
-	proxy *faulty.Proxy
+	proxy *chaos.Proxy
 }
 
 func newProxied(t testing.TB, timeout time.Duration, opts Opts) proxied {
 	t.Helper()
 	server := testbed.NewServer(t)
-	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 	conn := connect(t, proxy.Addr(), redisconn.Opts{IOTimeout: timeout})
 	p := proxied{rig{server: server, cache: cacheOf(t, conn, opts)}, proxy}
 	p.other = redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{IOTimeout: time.Minute})}
@@ -38,16 +38,16 @@ const tracked = 2
 
 // hold keeps back all that the server tells the tracker, until the proxy is healed.
 func (p *proxied) hold() {
-	p.proxy.Arm(faulty.ProxyFault{
-		Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked, Interval: time.Hour,
+	p.proxy.Arm(chaos.Fault{
+		Do: chaos.Delay, On: chaos.Replies, At: chaos.Now(), Conn: tracked, Interval: time.Hour,
 	})
 }
 
 // holdReply keeps back the reply to the next request that contains a word, and all behind it.
-func (p *proxied) holdReply(word string) *faulty.ProxyArmed {
-	return p.proxy.Arm(faulty.ProxyFault{
-		Do: faulty.ProxyDelay, On: faulty.ProxyReplies, Conn: tracked, Interval: time.Hour,
-		At: faulty.ProxyAtRequest(func(request []byte) bool { return bytes.Contains(request, []byte(word)) }),
+func (p *proxied) holdReply(word string) *chaos.Armed {
+	return p.proxy.Arm(chaos.Fault{
+		Do: chaos.Delay, On: chaos.Replies, Conn: tracked, Interval: time.Hour,
+		At: chaos.AtRequest(func(request []byte) bool { return bytes.Contains(request, []byte(word)) }),
 	})
 }
 
@@ -103,7 +103,7 @@ func TestUnknownWrite(t *testing.T) {
 	get(t, p.cache, "key")
 	require.True(t, kept(t, p.cache, "GET", "key"))
 	p.hold() // so that nobody else says so
-	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtRequestID("SET")})
+	p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.AtRequestID("SET")})
 	res := p.cache.Do(t.Context(), "SET", "key", "new")
 	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res))
 	require.False(t, kept(t, p.cache, "GET", "key"))

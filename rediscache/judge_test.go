@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -188,12 +188,12 @@ func TestNeverStale(t *testing.T) {
 func TestNeverStaleUnderFaults(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
-	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{Seed: 1, LogLimit: -1})
-	for _, f := range []faulty.ProxyFault{
-		{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.0001), Times: -1},
-		{Do: faulty.ProxyCut, On: faulty.ProxyRequests, At: faulty.ProxyAtChance(0.0001), Times: -1},
-		{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.001), Times: -1, Interval: 5 * time.Millisecond},
-		{Do: faulty.ProxySlice, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.001), Times: -1, N: 100},
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{Seed: 1, LogLimit: -1})
+	for _, f := range []chaos.Fault{
+		{Do: chaos.Reset, On: chaos.Replies, At: chaos.AtChance(0.0001), Times: -1},
+		{Do: chaos.Cut, On: chaos.Requests, At: chaos.AtChance(0.0001), Times: -1},
+		{Do: chaos.Delay, On: chaos.Replies, At: chaos.AtChance(0.001), Times: -1, Interval: 5 * time.Millisecond},
+		{Do: chaos.Slice, On: chaos.Replies, At: chaos.AtChance(0.001), Times: -1, N: 100},
 	} {
 		proxy.Arm(f)
 	}

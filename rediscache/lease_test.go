@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -45,10 +45,10 @@ func TestToldOfNoKey(t *testing.T) {
 // lose are faults after which a server can tell nothing of what it told the tracker before.
 var lose = map[string]func(t *testing.T, p *proxied){
 	"reset": func(_ *testing.T, p *proxied) {
-		p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked})
+		p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: tracked})
 	},
 	"closed": func(_ *testing.T, p *proxied) {
-		p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyCut, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked})
+		p.proxy.Arm(chaos.Fault{Do: chaos.Cut, On: chaos.Replies, At: chaos.Now(), Conn: tracked})
 	},
 	"killed by another client": func(t *testing.T, p *proxied) {
 		list, err := redis.As[string](p.other.Do(t.Context(), "CLIENT LIST"))
@@ -117,8 +117,8 @@ func TestTrackerSilent(t *testing.T) {
 	get(t, p.cache, "key")
 	var f *feed
 	p.cache.core.nodes.each(func(found *feed) { f = found })
-	silenced := p.proxy.Arm(faulty.ProxyFault{
-		Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked,
+	silenced := p.proxy.Arm(chaos.Fault{
+		Do: chaos.Swallow, On: chaos.Replies, At: chaos.Now(), Conn: tracked,
 	})
 	<-silenced.First()
 	written := memory.Now()
@@ -160,7 +160,7 @@ func TestOtherServer(t *testing.T) {
 	require.NoError(t, err)
 	p.proxy.SetTarget(host)
 	// Only the shared connection is lost: the tracker stays with the first server.
-	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: 1})
+	p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: 1})
 	require.Eventually(t, func() bool {
 		return redis.AsError(p.cache.Do(t.Context(), "SET", "other", "second")) == nil
 	}, patient, time.Millisecond)
@@ -175,7 +175,7 @@ func TestOtherServer(t *testing.T) {
 func TestTrackerWithoutRoom(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
-	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 	conn := connect(t, proxy.Addr(), redisconn.Opts{IOTimeout: time.Minute, MaxRequests: 1})
 	p := proxied{rig{server: server, cache: cacheOf(t, conn, all)}, proxy}
 	awaitLeases(t, p.cache)

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -83,7 +83,7 @@ func TestTrackerOfOtherServer(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
 	p.proxy.SetTarget(testbed.NewServer(t).Addr())
-	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked})
+	p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: tracked})
 	for i := 0; p.proxy.Stats().Accepted < tracked+3; i++ { // until two more trackers were dialed and given up
 		must(t, p.cache.Do(t.Context(), "SET", "key", i))
 		require.Equal(t, fmt.Append(nil, i), get(t, p.cache, "key"))
@@ -129,7 +129,7 @@ func TestWriteWhoseSocketIsGone(t *testing.T) {
 	get(t, p.cache, "key")
 	require.True(t, kept(t, p.cache, "GET", "key"))
 	p.proxy.SetTarget("127.0.0.1:1")
-	p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Conn: tracked - 1})
+	p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: tracked - 1})
 	c := p.cache.core
 	require.Eventually(t, func() bool { return c.nodes.local() == "" }, patient, time.Millisecond)
 	c.changed(written{keys: []uint64{memory.HashOf("another")}})

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -73,7 +73,7 @@ func TestUnknownOfATracker(t *testing.T) {
 	<-held.First()
 	p.proxy.Refuse(true)
 	for _, conn := range []int{1, tracked} {
-		p.proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyRequests, At: faulty.ProxyNow(), Conn: conn})
+		p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Requests, At: chaos.Now(), Conn: conn})
 		if conn == 1 {
 			require.Eventually(t, func() bool { return !p.cache.plain.to.(*redisconn.Connection).ConnectedNow() }, patient, time.Millisecond)
 		}

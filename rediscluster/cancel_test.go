@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // patient are options with which nothing but a context ends a request.
@@ -107,7 +107,7 @@ func TestCancelInFlight(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
-			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := map[string]string{"MULTI": "+OK\r\n", "INCR": ":1\r\n", "EXEC": "*1\r\n:1\r\n", "GET": "$2\r\nok\r\n"}[r.Cmd]
 				if r.Cmd != "GET" {
 					select {
@@ -142,7 +142,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
 				if r.Cmd == "GET" {
 					reply = "+OK\r\n"
@@ -167,7 +167,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 // An attempt was lost and may have run: a caller that leaves before the next one is not told otherwise.
 func TestCancelAfterLostAttempt(t *testing.T) {
 	var lost atomic.Bool
-	node := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	node := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		if lost.CompareAndSwap(false, true) {
 			return io.EOF
 		}
@@ -186,7 +186,7 @@ func TestDelayOfLastAttempt(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	defer close(release)
 	target := newScriptedNode(t, play)
-	source := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	source := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "-ASK %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
 		return err
 	})
@@ -228,7 +228,7 @@ func TestCancelAfterRedirect(t *testing.T) {
 			t.Run(code+", "+name, func(t *testing.T) {
 				play, release := holding("+OK\r\n")
 				target := newScriptedNode(t, play)
-				source := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+				source := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 					reply := fmt.Sprintf("-%s %d %s\r\n", code, redisclusterutil.Slot("key"), target.Addr())
 					if r.Cmd == "EXEC" {
 						reply = "-EXECABORT Transaction discarded because of previous errors.\r\n"
@@ -256,7 +256,7 @@ func TestCancelAfterRedirect(t *testing.T) {
 // to one that does not tell callers, heeds it all the same.
 func TestCancelAfterRedirectToFarNode(t *testing.T) {
 	hold := make(chan struct{})
-	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "INCR" {
 			<-hold
 		} else {
@@ -266,7 +266,7 @@ func TestCancelAfterRedirectToFarNode(t *testing.T) {
 		return err
 	})
 	defer close(hold)
-	source := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	source := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "-MOVED %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
 		return err
 	})

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // awaitBlocked waits until the list's node has somebody who blocks.
@@ -353,7 +353,7 @@ func TestSessionWaitsForNode(t *testing.T) {
 // A caller that waits for the topology, because MOVED names an unknown node, leaves when its
 // context ends.
 func TestBlockingLeavesRefresh(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("-MOVED 0 127.0.0.1:1\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("-MOVED 0 127.0.0.1:1\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Hour, HostOpts: redisconn.Opts{IOTimeout: time.Hour}})
 	silent := ""
 	node.slots.Store(&silent)
@@ -418,7 +418,7 @@ func TestBlockingIsRefusedAgain(t *testing.T) {
 	var results []<-chan any
 	for _, refusal := range refusals {
 		var tries atomic.Int64
-		node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			reply := "+OK\r\n"
 			if r.Cmd == "BLPOP" {
 				reply = refusal

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // An address may lead to another server while its connections stay with the former one, which
@@ -20,7 +20,7 @@ func TestMovedToWhereItWasAsked(t *testing.T) {
 	t.Parallel()
 	var endpoint string
 	var left atomic.Bool
-	former := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	former := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "$6\r\nformer\r\n"
 		if left.Load() && r.Cmd == "GET" {
 			reply = fmt.Sprintf("-MOVED 15495 %s\r\n", endpoint)
@@ -28,8 +28,8 @@ func TestMovedToWhereItWasAsked(t *testing.T) {
 		_, err := c.Write([]byte(reply))
 		return err
 	})
-	next := newScriptedNode(t, faulty.ScriptedReplies("$4\r\nnext\r\n"))
-	proxy := faulty.NewProxy(t, former.Addr(), faulty.ProxyOpts{})
+	next := newScriptedNode(t, chaos.ScriptedReplies("$4\r\nnext\r\n"))
+	proxy := chaos.NewProxy(t, former.Addr(), chaos.ProxyOpts{})
 	endpoint = proxy.Addr()
 	former.serve(endpoint)
 	next.serve(endpoint)
@@ -47,7 +47,7 @@ func TestMovedToWhereItWasAsked(t *testing.T) {
 // A subscriber that is redirected to where it is leaves those connections as well.
 func TestSubscriberMovedToWhereItIs(t *testing.T) {
 	t.Parallel()
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	nodes := backend.NodesOf(c)
 	former := nodes.Master(0)

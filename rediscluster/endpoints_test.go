@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -81,7 +81,7 @@ func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
 	c := newEndpoints(t, servers, rediscluster.Opts{})
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
 
-	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 	c = newReplicated(t, []string{proxy.Addr(), server.Addr()}, rediscluster.Opts{})
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
 }
@@ -98,7 +98,7 @@ func TestReplicatedLeavesConnectionsToTheOldMaster(t *testing.T) {
 				Replicas: 1, Options: testbed.Options{ACL: []string{"default on nopass ~* &* +@all", "app on >secret ~* +@all -info"}},
 			})
 			old, next := g.Servers()[0], g.Servers()[1]
-			primary := faulty.NewProxy(t, old.Addr(), faulty.ProxyOpts{})
+			primary := chaos.NewProxy(t, old.Addr(), chaos.ProxyOpts{})
 			opts := rediscluster.Opts{CheckInterval: 10 * time.Minute}
 			if !demoted {
 				opts.CheckInterval = 100 * time.Millisecond // nothing fails

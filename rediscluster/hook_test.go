@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // answeredBy is a hook that passes on the address of each answer.
@@ -24,12 +24,12 @@ func (a answeredBy) After(_ context.Context, _ redis.Operation, end redis.Comple
 // If a request is redirected, a hook gets the node that answered in the end, with every policy and
 // every way of sending.
 func TestHookSeesLastNode(t *testing.T) {
-	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := c.Write([]byte("+fine\r\n"))
 		return err
 	})
 	var source *scriptedNode
-	source = newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	source = newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		source.serve(target.Addr())
 		_, err := c.Write([]byte("-MOVED 0 " + target.Addr() + "\r\n"))
 		return err

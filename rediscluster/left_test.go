@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // TestLinkIsClosedWhenIdle: a node that leaves answers what it has taken, and
@@ -18,7 +18,7 @@ import (
 func TestLinkIsClosedWhenIdle(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	old := newScriptedNode(t, play)
-	next := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	next := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{old.Addr()}, Opts{
 		HostOpts: redisconn.Opts{IOTimeout: time.Minute}, ConnsPerHost: 1, CheckInterval: time.Minute,
 	})

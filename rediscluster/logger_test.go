@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // rude is a user whose functions do not return.
@@ -68,7 +68,7 @@ func TestUserFunctionsNeedNotReturn(t *testing.T) {
 func outlivesUserFunctions(t *testing.T, end func()) {
 	log.SetOutput(io.Discard) // the default logger reports panics of the given one
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	logger, weights, zones := &rude{end: end}, &rude{end: end}, &rude{end: end}
 	c, _ := connect(t, []string{node.Addr()}, Opts{
 		Logger: logger, WeightProvider: weights, Zone: "here", ZoneOf: zones.zone, CheckInterval: minCheckInterval,
@@ -111,7 +111,7 @@ func (s *stuck) GetWeightByHost(string) (uint32, bool) {
 
 // Close ends a cluster whose WeightProvider blocks, and the waits for the topology.
 func TestCloseWhileTheWeightProviderBlocks(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
 	c, _ := connect(t, []string{node.Addr()}, Opts{WeightProvider: weights})
 	t.Cleanup(func() { close(weights.over) })
@@ -128,7 +128,7 @@ func TestCloseWhileTheWeightProviderBlocks(t *testing.T) {
 // NewCluster returns when its context ends, though the WeightProvider blocks. It has the topology
 // by then.
 func TestNewClusterWhileTheWeightProviderBlocks(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
 	t.Cleanup(func() { close(weights.over) })
 	weights.blocks.Store(true)
@@ -146,7 +146,7 @@ func TestNewClusterWhileTheWeightProviderBlocks(t *testing.T) {
 
 // A ZoneOf and a WeightProvider that never return hold up no topology.
 func TestTopologyWhileTheZoneIsAsked(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
 	t.Cleanup(func() { close(weights.over) })
 	weights.blocks.Store(true)
@@ -164,7 +164,7 @@ func TestTopologyWhileTheZoneIsAsked(t *testing.T) {
 
 // A future that panics while its request is refused is reported, and does not affect other futures.
 func TestRefusedFuturesMayPanic(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	rec := newRecorder()
 	c, _ := connect(t, []string{node.Addr()}, Opts{Logger: rec})
 	resolved := 0
@@ -184,7 +184,7 @@ func TestRefusedFuturesMayPanic(t *testing.T) {
 
 // A seed is asked in the refresher as well.
 func TestSeedMayPanic(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	rec := newRecorder()
 	c, _ := connect(t, []string{node.Addr()}, Opts{Logger: rec, ConnHostPolicy: ConnHostRoundRobin, RoundRobinSeed: rudeSeed{}})
 	c.ForceReloading()
@@ -232,7 +232,7 @@ func TestLoggerMayCallTheClusterAtOnce(t *testing.T) {
 		t.Fatal("a request of a cluster that never began was not resolved")
 	}
 
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	connect(t, []string{"nonsense", node.Addr()}, Opts{Logger: curious{results: make(chan any, 1)}})
 }
 
@@ -299,7 +299,7 @@ func TestFutureNeedNotReturnBetweenAttempts(t *testing.T) {
 			t.Run(way+", "+first, func(t *testing.T) {
 				results := make(chan any, 1)
 				f := &restless{Future: redis.FuncFuture(func(res any, _ uint64) { results <- res }), end: end}
-				node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+				node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 					reply := "+OK\r\n"
 					if f.started.CompareAndSwap(false, true) {
 						reply = "-" + first + "\r\n"
@@ -325,7 +325,7 @@ func TestFutureNeedNotReturnBetweenAttempts(t *testing.T) {
 func TestResolvedFutureNeedNotReturnBetweenAttempts(t *testing.T) {
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {
-			node := newScriptedNode(t, faulty.ScriptedReplies("-TRYAGAIN not yet\r\n"))
+			node := newScriptedNode(t, chaos.ScriptedReplies("-TRYAGAIN not yet\r\n"))
 			c, _ := connect(t, []string{node.Addr()}, Opts{Logger: NoopLogger{}})
 			resolved := make(chan struct{})
 			f := &gone{resolved: resolved, end: end}
@@ -360,12 +360,12 @@ func (f *gone) Resolve(any, uint64) {
 func TestFutureOfScanNeedNotReturnAfterRefresh(t *testing.T) {
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {
-			node := newScriptedNode(t, faulty.ScriptedReplies("*2\r\n$1\r\n0\r\n*0\r\n"))
+			node := newScriptedNode(t, chaos.ScriptedReplies("*2\r\n$1\r\n0\r\n*0\r\n"))
 			c, _ := connect(t, []string{node.Addr()}, Opts{Logger: NoopLogger{}, CheckInterval: time.Minute})
 			s := c.Scanner(redis.ScanOpts{})
 			host, port, err := net.SplitHostPort(node.Addr())
 			require.NoError(t, err)
-			half := fmt.Sprintf("*1\r\n*3\r\n:0\r\n:8000\r\n*2\r\n%s:%s\r\n", faulty.ScriptedBulk(host), port)
+			half := fmt.Sprintf("*1\r\n*3\r\n:0\r\n:8000\r\n*2\r\n%s:%s\r\n", chaos.ScriptedBulk(host), port)
 			node.slots.Store(&half)
 			c.ForceReloading()
 			await(t, "slots without a master", func() bool { return c.topology.Load().Shard(9000) == nil })

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -45,7 +45,7 @@ func TestMasterOnlySlots(t *testing.T) {
 
 // If the user may not read the key, the cluster asks each node that has it just once.
 func TestMasterOnlyWithoutTheRight(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	node.refuses.Store(true)
 	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Minute})
 	refreshed := func() {

@@ -10,16 +10,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // A request that ASK leads to a node does not wait there for a connection: it asks again,
 // for longer than failures are retried.
 func TestAskWaitsForNoConnection(t *testing.T) {
-	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "ECHO" {
 			c.Close()
 			return nil
@@ -27,7 +27,7 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 		_, err := c.Write([]byte("+OK\r\n"))
 		return err
 	})
-	source := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	source := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "-ASK %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
 		return err
 	})
@@ -65,7 +65,7 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 // A request that MOVED leads to a node which is not connected is no redirect too many: it is
 // sent again until the node is.
 func TestMovedWaitsForConnection(t *testing.T) {
-	target := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "ECHO" {
 			c.Close()
 			return nil
@@ -73,7 +73,7 @@ func TestMovedWaitsForConnection(t *testing.T) {
 		_, err := c.Write([]byte("+OK\r\n"))
 		return err
 	})
-	source := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	source := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "-MOVED %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
 		return err
 	})

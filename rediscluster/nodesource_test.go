@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -156,7 +156,7 @@ func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {
 	t.Parallel()
 	watchLeaks(t)
 	says := func(reply string) *scriptedNode {
-		return newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+		return newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 			_, err := c.Write([]byte(reply))
 			return err
 		})
@@ -176,7 +176,7 @@ func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {
 
 // One address of a seed's name is enough, whether another one refuses connections or is silent.
 func TestSeedOfSeveralAddresses(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	_, port, err := net.SplitHostPort(node.Addr())
 	require.NoError(t, err)
 	silent, err := net.Listen("tcp", "127.0.0.3:"+port)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 func TestOptsDefaults(t *testing.T) {
@@ -48,7 +48,7 @@ func TestOptsBounds(t *testing.T) {
 }
 
 func TestCorrectionsAreReported(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	_, rec := connect(t, []string{node.Addr()}, Opts{
 		CheckInterval: time.Millisecond, MovedRetries: 99, WaitToMigrate: time.Second,
 		HostOpts:     redisconn.Opts{ReadOnly: true, ReconnectPause: -1, IOTimeout: time.Second, DialTimeout: time.Hour},

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -234,7 +234,7 @@ func TestNameResolutionIsBounded(t *testing.T) {
 }
 
 func TestProbe(t *testing.T) {
-	answer := faulty.ScriptedReplies("+OK\r\n")
+	answer := chaos.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", c.topology.Load().Shards[0].Master.Up)
@@ -248,7 +248,7 @@ func TestProbe(t *testing.T) {
 
 // TestRestEndsWithNews: when somebody waits for them.
 func TestRestEndsWithNews(t *testing.T) {
-	answer := faulty.ScriptedReplies("+OK\r\n")
+	answer := chaos.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", c.topology.Load().Shards[0].Master.Up)

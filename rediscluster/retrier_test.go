@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -302,7 +302,7 @@ func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
 // TestFollowIsBounded: what was redirected to where the topology knows nobody
 // waits for it to be read again, as long as there is room to wait.
 func TestFollowIsBounded(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("-MOVED 1 127.0.0.1:1\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("-MOVED 1 127.0.0.1:1\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	c.waiting.Store(maxWaiting)
 	defer c.waiting.Store(0)
@@ -411,7 +411,7 @@ func TestRetryTouchesNothingLater(t *testing.T) {
 // retried: here for 450 ms.
 func TestClusterDownForLong(t *testing.T) {
 	var downs atomic.Int64
-	node := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	node := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		reply := "-CLUSTERDOWN The cluster is down\r\n"
 		if downs.Add(1) > 12 {
 			reply = "+OK\r\n"
@@ -429,7 +429,7 @@ func TestClusterDownForLong(t *testing.T) {
 // A server that is loading its data is asked again; one that can't write to its disk has refused, once.
 func TestLoadingAndMisconf(t *testing.T) {
 	var asked atomic.Int32
-	node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch {
 		case r.Cmd == "GET" && asked.Add(1) <= 2:

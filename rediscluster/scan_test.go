@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -134,9 +134,9 @@ func scanOverFailover(t *testing.T, cmd string) {
 
 // TestScanAfterAnError: of all senders alike, the next call repeats the step.
 func TestScanAfterAnError(t *testing.T) {
-	play := func() faulty.ScriptedHandler {
+	play := func() chaos.ScriptedHandler {
 		var failed atomic.Bool
-		return func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		return func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			reply := "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"
 			switch {
 			case r.Cmd == "CLUSTER" || r.Cmd == "INFO":
@@ -150,11 +150,11 @@ func TestScanAfterAnError(t *testing.T) {
 			return err
 		}
 	}
-	conn, err := redisconn.Connect(context.Background(), faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play()}).Addr(),
+	conn, err := redisconn.Connect(context.Background(), chaos.NewScripted(t, chaos.ScriptedOpts{Handler: play()}).Addr(),
 		redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
-	dumb := &redisdumb.Conn{Addr: faulty.NewScripted(t, faulty.ScriptedOpts{Handler: play()}).Addr()}
+	dumb := &redisdumb.Conn{Addr: chaos.NewScripted(t, chaos.ScriptedOpts{Handler: play()}).Addr()}
 	defer dumb.Close()
 	node := newScriptedNode(t, play())
 	cluster, _ := connect(t, []string{node.Addr()}, calm)

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // scriptedNode is a server that plays a cluster of one master, or of whatever
 // slots says.
 type scriptedNode struct {
-	*faulty.ScriptedServer
+	*chaos.ScriptedServer
 	// slots is the answer to CLUSTER SLOTS.
 	slots atomic.Pointer[string]
 	// asked counts how often the slots were asked for.
@@ -25,10 +25,10 @@ type scriptedNode struct {
 }
 
 // newScriptedNode starts one. play answers all but what a cluster asks by itself.
-func newScriptedNode(t testing.TB, play faulty.ScriptedHandler) *scriptedNode {
+func newScriptedNode(t testing.TB, play chaos.ScriptedHandler) *scriptedNode {
 	t.Helper()
 	n := &scriptedNode{}
-	n.ScriptedServer = faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	n.ScriptedServer = chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		var reply string
 		switch {
 		case r.Cmd == "CLUSTER" && r.Args[0] == "SLOTS":
@@ -52,9 +52,9 @@ func newScriptedNode(t testing.TB, play faulty.ScriptedHandler) *scriptedNode {
 }
 
 // holding answers nothing before release is closed, and then with reply.
-func holding(reply string) (play faulty.ScriptedHandler, release chan struct{}) {
+func holding(reply string) (play chaos.ScriptedHandler, release chan struct{}) {
 	release = make(chan struct{})
-	return func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	return func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		select {
 		case <-release:
 		case <-c.Done():
@@ -69,7 +69,7 @@ func (n *scriptedNode) serve(addrs ...string) {
 	slots := fmt.Sprintf("*%d\r\n", len(addrs))
 	for i, addr := range addrs {
 		host, port, _ := net.SplitHostPort(addr)
-		slots += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*2\r\n%s:%s\r\n", i*redisclusterutil.NumSlots/len(addrs), (i+1)*redisclusterutil.NumSlots/len(addrs)-1, faulty.ScriptedBulk(host), port)
+		slots += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*2\r\n%s:%s\r\n", i*redisclusterutil.NumSlots/len(addrs), (i+1)*redisclusterutil.NumSlots/len(addrs)-1, chaos.ScriptedBulk(host), port)
 	}
 	n.slots.Store(&slots)
 }

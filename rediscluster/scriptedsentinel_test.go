@@ -5,18 +5,18 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // scriptedSentinel is a server that plays a sentinel of one master.
 type scriptedSentinel struct {
-	*faulty.ScriptedServer
+	*chaos.ScriptedServer
 
 	mu          sync.Mutex // guards what follows
 	master      string     // none, if empty
 	epoch       int
 	others      []string
-	subscribers []*faulty.ScriptedConn
+	subscribers []*chaos.ScriptedConn
 	deaf        bool // refuses SUBSCRIBE
 	// silent, if not nil, keeps answers back until it is closed.
 	silent chan struct{}
@@ -25,11 +25,11 @@ type scriptedSentinel struct {
 func newScriptedSentinel(t *testing.T, master string, epoch int) *scriptedSentinel {
 	t.Helper()
 	s := &scriptedSentinel{master: master, epoch: epoch}
-	s.ScriptedServer = faulty.NewScripted(t, faulty.ScriptedOpts{Handler: s.play})
+	s.ScriptedServer = chaos.NewScripted(t, chaos.ScriptedOpts{Handler: s.play})
 	return s
 }
 
-func (s *scriptedSentinel) play(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+func (s *scriptedSentinel) play(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 	s.mu.Lock()
 	silent := s.silent
 	s.mu.Unlock()
@@ -43,18 +43,18 @@ func (s *scriptedSentinel) play(c *faulty.ScriptedConn, r faulty.ScriptedRequest
 	return err
 }
 
-func (s *scriptedSentinel) answer(c *faulty.ScriptedConn, r faulty.ScriptedRequest) (reply string) {
+func (s *scriptedSentinel) answer(c *chaos.ScriptedConn, r chaos.ScriptedRequest) (reply string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case r.Cmd == "INFO":
-		return faulty.ScriptedBulk("sentinel_tilt:0\r\n")
+		return chaos.ScriptedBulk("sentinel_tilt:0\r\n")
 	case r.Cmd == "SUBSCRIBE" && s.deaf:
 		return "-NOPERM no\r\n"
 	case r.Cmd == "SUBSCRIBE":
 		s.subscribers = append(s.subscribers, c)
 		for i, channel := range r.Args {
-			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", faulty.ScriptedBulk("subscribe"), faulty.ScriptedBulk(channel), i+1)
+			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", chaos.ScriptedBulk("subscribe"), chaos.ScriptedBulk(channel), i+1)
 		}
 		return reply
 	case s.master == "" && r.Args[0] == "GET-MASTER-ADDR-BY-NAME":
@@ -82,7 +82,7 @@ func (s *scriptedSentinel) answer(c *faulty.ScriptedConn, r faulty.ScriptedReque
 func scriptedStrings(list ...string) string {
 	reply := fmt.Sprintf("*%d\r\n", len(list))
 	for _, s := range list {
-		reply += faulty.ScriptedBulk(s)
+		reply += chaos.ScriptedBulk(s)
 	}
 	return reply
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // The requests of a call to one node keep their order though another of its connections comes up
@@ -145,7 +145,7 @@ func TestErrorsNameTheRequest(t *testing.T) {
 
 // Requests that are cancelled before they are sent are not sent, and their errors name them.
 func TestSendCancelled(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	one, other := redis.Req("SET", "{c}a", 1), redis.Req("SET", "{c}b", 2)
 	gone := &lateFuture{}

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -294,7 +294,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	replica := g.Servers()[1]
-	proxy := faulty.NewProxy(t, replica.Addr(), faulty.ProxyOpts{})
+	proxy := chaos.NewProxy(t, replica.Addr(), chaos.ProxyOpts{})
 	_, port := splitAddr(proxy.Addr())
 	require.NoError(t, redis.AsError(replica.Do("CONFIG SET", "replica-announce-port", port)))
 	host, masterPort := splitAddr(g.Addrs()[0])
@@ -323,14 +323,14 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 func TestSentinelsAreDialedAgain(t *testing.T) {
 	old, next := testbed.NewServer(t), testbed.NewServer(t)
 	sentinel := newScriptedSentinel(t, old.Addr(), 1)
-	proxy := faulty.NewProxy(t, sentinel.Addr(), faulty.ProxyOpts{})
+	proxy := chaos.NewProxy(t, sentinel.Addr(), chaos.ProxyOpts{})
 	c, err := rediscluster.NewSentinel(t.Context(), []string{proxy.Addr()}, "main", rediscluster.Opts{
 		Logger: rediscluster.NoopLogger{}, CheckInterval: 100 * time.Millisecond,
 		SentinelOpts: redisconn.Opts{ReconnectPause: -1},
 	})
 	require.NoError(t, err)
 	defer c.Close()
-	<-proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyNow()}).First()
+	<-proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now()}).First()
 	sentinel.name(next.Addr(), 2)
 	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(next) }, patience, 10*time.Millisecond)
 }

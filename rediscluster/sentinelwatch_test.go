@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -100,7 +100,7 @@ func TestSentinelSubscriptionsAreRenewed(t *testing.T) {
 // Nothing is sent to an address that no sentinel confirms, not even a dial: neither while
 // sentinels disagree, nor to where a server redirects.
 func TestSentinelSendsNothingToStrangers(t *testing.T) {
-	one, two := faulty.NewScripted(t, faulty.ScriptedOpts{}), faulty.NewScripted(t, faulty.ScriptedOpts{})
+	one, two := chaos.NewScripted(t, chaos.ScriptedOpts{}), chaos.NewScripted(t, chaos.ScriptedOpts{})
 	first, second := newScriptedSentinel(t, one.Addr(), 3), newScriptedSentinel(t, two.Addr(), 3)
 	opts := rediscluster.Opts{HostOpts: redisconn.Opts{Password: "secret"}}
 	err := sentinelError(t, rediscluster.ErrSentinelsDisagree, []string{first.Addr(), second.Addr()}, "main", opts)
@@ -139,11 +139,11 @@ func TestFrozenSentinelHoldsUpNobody(t *testing.T) {
 // callers continue with the new master.
 func TestSentinelMoveEndsWhatIsInFlight(t *testing.T) {
 	taken := make(chan struct{}, 1)
-	old := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		reply := "*3\r\n" + faulty.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
+	old := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		reply := "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
 		switch r.Cmd {
 		case "INFO":
-			reply = faulty.ScriptedBulk("role:master\r\n")
+			reply = chaos.ScriptedBulk("role:master\r\n")
 		case "SET":
 			taken <- struct{}{}
 			<-c.Done()
@@ -203,11 +203,11 @@ func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
 	var once sync.Once
 	var mu sync.Mutex // guards ran
 	var ran []string
-	old := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		reply := "*3\r\n" + faulty.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
+	old := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		reply := "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
 		switch r.Cmd {
 		case "INFO":
-			reply = faulty.ScriptedBulk("role:master\r\n")
+			reply = chaos.ScriptedBulk("role:master\r\n")
 		case "SET":
 			once.Do(func() { close(began) })
 			<-thaw
@@ -260,11 +260,11 @@ func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
 // Servers never see the password of the sentinels, nor sentinels that of the servers, and
 // nobody else sees either.
 func TestSentinelPasswordsGoWhereTheyBelong(t *testing.T) {
-	answer := faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	answer := chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := c.Write([]byte(map[string]string{"AUTH": "+OK\r\n", "ROLE": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"}[r.Cmd]))
 		return err
 	}}
-	master, stranger := faulty.NewScripted(t, answer), faulty.NewScripted(t, answer)
+	master, stranger := chaos.NewScripted(t, answer), chaos.NewScripted(t, answer)
 	first, second := newScriptedSentinel(t, master.Addr(), 1), newScriptedSentinel(t, stranger.Addr(), 0)
 	first.others = []string{second.Addr()}
 	newScripted(t, first, rediscluster.Opts{
@@ -272,13 +272,13 @@ func TestSentinelPasswordsGoWhereTheyBelong(t *testing.T) {
 		SentinelOpts: redisconn.Opts{Username: "watcher", Password: "of the sentinels"},
 	})
 	require.Eventually(t, func() bool { return second.asked() > 0 }, patience, time.Millisecond)
-	saw := func(s *faulty.ScriptedServer) (args []string) {
+	saw := func(s *chaos.ScriptedServer) (args []string) {
 		for _, r := range s.Requests() {
 			args = append(args, r.Args...)
 		}
 		return args
 	}
-	for _, s := range []*faulty.ScriptedServer{first.ScriptedServer, second.ScriptedServer} {
+	for _, s := range []*chaos.ScriptedServer{first.ScriptedServer, second.ScriptedServer} {
 		require.Contains(t, saw(s), "of the sentinels")
 		require.NotContains(t, saw(s), "of the servers")
 	}

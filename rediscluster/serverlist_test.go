@@ -7,22 +7,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // newScriptedMaster plays a master without a cluster, which answers ROLE slowly.
-func newScriptedMaster(t *testing.T, pause *atomic.Int64) *faulty.ScriptedServer {
+func newScriptedMaster(t *testing.T, pause *atomic.Int64) *chaos.ScriptedServer {
 	t.Helper()
-	return faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		reply := faulty.ScriptedBulk("")
+	return chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		reply := chaos.ScriptedBulk("")
 		if r.Cmd == "ROLE" {
 			if err := c.Sleep(time.Duration(pause.Load())); err != nil {
 				return err
 			}
-			reply = "*3\r\n" + faulty.ScriptedBulk("master") + ":0\r\n*0\r\n"
+			reply = "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n"
 		}
 		_, err := c.Write([]byte(reply))
 		return err

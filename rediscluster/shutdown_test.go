@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 func TestShutdown(t *testing.T) {
@@ -162,7 +162,7 @@ func (g *gate) Current() uint32 {
 func TestShutdownBetweenTwoAttempts(t *testing.T) {
 	g := &gate{reached: make(chan struct{}), open: make(chan struct{})}
 	var asked atomic.Int64
-	node := newScriptedNode(t, func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	node := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		if asked.Add(1) == 1 {
 			reply = "-LOADING x\r\n"

@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 func TestStats(t *testing.T) {
@@ -83,7 +83,7 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 // A replica that has two masters, as far as nodes tell that disagree, is one node: its connections
 // count once, also when they are closed.
 func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
-	answer := faulty.ScriptedReplies("+OK\r\n")
+	answer := chaos.ScriptedReplies("+OK\r\n")
 	one, two, replica := newScriptedNode(t, answer), newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{one.Addr()}, calm)
 	c.refresher.publish(t.Context(), &topology.Layout{Shards: []topology.Shard{
@@ -103,7 +103,7 @@ func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 // Where nobody is the master, there is no node without an address: neither in the statistics, nor
 // for the user's functions.
 func TestNoMasterIsNoNode(t *testing.T) {
-	replica := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	replica := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	asked := make(chan string, 100)
 	c, _ := connect(t, []string{replica.Addr()}, Opts{
 		CheckInterval: maxCheckInterval, Zone: "here", WeightProvider: asking(asked),

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 func TestTransaction(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTransactionRefusedForNow(t *testing.T) {
 	} {
 		t.Run(refusal, func(t *testing.T) {
 			var tries atomic.Int64
-			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := map[string]string{"MULTI": "+OK\r\n", "SET": "+QUEUED\r\n", "EXEC": "*1\r\n+OK\r\n"}[r.Cmd]
 				if r.Cmd == "MULTI" {
 					tries.Add(1)
@@ -110,7 +110,7 @@ func TestTransactionMultiRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran atomic.Int64
-			node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := replies[r.Cmd]
 				switch {
 				case r.Cmd == "MULTI":
@@ -238,7 +238,7 @@ func TestTransactionIsCopied(t *testing.T) {
 
 // TestTransactionWithoutRequests: nothing is to be done, and so it is done at once.
 func TestTransactionWithoutRequests(t *testing.T) {
-	node := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	senders := map[string]redis.Sender{"cluster": c, "policy": c.WithPolicy(PreferSlaves)}
 	c.EachShard(func(s redis.Sender, _ error) bool {
@@ -286,7 +286,7 @@ func (f *lateFuture) Cancelled() error {
 // TestCancelledWhileQueued: a request whose future is cancelled before it is
 // written is not sent.
 func TestCancelledWhileQueued(t *testing.T) {
-	node := newScriptedNode(t, func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "SET" {
 			c.Reset()
 			return nil

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // localNodes returns the addresses of the nodes in the caller's zone.
@@ -27,8 +27,8 @@ func localNodes(c *Cluster) (addrs []string) {
 func (n *scriptedNode) serveZoned(replica, zone, replicaZone string) {
 	row := func(addr, zone string) string {
 		host, port, _ := net.SplitHostPort(addr)
-		return "*4\r\n" + faulty.ScriptedBulk(host) + ":" + port + "\r\n" + faulty.ScriptedBulk("id of "+port) +
-			"*2\r\n" + faulty.ScriptedBulk("availability-zone") + faulty.ScriptedBulk(zone)
+		return "*4\r\n" + chaos.ScriptedBulk(host) + ":" + port + "\r\n" + chaos.ScriptedBulk("id of "+port) +
+			"*2\r\n" + chaos.ScriptedBulk("availability-zone") + chaos.ScriptedBulk(zone)
 	}
 	slots := fmt.Sprintf("*1\r\n*4\r\n:0\r\n:16383\r\n%s%s", row(n.Addr(), zone), row(replica, replicaZone))
 	n.slots.Store(&slots)
@@ -36,7 +36,7 @@ func (n *scriptedNode) serveZoned(replica, zone, replicaZone string) {
 
 // Valkey 9.1 tells the zones of all nodes with the slots.
 func TestSlotsTellZones(t *testing.T) {
-	master, replica := newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n")), newScriptedNode(t, faulty.ScriptedReplies("+OK\r\n"))
+	master, replica := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n")), newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	master.serveZoned(replica.Addr(), "a", "b")
 	replica.slots.Store(master.slots.Load())
 	c, _ := connect(t, []string{master.Addr()}, Opts{Zone: "b", CheckInterval: minCheckInterval})

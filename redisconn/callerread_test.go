@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -32,7 +32,7 @@ func lone(t *testing.T, addr string, opts redisconn.Opts) *redisconn.Connection 
 
 func TestLeadEndsWithItsContext(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "INCR" {
 			arrived <- struct{}{}
 			select {
@@ -40,7 +40,7 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 			case <-c.Done():
 			}
 		}
-		return faulty.ScriptedEcho(c, r)
+		return chaos.ScriptedEcho(c, r)
 	}})
 	conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
 	for range 3 {
@@ -59,7 +59,7 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 func TestLeadIsNotHeldByPieces(t *testing.T) {
 	value := strings.Repeat("v", 10_000)
 	begun, release := make(chan struct{}, 2), make(chan struct{})
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd != "PIECES" {
 			_, err := c.Write([]byte("+OK\r\n"))
 			return err
@@ -83,7 +83,7 @@ func TestLeadIsNotHeldByPieces(t *testing.T) {
 
 // A reader that rests comes back soon, asked or not.
 func TestReaderRestsForAWhile(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	for _, script := range []bool{false, true} {
 		conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, ScriptMode: script})
 		before := s.Accepted()
@@ -99,7 +99,7 @@ func TestReaderRestsForAWhile(t *testing.T) {
 // server that answers one request after another reads no more until it does.
 func TestReaderReadsDuringALongWrite(t *testing.T) {
 	value := strings.Repeat("v", 256<<10)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, "$%d\r\n%s\r\n", len(value), value)
 		return err
 	}})
@@ -115,7 +115,7 @@ func TestReaderReadsDuringALongWrite(t *testing.T) {
 
 // With RESP3 nobody leads: what comes may begin with a push.
 func TestPushesBesideALoneCaller(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := lone(t, s.Addr(), redisconn.Opts{Protocol: 3})
 	for range 20 {
 		s.Broadcast([]byte(">2\r\n+invalidate\r\n*1\r\n$3\r\nkey\r\n"))

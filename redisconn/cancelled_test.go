@@ -13,15 +13,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // Requests that are cancelled before they are written are not written.
 func TestCancelledFuturesAreDropped(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
 	kept1, dropped, asked, kept2 := sendTo(conn, "KEPT", 1), sendTo(conn, "DROPPED"), newOutcome(), newOutcome()
 	conn.SendAsk(redis.Req("DROPPED"), asked, 0, true)
@@ -53,7 +53,7 @@ func TestCancelledFuturesAreDropped(t *testing.T) {
 
 // ASKING concerns the request behind it: it must not stay without it.
 func TestCancelledAfterAsking(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
 	one, many := newOutcome(), newOutcomes(2)
 	conn.SendAsk(redis.Req("ONE"), one, 0, true)
@@ -85,7 +85,7 @@ func TestCancelledFuturesThatMisbehave(t *testing.T) {
 		"blocks": func() { <-block },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 			conn, ready := slowDial(t, s, redisconn.Opts{})
 			bad := &misbehaving{f: f}
 			kept := sendTo(conn, "KEPT")
@@ -153,7 +153,7 @@ func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 // A future that ends the goroutine which asks it ends nobody else's: not that of a caller whose
 // request is in the same batch, and not the connection's own, which sends heartbeats.
 func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: 100 * time.Millisecond, Logger: redisconn.NoopLogger{}})
 	const callers, each = 8, 200
 	var returned atomic.Int64
@@ -182,7 +182,7 @@ func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
 // A future that ends the goroutine which asks it takes nothing with it, whoever
 // writes: the caller, the writer, or a caller that reads its own reply.
 func TestCancelledThatExits(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
 		"caller": nil,
 		"writer": func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -202,6 +202,6 @@ func TestCancelledThatExits(t *testing.T) {
 			conn.Close()
 			requireNoneLeft(t)
 		})
-		s = faulty.NewScripted(t, faulty.ScriptedOpts{})
+		s = chaos.NewScripted(t, chaos.ScriptedOpts{})
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -44,7 +44,7 @@ func TestClientInfo(t *testing.T) {
 	if info := clientInfo(t, conn); bytes.Contains([]byte(info), []byte("lib-name=")) {
 		require.Regexp(t, `lib-name=redispipe lib-ver=\S+`, info)
 	}
-	fake := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	fake := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	connect(t, fake.Addr(), redisconn.Opts{ClientName: "billing", Logger: redisconn.NoopLogger{}})
 	connect(t, fake.Addr(), redisconn.Opts{NoClientInfo: true, Logger: redisconn.NoopLogger{}})
 	var said [3][][]string
@@ -73,7 +73,7 @@ func TestClientNameIsNotPermitted(t *testing.T) {
 
 // An answer that makes no sense is not passed over.
 func TestClientNameIsAnsweredStrangely(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies("+PONG\r\n", "$5\r\nvalue\r\n")})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies("+PONG\r\n", "$5\r\nvalue\r\n")})
 	refused(t, s.Addr(), redisconn.Opts{ClientName: "billing"}, redisconn.ErrInit)
 }
 
@@ -82,7 +82,7 @@ func TestDefaultLoggerShowsTheClientName(t *testing.T) {
 	old := log.Writer()
 	log.SetOutput(&out)
 	defer log.SetOutput(old)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := connect(t, s.Addr(), redisconn.Opts{ClientName: "billing", Logger: redisconn.NoopLogger{}})
 	redisconn.DefaultLogger{}.Report(conn, redisconn.LogConnecting{})
 	require.Contains(t, out.String(), s.Addr()+" (billing): connecting")

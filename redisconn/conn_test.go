@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -69,7 +69,7 @@ func TestErrorsNameTheConnection(t *testing.T) {
 }
 
 func TestPing(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies("+PONG\r\n", "+PANG\r\n", "-ERR no\r\n", "+PONG\r\n")})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies("+PONG\r\n", "+PANG\r\n", "-ERR no\r\n", "+PONG\r\n")})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, NoClientInfo: true})
 	requireType(t, conn.Ping(), redis.ErrPing)
 	requireType(t, conn.Ping(), redis.ErrResult)

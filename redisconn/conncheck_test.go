@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -51,7 +51,7 @@ func TestLeadFindsAClosedConnection(t *testing.T) {
 // A stray reply that came while the reader rests answers nobody, whether the
 // next caller reads by itself or not.
 func TestStrayWhileTheReaderRests(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	dial := func() *redisconn.Connection { return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute}) }
 	for name, get := range map[string]func(*redisconn.Connection) any{
 		"leads":  func(conn *redisconn.Connection) any { return redis.Sync{S: conn}.Do("GET", "key") },
@@ -93,10 +93,10 @@ func (d *onceDialed) dial(ctx context.Context, network, addr string) (_ net.Conn
 // A caller whose read is interrupted before it has begun, as by a context that ends
 // just then, looks at the socket before it writes all the same.
 func TestLeadLooksThoughInterrupted(t *testing.T) {
-	var server atomic.Pointer[faulty.ScriptedConn]
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	var server atomic.Pointer[chaos.ScriptedConn]
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		server.Store(c)
-		return faulty.ScriptedEcho(c, r)
+		return chaos.ScriptedEcho(c, r)
 	}})
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

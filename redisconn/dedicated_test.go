@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -70,7 +70,7 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 
 // Unsolicited bytes on an idle connection close it, and no request gets them.
 func TestDedicatedUnsolicited(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "*-1\r\n"
 		if r.Cmd == "BLPOP" {
 			reply += "+junk\r\n"

@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// stalling is a server of faulty.ScriptedStalls.
+// stalling is a server of chaos.ScriptedStalls.
 func stalling(t *testing.T) (addr string) {
-	return faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedStalls}).Addr()
+	return chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedStalls}).Addr()
 }
 
 // The stages, each with what holds it up on a connection of its own: it returns when

@@ -18,10 +18,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -130,7 +130,7 @@ func TestBadCertificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cert, err := issue()
 			require.NoError(t, err)
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 			refused(t, s.Addr(), redisconn.Opts{
 				TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()}, Password: canary,
 			}, redisconn.ErrTLS)
@@ -236,7 +236,7 @@ func TestTLSCloseWithoutRoom(t *testing.T) {
 	require.NoError(t, err)
 	cert, err := ca.Server()
 	require.NoError(t, err)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 	trusting := &tls.Config{RootCAs: ca.Pool(), ServerName: "127.0.0.1"}
 	for name, own := range map[string]bool{"TLSEnabled": false, "the Dialer's": true} {
 		t.Run(name, func(t *testing.T) {

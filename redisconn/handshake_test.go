@@ -12,9 +12,9 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -133,7 +133,7 @@ func TestPasswordIsNotQuoted(t *testing.T) {
 // A server that puts the password into its own error does not reveal it either.
 func TestPasswordIsNotEchoed(t *testing.T) {
 	for _, quoted := range []string{"WRONGPASS invalid %s", "DENIED command 'auth' '%s'", "ERR %s %[1]s"} {
-		s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(
+		s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies(
 			fmt.Sprintf("-"+quoted+"\r\n", canary))})
 		for _, protocol := range []int{2, 3} {
 			log := &recorder{}
@@ -170,13 +170,13 @@ func TestDB(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	// Servers outside of a cluster say so, but for Valkey 8, which obeys.
-	outside := faulty.NewScripted(t, faulty.ScriptedOpts{
-		Raw: true, Handler: faulty.ScriptedReplies("-ERR This instance has cluster support disabled\r\n", "+PONG\r\n"),
+	outside := chaos.NewScripted(t, chaos.ScriptedOpts{
+		Raw: true, Handler: chaos.ScriptedReplies("-ERR This instance has cluster support disabled\r\n", "+PONG\r\n"),
 	})
 	refused(t, outside.Addr(), redisconn.Opts{ReadOnly: true}, redisconn.ErrInit)
 
 	var said []string
-	fake := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	fake := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	connect(t, fake.Addr(), redisconn.Opts{ReadOnly: true, DB: 1, Password: canary, Logger: redisconn.NoopLogger{}})
 	for _, r := range fake.Requests() {
 		said = append(said, r.Cmd)
@@ -224,7 +224,7 @@ func TestHandshakeWithStrangers(t *testing.T) {
 		"closes in a reply": {"+PO", redisconn.ErrConnSetup, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedThenClose(c.reply)})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedThenClose(c.reply)})
 			log := &recorder{}
 			conn, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{Logger: log})
 			if !c.permanent {
@@ -240,7 +240,7 @@ func TestHandshakeWithStrangers(t *testing.T) {
 
 // LOADING passes.
 func TestHandshakeWhileLoading(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+PONG\r\n"
 		switch {
 		case r.Conn < 3:
@@ -321,7 +321,7 @@ func TestHandshakeErrorsHoldNoPassword(t *testing.T) {
 		"no HELLO":  "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `" + password + "`, \r\n",
 		"malformed": "?" + password + "\r\n",
 	} {
-		server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(reply)})
+		server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies(reply)})
 		_, err := redisconn.Connect(background, server.Addr(), redisconn.Opts{
 			Protocol: 3, Password: password, Logger: redisconn.NoopLogger{}, ReconnectPause: -1,
 		})

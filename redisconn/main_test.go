@@ -61,7 +61,7 @@ func goroutinesLeft() (left []byte) {
 		left = nil
 		for _, stack := range bytes.Split(all, []byte("\n\n")) {
 			if bytes.Contains(stack, []byte("redispipe/redisconn.")) ||
-				bytes.Contains(stack, []byte("redispipe/internal/")) && !bytes.Contains(stack, []byte("internal/lab/faulty.")) {
+				bytes.Contains(stack, []byte("redispipe/internal/")) && !bytes.Contains(stack, []byte("redispipe/redistest/chaos.")) {
 				left = stack
 			}
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -67,7 +67,7 @@ func TestServerErrorsNameTheRequest(t *testing.T) {
 // The same holds for errors of a connection that drops cancelled requests, breaks, refuses a batch,
 // or is closed.
 func TestConnectionErrorsNameTheRequest(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(_ *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(_ *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "BREAK" {
 			return io.EOF
 		}

@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -122,8 +122,8 @@ func TestSessionReuse(t *testing.T) {
 // Pushes after each reply, also during the handshake, affect neither a session nor the next user of
 // its connection.
 func TestSessionPushes(t *testing.T) {
-	push := ">2\r\n" + faulty.ScriptedBulk("MIGRATED") + ":1\r\n"
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	push := ">2\r\n" + chaos.ScriptedBulk("MIGRATED") + ":1\r\n"
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch r.Cmd {
 		case "HELLO":
@@ -133,7 +133,7 @@ func TestSessionPushes(t *testing.T) {
 		case "PING":
 			reply = "+PONG\r\n"
 		case "ECHO":
-			reply = faulty.ScriptedBulk(r.Args[0])
+			reply = chaos.ScriptedBulk(r.Args[0])
 		}
 		_, err := io.WriteString(c, reply+push+push)
 		return err
@@ -262,7 +262,7 @@ func TestSessionLeaked(t *testing.T) {
 // server runs the pop after it has unblocked it, as one that paused its clients does.
 func TestSessionLostBehindElement(t *testing.T) {
 	var popping atomic.Int64 // the connection that pops
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch {
 		case r.Cmd == "BLPOP":
@@ -272,7 +272,7 @@ func TestSessionLostBehindElement(t *testing.T) {
 			defer c.Close()
 			reply = "*2\r\n$4\r\nlist\r\n$1\r\nx\r\n"
 		case r.Cmd == "PING" && len(r.Args) > 0:
-			reply = faulty.ScriptedBulk(r.Args[0])
+			reply = chaos.ScriptedBulk(r.Args[0])
 		case r.Cmd == "PING":
 			reply = "+PONG\r\n"
 		case r.Cmd == "CLIENT" && r.Args[0] == "ID":

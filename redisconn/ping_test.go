@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // beats is a server that counts heartbeats and answers them as told.
@@ -147,7 +147,7 @@ func TestPingLatency(t *testing.T) {
 // A server that drops a reply answers the request with the heartbeat's.
 func TestHeartbeatsEchoAnswersNobodyElse(t *testing.T) {
 	t.Parallel()
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+PONG\r\n"
 		switch {
 		case r.Cmd == "GET":

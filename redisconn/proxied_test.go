@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // What a proxy answers by itself does not say whether the request has run.
@@ -35,7 +35,7 @@ func TestErrorsOfProxies(t *testing.T) {
 		{"MOVED 1 127.0.0.1:1", redis.OutcomeRefused, redis.OutcomeRefused},
 	} {
 		for mute, want := range map[bool]redis.Outcome{false: c.direct, true: c.behind} {
-			s := peer(t, func(r faulty.ScriptedRequest) string {
+			s := peer(t, func(r chaos.ScriptedRequest) string {
 				switch {
 				case r.Cmd == "INCR":
 					return "-" + c.text + "\r\n"
@@ -57,7 +57,7 @@ func TestErrorsOfProxies(t *testing.T) {
 // What a proxy answers to AUTH may quote the password.
 func TestProxyAnswersWithThePassword(t *testing.T) {
 	t.Parallel()
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		switch r.Cmd {
 		case "PING":
 			return "+PONG\r\n"
@@ -76,7 +76,7 @@ func TestProxyAnswersWithThePassword(t *testing.T) {
 func TestErrorsOfProxiesCount(t *testing.T) {
 	t.Parallel()
 	for _, mute := range []bool{false, true} {
-		s := peer(t, func(r faulty.ScriptedRequest) string {
+		s := peer(t, func(r chaos.ScriptedRequest) string {
 			switch {
 			case r.Cmd == "PING" && mute:
 				return "+PONG\r\n"
@@ -129,11 +129,11 @@ func (j *judged) ReqStat(_ *redisconn.Connection, _ redis.Request, res any, _, _
 
 // envoy answers as Envoy does: until the reply to EXEC has come back, it takes what comes for a part of the
 // transaction.
-func envoy(t *testing.T) *faulty.ScriptedServer {
+func envoy(t *testing.T) *chaos.ScriptedServer {
 	t.Helper()
 	var mu sync.Mutex
 	inside := map[int]int{} // one more than the requests of the open transaction; negative after EXEC
-	return peer(t, func(r faulty.ScriptedRequest) string {
+	return peer(t, func(r chaos.ScriptedRequest) string {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -201,7 +201,7 @@ func TestWatchBehindProxies(t *testing.T) {
 			probed := false
 			var mu sync.Mutex
 			probes := 0
-			s := peer(t, func(r faulty.ScriptedRequest) string {
+			s := peer(t, func(r chaos.ScriptedRequest) string {
 				mu.Lock()
 				defer mu.Unlock()
 				if r.Cmd == "SET" && strings.HasPrefix(r.Args[0], "redispipe:watch:") {
@@ -248,7 +248,7 @@ func TestFailedTransactionsBehindProxies(t *testing.T) {
 	var mu sync.Mutex
 	inside := map[int]bool{} // connections in a transaction
 	failed := false
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -284,7 +284,7 @@ func TestFailedTransactionsBehindProxies(t *testing.T) {
 func TestLeftTransactionsBehindProxies(t *testing.T) {
 	t.Parallel()
 	popped := make(chan struct{})
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		switch r.Cmd {
 		case "PING":
 			return "+PONG\r\n"

@@ -9,17 +9,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // peer is a server that a proxy stands before, or that only looks like a Redis: it answers as told, and
 // what it is not told about as a server does. It closes the connection at an answer of "close".
-func peer(t *testing.T, answer func(r faulty.ScriptedRequest) string) *faulty.ScriptedServer {
+func peer(t *testing.T, answer func(r chaos.ScriptedRequest) string) *chaos.ScriptedServer {
 	t.Helper()
-	return faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	return chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := answer(r)
 		switch {
 		case reply == "close":
@@ -35,7 +35,7 @@ func peer(t *testing.T, answer func(r faulty.ScriptedRequest) string) *faulty.Sc
 }
 
 // requireHeartbeats requires that the connection lasts for several heartbeats.
-func requireHeartbeats(t *testing.T, s *faulty.ScriptedServer, log *recorder) {
+func requireHeartbeats(t *testing.T, s *chaos.ScriptedServer, log *recorder) {
 	t.Helper()
 	pings := func() (n int) {
 		for _, r := range s.Requests() {
@@ -53,8 +53,8 @@ func requireHeartbeats(t *testing.T, s *faulty.ScriptedServer, log *recorder) {
 // The heartbeat is what the other side can answer.
 func TestHeartbeatFitsThePeer(t *testing.T) {
 	t.Parallel()
-	closesAt := func(lacks func(r faulty.ScriptedRequest) bool) func(faulty.ScriptedRequest) string {
-		return func(r faulty.ScriptedRequest) string {
+	closesAt := func(lacks func(r chaos.ScriptedRequest) bool) func(chaos.ScriptedRequest) string {
+		return func(r chaos.ScriptedRequest) string {
 			if lacks(r) {
 				return "close"
 			}
@@ -62,42 +62,42 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		answer  func(r faulty.ScriptedRequest) string
+		answer  func(r chaos.ScriptedRequest) string
 		without string // a part of what is logged
 		opts    redisconn.Opts
 		dials   int
 	}{
-		"a simple string": {func(r faulty.ScriptedRequest) string {
+		"a simple string": {func(r chaos.ScriptedRequest) string {
 			if r.Cmd == "PING" && len(r.Args) > 0 {
 				return "+" + r.Args[0] + "\r\n"
 			}
 			return ""
 		}, "", redisconn.Opts{Integrity: true}, 1},
-		"PONG": {func(r faulty.ScriptedRequest) string {
+		"PONG": {func(r chaos.ScriptedRequest) string {
 			if r.Cmd == "PING" {
 				return "+PONG\r\n"
 			}
 			return ""
 		}, "PING's argument", redisconn.Opts{}, 1},
-		"PONG as a bulk string": {func(r faulty.ScriptedRequest) string {
+		"PONG as a bulk string": {func(r chaos.ScriptedRequest) string {
 			if r.Cmd == "PING" {
 				return bulk("PONG")
 			}
 			return ""
 		}, "PING's argument", redisconn.Opts{}, 1},
-		"closes at PING's argument": {closesAt(func(r faulty.ScriptedRequest) bool {
+		"closes at PING's argument": {closesAt(func(r chaos.ScriptedRequest) bool {
 			return r.Cmd == "PING" && len(r.Args) > 0
 		}), "PING's argument", redisconn.Opts{}, 3},
-		"closes at CLIENT": {closesAt(func(r faulty.ScriptedRequest) bool {
+		"closes at CLIENT": {closesAt(func(r chaos.ScriptedRequest) bool {
 			return r.Cmd == "CLIENT"
 		}), "CLIENT SETINFO", redisconn.Opts{Integrity: true, ClientName: "x"}, 3},
-		"closes at CLIENT and PING's argument": {closesAt(func(r faulty.ScriptedRequest) bool {
+		"closes at CLIENT and PING's argument": {closesAt(func(r chaos.ScriptedRequest) bool {
 			return r.Cmd == "CLIENT" || r.Cmd == "PING" && len(r.Args) > 0
 		}), "CLIENT SETINFO", redisconn.Opts{}, 3},
-		"closes at HELLO": {closesAt(func(r faulty.ScriptedRequest) bool {
+		"closes at HELLO": {closesAt(func(r chaos.ScriptedRequest) bool {
 			return r.Cmd == "HELLO"
 		}), "RESP3", redisconn.Opts{Protocol: 3, Password: canary}, 3},
-		"NOPROTO": {func(r faulty.ScriptedRequest) string {
+		"NOPROTO": {func(r chaos.ScriptedRequest) string {
 			if r.Cmd == "HELLO" {
 				return "-NOPROTO unsupported protocol version\r\n"
 			}
@@ -120,7 +120,7 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 				require.Contains(t, event[redisconn.LogPeerLimited](log).Without, c.without)
 			}
 			if c.opts.Password != "" {
-				require.True(t, slices.ContainsFunc(s.Requests(), func(r faulty.ScriptedRequest) bool {
+				require.True(t, slices.ContainsFunc(s.Requests(), func(r chaos.ScriptedRequest) bool {
 					return r.Cmd == "AUTH" && r.Args[0] == canary
 				}))
 			}
@@ -131,7 +131,7 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 // Requests that a proxy is known not to support are not sent again. This is reported once.
 func TestPeerIsKnown(t *testing.T) {
 	t.Parallel()
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		if r.Cmd == "CLIENT" || r.Cmd == "PING" && len(r.Args) > 0 || r.Cmd == "CLOSE" {
 			return "close"
 		}
@@ -151,7 +151,7 @@ func TestPeerIsKnown(t *testing.T) {
 // A server that closes the connection once has a reason of its own.
 func TestPeerThatClosesOnce(t *testing.T) {
 	t.Parallel()
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		if r.Conn == 1 {
 			return "close"
 		}
@@ -173,7 +173,7 @@ func TestIntegrityIsProven(t *testing.T) {
 		"closes": {"close", "Opts.Integrity"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := peer(t, func(r faulty.ScriptedRequest) string {
+			s := peer(t, func(r chaos.ScriptedRequest) string {
 				if r.Cmd == "PING" && len(r.Args) > 0 {
 					return c.ping
 				}
@@ -188,7 +188,7 @@ func TestIntegrityIsProven(t *testing.T) {
 // The error of a connection that is closed whatever is left out says what was not.
 func TestPeerThatClosesAnyway(t *testing.T) {
 	t.Parallel()
-	s := peer(t, func(faulty.ScriptedRequest) string { return "close" })
+	s := peer(t, func(chaos.ScriptedRequest) string { return "close" })
 	_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{
 		DB: 1, Password: canary, Logger: redisconn.NoopLogger{}, ReconnectPause: -1, IOTimeout: patience,
 	})
@@ -200,7 +200,7 @@ func TestPeerThatClosesAnyway(t *testing.T) {
 
 func TestRoleInOneMoreArray(t *testing.T) {
 	t.Parallel()
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		if r.Cmd == "ROLE" {
 			return "*1\r\n*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -81,7 +81,7 @@ func TestPushSocketNeedsPing(t *testing.T) {
 
 // The handshake of a push socket sends no request twice.
 func TestPushSocketPingsOnce(t *testing.T) {
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		if r.Cmd == "PING" {
 			reply = "+PONG\r\n"
@@ -102,7 +102,7 @@ func TestPushSocketPingsOnce(t *testing.T) {
 // A server that can't write to its disk says so to PING, and goes on publishing.
 func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 	const bad = "-MISCONF Redis is configured to save RDB snapshots\r\n"
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedReplies(bad)})
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies(bad)})
 	_, p := pushSocket(t, server.Addr(), Opts{IOTimeout: -1})
 	opened := p.Confirmed()
 	require.NoError(t, p.Send(redis.Req("PING", "x")))

@@ -14,9 +14,9 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -62,7 +62,7 @@ func TestHostileReplies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var bad atomic.Bool
 			bad.Store(true)
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := "+fine\r\n"
 				if r.Cmd == "BAD" && bad.Swap(false) {
 					reply = c.reply
@@ -90,7 +90,7 @@ func TestTruncatedReplies(t *testing.T) {
 	whole := "*3\r\n$3\r\nfoo\r\n:12\r\n+OK\r\n"
 	for n := range len(whole) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedThenClose(whole[:n])})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedThenClose(whole[:n])})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 			requireUnknown(t, sendTo(conn, "GET", "key").wait(t), redis.ErrIO)
 		})
@@ -103,7 +103,7 @@ func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
 	for _, reply := range []string{"_\r\n", "#t\r\n", ",5\r\n", "(5\r\n", "=5\r\ntxt:x\r\n", "!3\r\nERR\r\n",
 		"%0\r\n", "~0\r\n", ">1\r\n+x\r\n", "|0\r\n+x\r\n", "*1\r\n,5\r\n"} {
 		t.Run(reply[:1], func(t *testing.T) {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(reply)})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedReplies(reply)})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 			requireUnknown(t, sendTo(conn, "GET", "key").wait(t), redis.ErrUnknownHeaderType)
 		})
@@ -111,7 +111,7 @@ func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
 }
 
 func TestReplyNobodyAskedFor(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log})
 	s.Broadcast([]byte("+surprise\r\n"))
@@ -125,8 +125,8 @@ func TestReplyNobodyAskedFor(t *testing.T) {
 func TestPushesAreSkipped(t *testing.T) {
 	push := ">3\r\n+message\r\n+channel\r\n$4\r\nbody\r\n" +
 		">4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n" + ">3\r\n$11\r\nFAILED_OVER\r\n:2\r\n*1\r\n$1\r\n1\r\n"
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{
-		Handler: faulty.ScriptedReplies(push+"+one\r\n"+push, push+"+two\r\n"),
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{
+		Handler: chaos.ScriptedReplies(push+"+one\r\n"+push, push+"+two\r\n"),
 	})
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, Logger: log})
@@ -140,7 +140,7 @@ func TestPushesAreSkipped(t *testing.T) {
 func TestMaintenanceIsReported(t *testing.T) {
 	moving := ">4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n"
 	others := ">0\r\n>1\r\n*0\r\n>2\r\n$5\r\nother\r\n:1\r\n>9\r\n$9\r\nSMIGRATED\r\n" + strings.Repeat(":1\r\n", 8)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(moving+"$3\r\none\r\n", "$3\r\ntwo\r\n")})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedReplies(moving+"$3\r\none\r\n", "$3\r\ntwo\r\n")})
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, Logger: log})
 	db := redis.SyncCtx{S: conn}
@@ -158,7 +158,7 @@ func TestMaintenanceIsReported(t *testing.T) {
 func TestMaintenanceIsLimited(t *testing.T) {
 	const announced = 10_000
 	flood := strings.Repeat(">3\r\n$8\r\nMIGRATED\r\n:1\r\n*0\r\n", announced)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(flood + "$3\r\none\r\n")})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedReplies(flood + "$3\r\none\r\n")})
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Protocol: 3, Logger: log})
 	require.Equal(t, []byte("one"), redis.Sync{S: conn}.Do("GET", "a"))
@@ -167,12 +167,12 @@ func TestMaintenanceIsLimited(t *testing.T) {
 }
 
 func TestServerClosesAndResets(t *testing.T) {
-	for name, end := range map[string]func(*faulty.ScriptedConn){
-		"close": (*faulty.ScriptedConn).Close,
-		"reset": (*faulty.ScriptedConn).Reset,
+	for name, end := range map[string]func(*chaos.ScriptedConn){
+		"close": (*chaos.ScriptedConn).Close,
+		"reset": (*chaos.ScriptedConn).Reset,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				if r.Cmd == "END" {
 					end(c)
 					return net.ErrClosed
@@ -297,7 +297,7 @@ func TestLargeReplies(t *testing.T) {
 // A reply that does not parse is the answer to the request that it came for, even
 // if nobody waits for that: the next one is unknown.
 func TestMalformedReplyToNobody(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd != "GET" { // both are in flight then
 			return nil
 		}
@@ -339,7 +339,7 @@ func (l *connectedLogger) Report(conn *redisconn.Connection, event redisconn.Log
 // reply that nobody asked for.
 func TestReplyAfterClose(t *testing.T) {
 	reply := make(chan struct{})
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		<-reply
 		_, err := c.Write([]byte("+OK\r\n"))
 		return err

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -105,7 +105,7 @@ func TestCredentialsProviderFails(t *testing.T) {
 
 func TestCredentialsProviderHasDialTimeout(t *testing.T) {
 	t.Parallel()
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{
 		ReconnectPause: -1, Logger: redisconn.NoopLogger{},
 		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
@@ -164,7 +164,7 @@ func TestReauthenticate(t *testing.T) {
 // AUTH never comes between the requests of a transaction, nor between ASKING and
 // its command.
 func TestReauthenticateBetweenBatches(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := connect(t, s.Addr(), redisconn.Opts{Password: canary, Logger: redisconn.NoopLogger{}})
 	var wg sync.WaitGroup
 	var done atomic.Bool
@@ -199,7 +199,7 @@ func TestReauthenticateBetweenBatches(t *testing.T) {
 
 // A full queue makes Reauthenticate wait like any caller.
 func TestReauthenticateWaitsForRoom(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary, MaxRequests: 1})
 	full := sendTo(conn, "GET", "a")
 	ctx, cancel := context.WithCancel(background)
@@ -215,7 +215,7 @@ func TestReauthenticateWaitsForRoom(t *testing.T) {
 }
 
 func TestReauthenticateWithoutSocket(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary})
 	ctx, cancel := context.WithCancel(background)
 	cancel()
@@ -237,7 +237,7 @@ func TestReauthenticateWithoutSocket(t *testing.T) {
 func TestReauthenticateAnsweredWithThePassword(t *testing.T) {
 	for _, integrity := range []bool{false, true} {
 		for _, answer := range []string{"-MOVED " + canary + "\r\n", "/" + canary + "\r\n"} {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := "+OK\r\n"
 				switch {
 				case r.Cmd == "AUTH" && r.Conn == 1:
@@ -245,7 +245,7 @@ func TestReauthenticateAnsweredWithThePassword(t *testing.T) {
 				case r.Cmd == "PING" && len(r.Args) == 0:
 					reply = "+PONG\r\n"
 				case r.Cmd == "PING":
-					reply = faulty.ScriptedBulk(r.Args[0])
+					reply = chaos.ScriptedBulk(r.Args[0])
 				}
 				_, err := io.WriteString(c, reply)
 				return err
@@ -322,7 +322,7 @@ func TestReauthenticateDedicated(t *testing.T) {
 // Reauthenticate waits for the handshake of a tracking connection that has begun with the old
 // credentials, and sends AUTH on that connection as well.
 func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	v := &vault{}
 	v.set("alice", canary, nil)
 	var calls atomic.Int32
@@ -355,7 +355,7 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 	require.NoError(t, await(t, "the tracker", made))
 	require.NoError(t, await(t, "Reauthenticate", ended))
 	eventually(t, "AUTH on the tracker's socket", func() bool {
-		return slices.ContainsFunc(s.Requests(), func(r faulty.ScriptedRequest) bool {
+		return slices.ContainsFunc(s.Requests(), func(r chaos.ScriptedRequest) bool {
 			return r.Conn == 2 && r.Cmd == "AUTH" && slices.Contains(r.Args, canary+"-new")
 		})
 	})

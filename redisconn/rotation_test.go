@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -102,7 +102,7 @@ func TestCredentialsProviderIsNotAskedByResets(t *testing.T) {
 
 // An error tells what nil does not: a socket that is gone has not confirmed anything.
 func TestReauthenticateTellsWhatWasNotConfirmed(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	v, log := &vault{}, &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: log})
 	requireType(t, conn.Reauthenticate(background), redisconn.ErrCredentials, "there are none")
@@ -117,7 +117,7 @@ func TestReauthenticateTellsWhatWasNotConfirmed(t *testing.T) {
 
 // Close, or the end of its context, ends a Reauthenticate whose provider does not return.
 func TestReauthenticateWithoutProvider(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	late, calls := make(chan struct{}), atomic.Int64{}
 	defer close(late)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{},
@@ -197,7 +197,7 @@ func TestReauthenticatePush(t *testing.T) {
 // owner's commands.
 func TestReauthenticatePushRefused(t *testing.T) {
 	var auths atomic.Int64
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch {
 		case r.Cmd == "HELLO":

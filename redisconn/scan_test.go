@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -87,22 +87,22 @@ func TestScanOverNewSocket(t *testing.T) {
 		info string
 		want []string
 	}{
-		"the same process": {faulty.ScriptedBulk("run_id:1\r\n"), []string{"0", "5"}},
+		"the same process": {chaos.ScriptedBulk("run_id:1\r\n"), []string{"0", "5"}},
 		"not permitted":    {"-NOPERM\r\n", []string{"0", "5"}},
 		"never answered":   {"", []string{"0", "5", "0"}},
 	} {
-		server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(at *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(at *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			var reply string
 			switch {
 			case r.Cmd == "ECHO", r.Cmd == "INFO" && c.info == "" && r.Conn == 1:
 				at.Close()
 				return nil
 			case r.Cmd == "INFO":
-				reply = cmp.Or(c.info, faulty.ScriptedBulk("run_id:1\r\n"))
+				reply = cmp.Or(c.info, chaos.ScriptedBulk("run_id:1\r\n"))
 			case r.Conn == 1:
-				reply = "*2\r\n" + faulty.ScriptedBulk("5") + "*0\r\n"
+				reply = "*2\r\n" + chaos.ScriptedBulk("5") + "*0\r\n"
 			default:
-				reply = "*2\r\n" + faulty.ScriptedBulk("0") + "*0\r\n"
+				reply = "*2\r\n" + chaos.ScriptedBulk("0") + "*0\r\n"
 			}
 			_, err := at.Write([]byte(reply))
 			return err

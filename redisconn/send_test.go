@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -96,7 +96,7 @@ func TestMalformedBatches(t *testing.T) {
 
 // Bad arguments of every sort leave no byte behind, whatever surrounds them.
 func TestBadArgumentsSendNothing(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedEcho})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedEcho})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	for _, bad := range []any{struct{}{}, []int{1}, []any{1}, map[string]int{}, 1i, make(chan int), &struct{}{}, time.Now(), errors.New("x")} {
 		err := requireNotSent(t, sendTo(conn, "SET", "key", bad, "x").wait(t), redis.ErrArgumentType)
@@ -148,7 +148,7 @@ func TestSendBatchFlags(t *testing.T) {
 	conn.SendBatchFlags(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a")), got, 0, redisconn.DoTransaction)
 	require.Equal(t, []any{"QUEUED", "QUEUED", []any{"OK", int64(2)}}, got.wait(t))
 
-	fake := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	fake := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn = connect(t, fake.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, NoClientInfo: true})
 	asked := newOutcomes(3)
 	conn.SendBatchFlags(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a")), asked, 0, redisconn.DoTransaction|redisconn.DoAsking)
@@ -181,7 +181,7 @@ func TestNilFuture(t *testing.T) {
 }
 
 func TestForbiddenCommands(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	shared := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: -1})
 	single := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ScriptMode: true})
 	for _, c := range []struct {
@@ -340,7 +340,7 @@ func TestErrorsDoNotShowArguments(t *testing.T) {
 }
 
 func TestEveryArgumentType(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	args := []any{nil, []byte("b"), "s", 1, int8(-8), int16(16), int32(-32), int64(64), uint(1), uint8(8), uint16(16),
 		uint32(32), uint64(1 << 63), float32(0.1), 0.25, true, false}

@@ -15,9 +15,9 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -99,7 +99,7 @@ func TestTransactionReplies(t *testing.T) {
 		"none":          {"+OK\r\n", "*0\r\n", "0 results for 2 requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := map[string]string{"MULTI": c.multi, "EXEC": c.exec, "INCR": "+QUEUED\r\n"}[r.Cmd]
 				if reply == "" {
 					reply = "+OK\r\n"
@@ -126,7 +126,7 @@ func TestTransactionReplies(t *testing.T) {
 // a transaction counts as its requests and EXEC.
 func TestTransactionLostBehindMulti(t *testing.T) {
 	for _, multi := range []string{"+OK\r\n", "-NOPERM no multi\r\n"} {
-		s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			if r.Cmd != "MULTI" {
 				return context.Canceled
 			}
@@ -203,7 +203,7 @@ func requireAborted(t *testing.T, err error, name string) {
 }
 
 // slowDial is a connection that stays in the state of connecting until told.
-func slowDial(t *testing.T, s *faulty.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
+func slowDial(t *testing.T, s *chaos.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
 	t.Helper()
 	ready := make(chan struct{})
 	opts.AsyncDial, opts.DialTimeout, opts.IOTimeout, opts.NoClientInfo = true, time.Minute, time.Minute, true
@@ -222,7 +222,7 @@ func slowDial(t *testing.T, s *faulty.ScriptedServer, opts redisconn.Opts) (*red
 }
 
 func TestQueueBounds(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	t.Run("requests", func(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 3})
 		var queued []*outcome
@@ -300,7 +300,7 @@ func (c *countingSender) SendMany(reqs []redis.Request, cb redis.Future, start u
 // A future that ends the goroutine, as t.FailNow does, loses no other request of a batch that is
 // refused.
 func TestRefusedBatchOutlivesFutures(t *testing.T) {
-	conn := connect(t, faulty.NewScripted(t, faulty.ScriptedOpts{}).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn := connect(t, chaos.NewScripted(t, chaos.ScriptedOpts{}).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	reqs := requests(redis.Req("GET", 1), redis.Req("GET", struct{}{}), redis.Req("GET", 3))
 	for flags, results := range map[int]int{0: len(reqs), redisconn.DoTransaction: len(reqs) + 1} {
 		got := newOutcomes(results)

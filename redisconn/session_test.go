@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -106,11 +106,11 @@ func idleConnection(t *testing.T, addr string) (memory int) {
 // While a push has come in part only, the context still ends the calls that wait for the rest.
 func TestContextEndsWaitsForTheRestOfAPush(t *testing.T) {
 	const half = ">2\r\n$10\r\ninval"
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch r.Cmd {
 		case "INFO":
-			reply = faulty.ScriptedBulk("run_id:a")
+			reply = chaos.ScriptedBulk("run_id:a")
 		case "HALF", "BLPOP":
 			reply += half
 		}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -120,18 +120,18 @@ func BenchmarkStats(b *testing.B) {
 func TestStatsOfRequestsWithoutFutures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		answer  faulty.ScriptedHandler
+		answer  chaos.ScriptedHandler
 		counter func(redisconn.Stats) uint64
 	}{
-		"values":  {faulty.ScriptedReplies("+OK\r\n"), func(s redisconn.Stats) uint64 { return s.Values }},
-		"refused": {faulty.ScriptedReplies("-ERR no\r\n"), func(s redisconn.Stats) uint64 { return s.Refused }},
+		"values":  {chaos.ScriptedReplies("+OK\r\n"), func(s redisconn.Stats) uint64 { return s.Values }},
+		"refused": {chaos.ScriptedReplies("-ERR no\r\n"), func(s redisconn.Stats) uint64 { return s.Refused }},
 		"unknown": {
-			func(*faulty.ScriptedConn, faulty.ScriptedRequest) error { return io.EOF },
+			func(*chaos.ScriptedConn, chaos.ScriptedRequest) error { return io.EOF },
 			func(s redisconn.Stats) uint64 { return s.Unknown },
 		},
 	} {
 		for _, integrity := range []bool{false, true} {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: c.answer})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: c.answer})
 			opts := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, Integrity: integrity}
 			conn := connect(t, s.Addr(), opts)
 			conn.SendMany([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b"), redis.Req("GET", "c")}, nil, 0)
@@ -148,7 +148,7 @@ func TestStatsOfRequestsWithoutFutures(t *testing.T) {
 
 // However a transaction ends, it counts as its requests.
 func TestStatsOfTransactionsWithoutResults(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(*faulty.ScriptedConn, faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(*chaos.ScriptedConn, chaos.ScriptedRequest) error {
 		return io.EOF
 	}})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -226,7 +226,7 @@ func TestStatsOfBatchesAnsweredInPart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedReplies(c.replies...)})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedReplies(c.replies...)})
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
 			c.send(redis.SyncCtx{S: conn}, background)
 			eventually(t, "all are counted", func() bool { return conn.Stats().Requests() == 4 })

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -193,13 +193,13 @@ func (f *blockingFuture) Cancelled() error {
 // gets its reply.
 func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	arrived, release := make(chan struct{}, 2), make(chan struct{})
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		arrived <- struct{}{}
 		select {
 		case <-release:
 		case <-c.Done():
 		}
-		return faulty.ScriptedEcho(c, r)
+		return chaos.ScriptedEcho(c, r)
 	}})
 	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: -1, Logger: redisconn.NoopLogger{}})
 	waits := sendTo(conn, "ECHO", "in flight")

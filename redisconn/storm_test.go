@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // storm sends requests of all kinds to a server that breaks off at any byte.
@@ -157,11 +157,11 @@ func (s *storm) send() {
 }
 
 // stormHandler answers all that a storm sends, and breaks off now and then.
-func stormHandler() faulty.ScriptedHandler {
+func stormHandler() chaos.ScriptedHandler {
 	var mu sync.Mutex                // guards what follows
 	transactions := map[int]string{} // by connection: what EXEC answers
 	sizes := map[int]int{}
-	answer := func(r faulty.ScriptedRequest) string {
+	answer := func(r chaos.ScriptedRequest) string {
 		mu.Lock()
 		defer mu.Unlock()
 		results, within := transactions[r.Conn]
@@ -177,13 +177,13 @@ func stormHandler() faulty.ScriptedHandler {
 		case r.Cmd != "ECHO":
 			return "+OK\r\n"
 		case within:
-			transactions[r.Conn] = results + faulty.ScriptedBulk(r.Args[0])
+			transactions[r.Conn] = results + chaos.ScriptedBulk(r.Args[0])
 			sizes[r.Conn]++
 			return "+QUEUED\r\n"
 		}
-		return faulty.ScriptedBulk(r.Args[0])
+		return chaos.ScriptedBulk(r.Args[0])
 	}
-	return func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	return func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := answer(r)
 		switch rand.IntN(300) {
 		case 0:
@@ -212,7 +212,7 @@ func TestStormAddsUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts.Logger, opts.IOTimeout, opts.ReconnectPause = redisconn.NoopLogger{}, time.Minute, time.Millisecond
-			server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: stormHandler()})
+			server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: stormHandler()})
 			s := &storm{t: t, conn: connect(t, server.Addr(), opts)}
 			for _, goroutines := range []int{1, 2, 5, 40, 3} {
 				var senders sync.WaitGroup

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -86,7 +86,7 @@ func TestTransactionOnOddServersAsOfRedisconn(t *testing.T) {
 		"EXEC=-MOVED 1 127.0.0.1:1", "EXEC=-READONLY x", "SET=-READONLY x|EXEC=" + abort, "EXEC=*2\r\n-READONLY x\r\n$-1", "EXEC=" + abort, "SET=-LOADING x|EXEC=" + abort, "INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort,
 		"SET=-ERR x|INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort, "SET=-ERR y|EXEC=*1\r\n:1", "SET=:1", "EXEC=-upstream failure", "EXEC=-ERR Connection timed out", "EXEC=*2\r\n-upstream failure\r\n:1", "SET=-no upstream host|EXEC=" + abort, "EXEC=*2\r\n-MOVED 1 127.0.0.1:1\r\n$-1",
 	} {
-		server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			reply := map[string]string{"MULTI": "+OK", "SET": "+QUEUED", "INCR": "+QUEUED", "EXEC": "*2\r\n+OK\r\n:1"}[r.Cmd]
 			for each := range strings.SplitSeq(replies, "|") {
 				if odd, ok := strings.CutPrefix(each, r.Cmd+"="); ok {

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -281,7 +281,7 @@ func TestConnFuturePanics(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	replica := testbed.NewServer(t)
 	require.Equal(t, "OK", replica.Do("REPLICAOF", "127.0.0.1", 1))
-	moved := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	moved := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		_, err := io.WriteString(c, "-MOVED 1 127.0.0.1:1\r\n")
 		return err
 	}})

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -221,7 +221,7 @@ func TestTransactionRefused(t *testing.T) {
 // EXEC has to answer with a result of each request.
 func TestTransactionCountsResults(t *testing.T) {
 	for _, exec := range []string{"*0\r\n", "*2\r\n:1\r\n:2\r\n"} {
-		server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			reply := map[string]string{"EXEC": exec, "MULTI": "+OK\r\n"}[r.Cmd]
 			if reply == "" {
 				reply = "+QUEUED\r\n"

@@ -8,17 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // BenchmarkMessages takes messages of 16 bytes from a server that has nothing else to do.
 func BenchmarkMessages(b *testing.B) {
-	message := "*3\r\n" + faulty.ScriptedBulk("message") + faulty.ScriptedBulk("channel") + faulty.ScriptedBulk("0123456789abcdef")
+	message := "*3\r\n" + chaos.ScriptedBulk("message") + chaos.ScriptedBulk("channel") + chaos.ScriptedBulk("0123456789abcdef")
 	const chunk = 1000
-	server := faulty.NewScripted(b, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		_, err := fmt.Fprintf(c, "*3\r\n%s%s:1\r\n", faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))
+	server := chaos.NewScripted(b, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, "*3\r\n%s%s:1\r\n", chaos.ScriptedBulk(strings.ToLower(r.Cmd)), chaos.ScriptedBulk(r.Args[0]))
 		return err
 	}})
 	s := newSubscriber(b, connect(b, server.Addr(), redisconn.Opts{}))

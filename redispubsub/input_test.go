@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -230,22 +230,22 @@ func TestStreamInDoubt(t *testing.T) {
 		if protocol == 3 {
 			head, other = ">", "*"
 		}
-		message := faulty.ScriptedBulk("message")
+		message := chaos.ScriptedBulk("message")
 		for name, bytes := range map[string]string{
-			"message of another channel": head + "3\r\n" + message + faulty.ScriptedBulk("other") + faulty.ScriptedBulk("x"),
-			"message without a payload":  head + "2\r\n" + message + faulty.ScriptedBulk("a"),
-			"message of numbers":         head + "3\r\n" + message + faulty.ScriptedBulk("a") + ":1\r\n",
-			"message in the other form":  other + "3\r\n" + message + faulty.ScriptedBulk("a") + faulty.ScriptedBulk("x"),
-			"confirmation of nothing":    head + "3\r\n" + faulty.ScriptedBulk("subscribe") + faulty.ScriptedBulk("a") + ":1\r\n",
-			"unknown kind":               head + "2\r\n" + faulty.ScriptedBulk("what") + ":1\r\n",
+			"message of another channel": head + "3\r\n" + message + chaos.ScriptedBulk("other") + chaos.ScriptedBulk("x"),
+			"message without a payload":  head + "2\r\n" + message + chaos.ScriptedBulk("a"),
+			"message of numbers":         head + "3\r\n" + message + chaos.ScriptedBulk("a") + ":1\r\n",
+			"message in the other form":  other + "3\r\n" + message + chaos.ScriptedBulk("a") + chaos.ScriptedBulk("x"),
+			"confirmation of nothing":    head + "3\r\n" + chaos.ScriptedBulk("subscribe") + chaos.ScriptedBulk("a") + ":1\r\n",
+			"unknown kind":               head + "2\r\n" + chaos.ScriptedBulk("what") + ":1\r\n",
 			"push without a kind":        head + "0\r\n",
 			"reply":                      "+OK\r\n",
 			"error":                      "-ERR what\r\n",
 			"no RESP":                    "HTTP/1.1 400\r\n",
 		} {
 			t.Run(name, func(t *testing.T) {
-				server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-					_, err := fmt.Fprintf(c, "%s3\r\n%s%s:1\r\n", head, faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))
+				server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+					_, err := fmt.Fprintf(c, "%s3\r\n%s%s:1\r\n", head, chaos.ScriptedBulk(strings.ToLower(r.Cmd)), chaos.ScriptedBulk(r.Args[0]))
 					return err
 				}})
 				s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{Protocol: protocol}))
@@ -269,11 +269,11 @@ func TestStreamInDoubt(t *testing.T) {
 // A server that does not confirm what it was asked for is not taken at its word.
 func TestUnconfirmed(t *testing.T) {
 	calls := 0
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if calls++; calls < 3 {
 			return nil
 		}
-		_, err := io.WriteString(c, "*3\r\n"+faulty.ScriptedBulk("subscribe")+faulty.ScriptedBulk("a")+":1\r\n")
+		_, err := io.WriteString(c, "*3\r\n"+chaos.ScriptedBulk("subscribe")+chaos.ScriptedBulk("a")+":1\r\n")
 		return err
 	}})
 	sub := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{})).NewSubscription(redispubsub.SubscriptionOpts{})

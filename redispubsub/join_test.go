@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -22,11 +22,11 @@ func TestSubscribeThroughABlackHole(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		t.Parallel()
-		proxy := faulty.NewProxy(t, testbed.NewServer(t).Addr(), faulty.ProxyOpts{})
+		proxy := chaos.NewProxy(t, testbed.NewServer(t).Addr(), chaos.ProxyOpts{})
 		conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: 2 * time.Second})
 		sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
 		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-		swallow := faulty.ProxyFault{Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow()}
+		swallow := chaos.Fault{Do: chaos.Swallow, On: chaos.Replies, At: chaos.Now()}
 		proxy.Arm(swallow)
 		require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b")))
 		swallow.Times = -1

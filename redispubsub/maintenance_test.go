@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // maintenanceLog keeps what was reported.
@@ -25,8 +25,8 @@ func (l maintenanceLog) Report(_ *redispubsub.Subscriber, event redispubsub.LogE
 
 // An announcement of maintenance is reported, and costs no message.
 func TestMaintenanceEndsNoSocket(t *testing.T) {
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", chaos.ScriptedBulk(strings.ToLower(r.Cmd)), chaos.ScriptedBulk(r.Args[0]))
 		return err
 	}})
 	log := make(maintenanceLog, 10)
@@ -35,7 +35,7 @@ func TestMaintenanceEndsNoSocket(t *testing.T) {
 	defer s.Close()
 	sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
 	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-	bulk := faulty.ScriptedBulk
+	bulk := chaos.ScriptedBulk
 	server.Broadcast([]byte(">4\r\n" + bulk("MOVING") + ":1\r\n:15\r\n" + bulk("other:6379")))
 	server.Broadcast([]byte(">3\r\n" + bulk("MIGRATED") + ":2\r\n*1\r\n" + bulk("1")))
 	server.Broadcast([]byte(">3\r\n" + bulk("message") + bulk("a") + bulk("hi")))
@@ -46,8 +46,8 @@ func TestMaintenanceEndsNoSocket(t *testing.T) {
 
 // A server that announces without end fills no log.
 func TestMaintenanceIsLimited(t *testing.T) {
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", faulty.ScriptedBulk(strings.ToLower(r.Cmd)), faulty.ScriptedBulk(r.Args[0]))
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", chaos.ScriptedBulk(strings.ToLower(r.Cmd)), chaos.ScriptedBulk(r.Args[0]))
 		return err
 	}})
 	const announced = 10_000
@@ -57,7 +57,7 @@ func TestMaintenanceIsLimited(t *testing.T) {
 	defer s.Close()
 	sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
 	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-	bulk := faulty.ScriptedBulk
+	bulk := chaos.ScriptedBulk
 	server.Broadcast([]byte(strings.Repeat(">3\r\n"+bulk("MIGRATED")+":2\r\n*1\r\n"+bulk("1"), announced)))
 	server.Broadcast([]byte(">3\r\n" + bulk("message") + bulk("a") + bulk("hi")))
 	take(t, sub, 1)

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -122,8 +122,8 @@ func lastGap(t testing.TB, events []redispubsub.Event, reason redispubsub.Reason
 }
 
 // hold keeps back what a server sends, until heal.
-func hold(proxy *faulty.Proxy) (heal func()) {
-	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Interval: time.Hour})
+func hold(proxy *chaos.Proxy) (heal func()) {
+	proxy.Arm(chaos.Fault{Do: chaos.Delay, On: chaos.Replies, At: chaos.Now(), Interval: time.Hour})
 	return proxy.Heal
 }
 
@@ -141,7 +141,7 @@ func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0))
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		first, second := testbed.NewServer(t), testbed.NewServer(t)
-		proxy := faulty.NewProxy(t, first.Addr(), faulty.ProxyOpts{})
+		proxy := chaos.NewProxy(t, first.Addr(), chaos.ProxyOpts{})
 		opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
 		one, other := connect(t, proxy.Addr(), opts), connect(t, second.Addr(), opts)
 		nodes := newFakeNodes(one, other)
@@ -193,7 +193,7 @@ func TestANewNodeBringsNothingOld(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		first, second := testbed.NewServer(t), testbed.NewServer(t)
-		proxy := faulty.NewProxy(t, second.Addr(), faulty.ProxyOpts{})
+		proxy := chaos.NewProxy(t, second.Addr(), chaos.ProxyOpts{})
 		opts := redisconn.Opts{Protocol: protocol, IOTimeout: time.Hour}
 		one, other := connect(t, first.Addr(), opts), connect(t, proxy.Addr(), opts)
 		nodes := newFakeNodes(other, one)

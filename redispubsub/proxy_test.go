@@ -8,20 +8,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // A proxy refuses to subscribe, in whatever way, and Subscribe returns that at once.
 func TestSubscribeBehindProxies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		answer func(r faulty.ScriptedRequest) string // "" closes the connection
+		answer func(r chaos.ScriptedRequest) string // "" closes the connection
 		says   string
 	}{
-		"Envoy": {func(r faulty.ScriptedRequest) string {
+		"Envoy": {func(r chaos.ScriptedRequest) string {
 			switch r.Cmd {
 			case "PING":
 				return "+PONG\r\n"
@@ -30,7 +30,7 @@ func TestSubscribeBehindProxies(t *testing.T) {
 			}
 			return "+OK\r\n"
 		}, "unknown command"},
-		"twemproxy": {func(r faulty.ScriptedRequest) string {
+		"twemproxy": {func(r chaos.ScriptedRequest) string {
 			if r.Cmd == "PING" && len(r.Args) == 0 {
 				return "+PONG\r\n"
 			}
@@ -38,7 +38,7 @@ func TestSubscribeBehindProxies(t *testing.T) {
 		}, "a proxy closes the connection instead of subscribing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(conn *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := c.answer(r)
 				if reply == "" {
 					return net.ErrClosed

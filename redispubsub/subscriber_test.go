@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -133,10 +133,10 @@ func TestGapOfALostConnection(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		t.Parallel()
 		server := testbed.NewServer(t)
-		proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{})
+		proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 		direct := connect(t, server.Addr(), redisconn.Opts{})
-		for action, timeout := range map[faulty.ProxyAction]time.Duration{
-			faulty.ProxyReset: time.Hour, faulty.ProxyCut: time.Hour, faulty.ProxySwallow: 2 * time.Second,
+		for action, timeout := range map[chaos.Action]time.Duration{
+			chaos.Reset: time.Hour, chaos.Cut: time.Hour, chaos.Swallow: 2 * time.Second,
 		} {
 			conn := connect(t, proxy.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: timeout})
 			began := time.Now()
@@ -148,7 +148,7 @@ func TestGapOfALostConnection(t *testing.T) {
 			assert.Equal(t, topic, events[0].(redispubsub.Subscribed).Topic)
 			before := events[1].(redispubsub.Message)
 
-			proxy.Arm(faulty.ProxyFault{Do: action, On: faulty.ProxyReplies, At: faulty.ProxyNow()})
+			proxy.Arm(chaos.Fault{Do: action, On: chaos.Replies, At: chaos.Now()})
 			broken := time.Now()
 			events = take(t, sub, 2)
 			open := events[0].(redispubsub.Gap)

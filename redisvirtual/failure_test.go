@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
@@ -23,8 +23,8 @@ func retried(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, context.DeadlineExceeded) && errors.As(err, &network)
 }
 
-func proxied(t *testing.T) *faulty.Proxy {
-	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1})
+func proxied(t *testing.T) *chaos.Proxy {
+	proxy, err := chaos.ListenProxy(server.Addr(), chaos.ProxyOpts{Seed: 1})
 	require.NoError(t, err)
 	t.Cleanup(proxy.Close)
 	return proxy
@@ -36,7 +36,7 @@ func TestUnknown(t *testing.T) {
 	for _, say := range []string{words("INCR", "visits"), words("PING") + words("INCR", "visits") + words("PING")} {
 		proxy := proxied(t)
 		v := over(t, connect(t, proxy.Addr(), redisconn.Opts{}))
-		proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtRequestID("visits")})
+		proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.AtRequestID("visits")})
 		v.say(say)
 		_, err := io.ReadAll(v)
 		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(err), "%v", err)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -95,7 +95,7 @@ func TestHooksOfFailures(t *testing.T) {
 	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: -1})
 	h := &recorder{}
 	v := over(t, redis.WithHook(conn, h))
-	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtRequestID("visits")})
+	proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.AtRequestID("visits")})
 	v.say(words("INCR", "visits"))
 	_, err := v.r.ReadByte()
 	require.Error(t, err)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
@@ -23,7 +23,7 @@ import (
 func TestReplyBehindUnblocked(t *testing.T) {
 	const unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
 	for _, reply := range []string{"*2\r\n$1\r\nk\r\n$1\r\nx\r\n", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"} {
-		paused := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		paused := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			if r.Cmd != "BLPOP" {
 				_, err := io.WriteString(c, "+OK\r\n")
 				return err

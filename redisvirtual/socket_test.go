@@ -9,20 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
 // silentAbout answers all but what names a client, which a virtual connection says on a socket of
 // its client's own, as a handshake wants it. named is signalled when that is said.
 func silentAbout(t *testing.T, named chan<- struct{}) string {
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch {
 		case r.Cmd == "PING" && len(r.Args) > 0:
-			reply = faulty.ScriptedBulk(r.Args[0])
+			reply = chaos.ScriptedBulk(r.Args[0])
 		case r.Cmd == "PING":
 			reply = "+PONG\r\n"
 		case r.Cmd == "CLIENT" && r.Args[0] == "SETNAME":
@@ -92,7 +92,7 @@ func TestDeadlineWhileSocketIsMade(t *testing.T) {
 // After a part of a request the server gets nothing else.
 func TestSocketTakesPart(t *testing.T) {
 	begun, full := make(chan struct{}), make(chan struct{})
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "MONITOR" {
 			close(begun)
 			<-full

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -19,7 +19,7 @@ func TestUntrustedByTheDialer(t *testing.T) {
 	require.NoError(t, err)
 	cert, err := ca.Expired()
 	require.NoError(t, err)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}})
 	address, err := ParseAddress(s.Addr())
 	require.NoError(t, err)
 	config := &tls.Config{ServerName: "a"}

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/dial"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -171,7 +171,7 @@ func TestHold(t *testing.T) {
 
 // Sockets are known from their handshake to their end.
 func TestSockets(t *testing.T) {
-	s := sockets(t, faulty.NewScripted(t, faulty.ScriptedOpts{}).Addr(), time.Minute)
+	s := sockets(t, chaos.NewScripted(t, chaos.ScriptedOpts{}).Addr(), time.Minute)
 	var open []*Socket
 	for range 2 {
 		p, err := s.Open(t.Context())

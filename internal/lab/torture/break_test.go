@@ -8,24 +8,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // T4: connections are reset at full speed, half of them after execution and
 // before the reply.
 func TestT4ResetUnderLoad(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: fast()})
-	for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
-		r.Proxy.Arm(faulty.ProxyFault{
-			Do: faulty.ProxyReset, On: on, At: faulty.ProxyAtChance(0.001), Times: -1,
+	for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
+		r.Proxy.Arm(chaos.Fault{
+			Do: chaos.Reset, On: on, At: chaos.AtChance(0.001), Times: -1,
 		})
 	}
 	load := r.Load(16, long(5000, 1000))
 	load.Window = 32
-	resets := func() int { return r.Proxy.Stats().Faults[faulty.ProxyReset] }
+	resets := func() int { return r.Proxy.Stats().Faults[chaos.Reset] }
 	begin := time.Now()
 	for resets() < 6 || r.Ledger.Report.Outcomes(oracle.Unknown) == 0 {
 		load.Run(context.Background())
@@ -70,15 +70,15 @@ func TestT5CutAtEveryByte(t *testing.T) {
 	beside(t)
 	for _, tt := range []struct {
 		name string
-		do   faulty.ProxyAction
-		on   faulty.ProxyDirection
+		do   chaos.Action
+		on   chaos.Direction
 	}{
-		{"cut requests", faulty.ProxyCut, faulty.ProxyRequests},
-		{"cut replies", faulty.ProxyCut, faulty.ProxyReplies},
-		{"reset requests", faulty.ProxyReset, faulty.ProxyRequests},
-		{"reset replies", faulty.ProxyReset, faulty.ProxyReplies},
-		{"half-close requests", faulty.ProxyHalfClose, faulty.ProxyRequests},
-		{"half-close replies", faulty.ProxyHalfClose, faulty.ProxyReplies},
+		{"cut requests", chaos.Cut, chaos.Requests},
+		{"cut replies", chaos.Cut, chaos.Replies},
+		{"reset requests", chaos.Reset, chaos.Requests},
+		{"reset replies", chaos.Reset, chaos.Replies},
+		{"half-close requests", chaos.HalfClose, chaos.Requests},
+		{"half-close replies", chaos.HalfClose, chaos.Replies},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			halved(t)
@@ -93,7 +93,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 				r.Conn.Close()
 				require.Eventually(t, func() bool { return r.Proxy.Stats().Open == 0 }, patience, 100*time.Microsecond)
 				conn := r.Proxy.Stats().Accepted + 1
-				fault := r.Proxy.Arm(faulty.ProxyFault{Do: tt.do, On: tt.on, At: faulty.ProxyAtByte(at), Conn: conn})
+				fault := r.Proxy.Arm(chaos.Fault{Do: tt.do, On: tt.on, At: chaos.AtByte(at), Conn: conn})
 				require.NoError(t, r.Connect(opts))
 				for range 3 { // queued while connecting, or sent on the next connection
 					exchange(t, r)
@@ -115,13 +115,13 @@ func TestT6BlackHole(t *testing.T) {
 	beside(t)
 	r := newRig(t, RigOpts{Conn: blackHoleOpts()})
 	for _, busy := range []bool{false, true} {
-		for _, dirs := range [][]faulty.ProxyDirection{
-			{faulty.ProxyRequests}, {faulty.ProxyReplies}, {faulty.ProxyRequests, faulty.ProxyReplies},
+		for _, dirs := range [][]chaos.Direction{
+			{chaos.Requests}, {chaos.Replies}, {chaos.Requests, chaos.Replies},
 		} {
 			t.Logf("busy %v, %v", busy, dirs)
 			noticesBlackHole(t, r, busy, func() {
 				for _, on := range dirs {
-					r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: on, At: faulty.ProxyNow(), Times: -1})
+					r.Proxy.Arm(chaos.Fault{Do: chaos.Swallow, On: on, At: chaos.Now(), Times: -1})
 				}
 			}, r.Proxy.Heal)
 		}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -129,7 +129,7 @@ func TestT12Callbacks(t *testing.T) {
 		"block while a server is lost": func(t *testing.T, r *Rig) {
 			release := make(chan struct{})
 			send(r, func() { <-release })
-			r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
+			r.Proxy.Arm(chaos.Fault{Do: chaos.Reset, At: chaos.Now()})
 			for range 100 {
 				send(r, func() {})
 			}
@@ -157,7 +157,7 @@ func waitFor(t *testing.T, done <-chan struct{}) {
 // T12: a logger that calls back into the connection from every event.
 func TestT12LoggerCallsBack(t *testing.T) {
 	server := testbed.NewServer(t)
-	proxy := faulty.NewProxy(t, server.Addr(), faulty.ProxyOpts{Seed: seed})
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{Seed: seed})
 	ledger := oracle.NewLedger("logger")
 	family := oracle.NewFamily()
 	logger := &callingLogger{ledger: ledger}
@@ -167,7 +167,7 @@ func TestT12LoggerCallsBack(t *testing.T) {
 	require.NoError(t, err)
 	for range 5 {
 		n := logger.connected.Load()
-		proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
+		proxy.Arm(chaos.Fault{Do: chaos.Reset, At: chaos.Now()})
 		require.Eventually(t, func() bool { return logger.connected.Load() > n }, patience, time.Millisecond)
 	}
 	conn.Close()

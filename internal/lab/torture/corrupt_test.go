@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // damage is what a T9 server does to one reply.
@@ -26,7 +26,7 @@ type damage struct {
 // inValue reports whether the damage is within the value. RESP has no checksum,
 // so nobody can notice that.
 func (d damage) inValue() bool {
-	reply := faulty.ScriptedBulk(d.tag)
+	reply := chaos.ScriptedBulk(d.tag)
 	return d.at > strings.IndexByte(reply, '\n') && d.at < len(reply)-2
 }
 
@@ -34,8 +34,8 @@ func (d damage) inValue() bool {
 // neighbours are never harmed.
 func TestT9FlippedBit(t *testing.T) {
 	var victim atomic.Pointer[damage]
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
-		reply := []byte(faulty.ScriptedBulk(r.Args[0]))
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		reply := []byte(chaos.ScriptedBulk(r.Args[0]))
 		if d := victim.Load(); r.Args[0] == d.tag {
 			reply[d.at] ^= 1 << d.bit
 		}
@@ -57,7 +57,7 @@ func TestT9FlippedBit(t *testing.T) {
 
 // flipOne sends four requests on a new connection, and damages the reply to the
 // second. It returns that one's outcome.
-func flipOne(t *testing.T, s *faulty.ScriptedServer, ledger *oracle.Ledger, victim *atomic.Pointer[damage], d damage) oracle.Outcome {
+func flipOne(t *testing.T, s *chaos.ScriptedServer, ledger *oracle.Ledger, victim *atomic.Pointer[damage], d damage) oracle.Outcome {
 	opts := fast()
 	opts.ReconnectPause, opts.Logger = -1, redisconn.NoopLogger{}
 	var conn *redisconn.Connection
@@ -90,9 +90,9 @@ func flipOne(t *testing.T, s *faulty.ScriptedServer, ledger *oracle.Ledger, vict
 // wrong one, but the connection does not live on.
 func TestT10InsertedOrDeletedReply(t *testing.T) {
 	beside(t)
-	for do, timeout := range map[faulty.ProxyAction]time.Duration{
-		faulty.ProxyInsert: 3 * patience, // at once
-		faulty.ProxyDelete: 3 * time.Second,
+	for do, timeout := range map[chaos.Action]time.Duration{
+		chaos.Insert: 3 * patience, // at once
+		chaos.Delete: 3 * time.Second,
 	} {
 		t.Run(string(do), func(t *testing.T) {
 			beside(t)
@@ -103,8 +103,8 @@ func TestT10InsertedOrDeletedReply(t *testing.T) {
 			r := newRig(t, RigOpts{Conn: opts})
 			for range long(5, 2) {
 				before := r.Events.Count("LogDisconnected")
-				r.Proxy.Arm(faulty.ProxyFault{
-					Do: do, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.5), Bytes: []byte("$5\r\nwrong\r\n"),
+				r.Proxy.Arm(chaos.Fault{
+					Do: do, On: chaos.Replies, At: chaos.AtChance(0.5), Bytes: []byte("$5\r\nwrong\r\n"),
 				})
 				ignore := oracle.NewLedger("ignored")
 				for range 20 {
@@ -128,13 +128,13 @@ func TestT10InsertedOrDeletedReply(t *testing.T) {
 // inserted or deleted under load. (Not both at once: where one batch loses a
 // reply and gets another, the count is right again.)
 func TestT10Integrity(t *testing.T) {
-	for _, do := range []faulty.ProxyAction{faulty.ProxyInsert, faulty.ProxyDelete} {
+	for _, do := range []chaos.Action{chaos.Insert, chaos.Delete} {
 		t.Run(string(do), func(t *testing.T) {
 			opts := fast()
 			opts.Integrity = true
 			r := newRig(t, RigOpts{Conn: opts})
-			r.Proxy.Arm(faulty.ProxyFault{
-				Do: do, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.003), Times: -1, Bytes: []byte("$5\r\nwrong\r\n"),
+			r.Proxy.Arm(chaos.Fault{
+				Do: do, On: chaos.Replies, At: chaos.AtChance(0.003), Times: -1, Bytes: []byte("$5\r\nwrong\r\n"),
 			})
 			const enough = 4
 			for round := 0; round < 100 && r.Proxy.Stats().Faults[do] < enough; round++ {
@@ -155,7 +155,7 @@ func TestT10UnsolicitedReply(t *testing.T) {
 	opts := untimed()
 	events := NewEvents()
 	opts.Logger = events
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedEcho})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedEcho})
 	conn, err := redisconn.Connect(context.Background(), s.Addr(), opts)
 	require.NoError(t, err)
 	defer conn.Close()
@@ -246,7 +246,7 @@ func hostile() map[string]string {
 // T11: hostile replies from a server, through the whole client.
 func TestT11HostileReplies(t *testing.T) {
 	var reply atomic.Value
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, _ faulty.ScriptedRequest) error {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
 		if _, err := io.WriteString(c, reply.Load().(string)); err != nil {
 			return err
 		}
@@ -280,7 +280,7 @@ func TestT11HostileReplies(t *testing.T) {
 
 // T11: endless nesting, longer than anything would hold in memory.
 func TestT11EndlessNesting(t *testing.T) {
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: faulty.ScriptedHuge("", "*1\r\n", 10_000_000*4, "")})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedHuge("", "*1\r\n", 10_000_000*4, "")})
 	opts := untimed()
 	opts.Logger, opts.ReconnectPause = redisconn.NoopLogger{}, -1
 	conn, err := redisconn.Connect(context.Background(), s.Addr(), opts)

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // downServer is a server at the other end of net.Pipe, which is down at times.
@@ -58,7 +58,7 @@ func answerPings(conn net.Conn) {
 // pipeReply is the reply to PING or ECHO.
 func pipeReply(args []any) string {
 	if len(args) > 1 {
-		return faulty.ScriptedBulk(string(args[1].([]byte)))
+		return chaos.ScriptedBulk(string(args[1].([]byte)))
 	}
 	return "+PONG\r\n"
 }
@@ -123,7 +123,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 // T19: a server that hangs up right after the handshake is not dialed in a spin.
 func TestT19HangUpAfterHandshake(t *testing.T) {
 	beside(t)
-	s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: faulty.ScriptedThenClose("+PONG\r\n")})
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedThenClose("+PONG\r\n")})
 	opts := fast()
 	opts.AsyncDial, opts.Logger, opts.NoClientInfo = true, redisconn.NoopLogger{}, true
 	opts.ReconnectPause, opts.ReconnectPauseMax = 100*time.Millisecond, 200*time.Millisecond

@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // hostilePushes are what a subscriber could be hurt by, as pushes and as the arrays that
@@ -52,8 +52,8 @@ func hostilePushes() map[string]string {
 }
 
 // hostileServer answers what handshakes need, and every other command with reply.
-func hostileServer(t *testing.T, reply string) *faulty.ScriptedServer {
-	return faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+func hostileServer(t *testing.T, reply string) *chaos.ScriptedServer {
+	return chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "CLIENT" {
 			_, err := io.WriteString(c, ":1\r\n")
 			return err

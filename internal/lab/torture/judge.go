@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // Precision compares the requests that a client called not sent with the proxy's log.
@@ -28,7 +28,7 @@ func (p Precision) Share() float64 {
 }
 
 // scoreNotSent compares a ledger with the requests that a proxy saw, if they carry their tag.
-func scoreNotSent(l *oracle.Ledger, name string, log []faulty.ProxyRequest) Precision {
+func scoreNotSent(l *oracle.Ledger, name string, log []chaos.LoggedRequest) Precision {
 	seen := map[uint64]bool{}
 	for _, r := range log {
 		for _, arg := range r.Args() {

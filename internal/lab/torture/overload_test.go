@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -133,7 +133,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 // Shutdown whose context ends: what is left is told, and resolved.
 func TestShutdownOfFrozenServer(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
-	r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Interval: time.Hour})
+	r.Proxy.Arm(chaos.Fault{Do: chaos.Delay, On: chaos.Replies, At: chaos.Now(), Interval: time.Hour})
 	for range 100 {
 		id := r.Ledger.IssueTagged(oracle.IsBulk)
 		r.Conn.Send(redis.Req("ECHO", r.Ledger.Tag(id)), r.Ledger, id)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -91,11 +91,11 @@ type connFault struct {
 
 var singleFaults = map[string]connFault{
 	"reset": {20 * time.Millisecond, func(_ context.Context, r *Rig) error {
-		r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
+		r.Proxy.Arm(chaos.Fault{Do: chaos.Reset, At: chaos.Now()})
 		return nil
 	}},
 	"reset after execution": {20 * time.Millisecond, func(ctx context.Context, r *Rig) error {
-		reset := faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.1), Times: 8}
+		reset := chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.AtChance(0.1), Times: 8}
 		armed := r.Proxy.Arm(reset)
 		return meanwhile(ctx, 20*time.Millisecond, func() error { return nil }, func() error { armed.Disarm(); return nil })
 	}},

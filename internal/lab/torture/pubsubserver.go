@@ -7,9 +7,9 @@ import (
 	"math/rand"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -17,7 +17,7 @@ import (
 type serverPubSub struct {
 	rnd    *rand.Rand
 	server *testbed.Server
-	proxy  *faulty.Proxy
+	proxy  *chaos.Proxy
 	conns  []*redisconn.Connection
 }
 
@@ -26,7 +26,7 @@ func newServerPubSub(rnd *rand.Rand) (pubSubStage, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: rnd.Int63()})
+	proxy, err := chaos.ListenProxy(server.Addr(), chaos.ProxyOpts{Seed: rnd.Int63()})
 	if err != nil {
 		server.Close()
 		return nil, err
@@ -53,14 +53,14 @@ func (s *serverPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publishe
 }
 
 // proxyFaults are those of the network.
-var proxyFaults = []faulty.ProxyFault{
-	{Do: faulty.ProxyReset, On: faulty.ProxyReplies},
-	{Do: faulty.ProxyCut, On: faulty.ProxyReplies},
-	{Do: faulty.ProxyHalfClose, On: faulty.ProxyRequests},
-	{Do: faulty.ProxySwallow, On: faulty.ProxyReplies},
-	{Do: faulty.ProxySwallow, On: faulty.ProxyRequests},
-	{Do: faulty.ProxyDelay, On: faulty.ProxyReplies, Interval: 50 * time.Millisecond},
-	{Do: faulty.ProxySlice, On: faulty.ProxyReplies, N: 7},
+var proxyFaults = []chaos.Fault{
+	{Do: chaos.Reset, On: chaos.Replies},
+	{Do: chaos.Cut, On: chaos.Replies},
+	{Do: chaos.HalfClose, On: chaos.Requests},
+	{Do: chaos.Swallow, On: chaos.Replies},
+	{Do: chaos.Swallow, On: chaos.Requests},
+	{Do: chaos.Delay, On: chaos.Replies, Interval: 50 * time.Millisecond},
+	{Do: chaos.Slice, On: chaos.Replies, N: 7},
 }
 
 func (s *serverPubSub) fault(ctx context.Context) (kind string, err error) {
@@ -78,7 +78,7 @@ func (s *serverPubSub) fault(ctx context.Context) (kind string, err error) {
 		return "kill sockets", nil
 	default:
 		f := proxyFaults[n-4]
-		f.At = faulty.ProxyNow()
+		f.At = chaos.Now()
 		s.proxy.Arm(f)
 		return string(f.Do), nil
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
 // fakeNodes are scripted servers that pose as a cluster: slots 0 to 8191 are
 // the first one's, the rest the second's. GET is answered by answer.
 type fakeNodes struct {
-	nodes [2]*faulty.ScriptedServer
+	nodes [2]*chaos.ScriptedServer
 }
 
 const canaryPassword = "canary-password-7f3a91"
@@ -32,9 +32,9 @@ const canaryPassword = "canary-password-7f3a91"
 func newFakeNodes(t *testing.T, answer func(f *fakeNodes, node int, key string) string) *fakeNodes {
 	f := &fakeNodes{}
 	for i := range f.nodes {
-		f.nodes[i] = faulty.NewScripted(t, faulty.ScriptedOpts{
+		f.nodes[i] = chaos.NewScripted(t, chaos.ScriptedOpts{
 			Password: canaryPassword,
-			Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+			Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				reply := "-ERR unknown command\r\n"
 				switch {
 				case r.Cmd == "CLUSTER" && strings.EqualFold(r.Args[0], "SLOTS"):
@@ -55,7 +55,7 @@ func newFakeNodes(t *testing.T, answer func(f *fakeNodes, node int, key string) 
 func (f *fakeNodes) shard(node, first, last int) string {
 	host, port, _ := net.SplitHostPort(f.nodes[node].Addr())
 	return fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n%s:%s\r\n%s", first, last,
-		faulty.ScriptedBulk(host), port, faulty.ScriptedBulk(strings.Repeat(fmt.Sprint(node), 40)))
+		chaos.ScriptedBulk(host), port, chaos.ScriptedBulk(strings.Repeat(fmt.Sprint(node), 40)))
 }
 
 // gets counts the GETs that reached the nodes.
@@ -76,7 +76,7 @@ func (f *fakeNodes) gets() int {
 func TestT15Redirects(t *testing.T) {
 	beside(t)
 	const movedRetries = 3
-	evil := faulty.NewScripted(t, faulty.ScriptedOpts{})
+	evil := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	port := func(addr string) string { return addr[strings.LastIndexByte(addr, ':'):] }
 	for name, tt := range map[string]struct {
 		answer func(f *fakeNodes, node int, key string) string

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -31,7 +31,7 @@ type RigOpts struct {
 type Rig struct {
 	Witnesses
 	Server *testbed.Server
-	Proxy  *faulty.Proxy
+	Proxy  *chaos.Proxy
 	Conn   *redisconn.Connection
 	Events *Events
 
@@ -53,7 +53,7 @@ func NewRig(o RigOpts) (*Rig, error) {
 			return nil, err
 		}
 	}
-	r.Proxy, err = faulty.ListenProxy(r.Server.Addr(), faulty.ProxyOpts{Seed: o.Seed, LogLimit: o.LogLimit})
+	r.Proxy, err = chaos.ListenProxy(r.Server.Addr(), chaos.ProxyOpts{Seed: o.Seed, LogLimit: o.LogLimit})
 	if err != nil {
 		r.Close()
 		return nil, err

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -86,12 +86,12 @@ func TestT21Secrets(t *testing.T) {
 	}
 
 	set := func(i int) { o.hear(sync.Do("SET", fmt.Sprint("k", i), canaryValue)) }
-	for i, do := range []faulty.ProxyAction{faulty.ProxyReset, faulty.ProxyCut, faulty.ProxySwallow, faulty.ProxyInsert, faulty.ProxyFlip, faulty.ProxyHalfClose} {
-		for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
-			if on == faulty.ProxyRequests && (do == faulty.ProxyInsert || do == faulty.ProxyFlip) {
+	for i, do := range []chaos.Action{chaos.Reset, chaos.Cut, chaos.Swallow, chaos.Insert, chaos.Flip, chaos.HalfClose} {
+		for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
+			if on == chaos.Requests && (do == chaos.Insert || do == chaos.Flip) {
 				continue // the server would take it for a command and quote it in its error
 			}
-			r.Proxy.Arm(faulty.ProxyFault{Do: do, On: on, At: faulty.ProxyAtRequestID(canaryValue), Bytes: []byte("?" + canaryValue + "\r\n")})
+			r.Proxy.Arm(chaos.Fault{Do: do, On: on, At: chaos.AtRequestID(canaryValue), Bytes: []byte("?" + canaryValue + "\r\n")})
 			set(i)
 			r.Proxy.Heal()
 			_, err := r.WaitConnected(patience)
@@ -160,7 +160,7 @@ func TestT21Certificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cert, err := tt.make()
 			require.NoError(t, err)
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{
 				Password: canaryPassword, TLS: &tls.Config{Certificates: []tls.Certificate{cert}},
 			})
 			opts := fast()

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -58,8 +58,8 @@ func TestT27Sentinel(t *testing.T) {
 			require.NoError(t, old.Resume())
 		}},
 		"cut off from a sentinel": {loses: true, deaf: 1, fault: func(t *testing.T, r *SentinelRig, old *testbed.Server) {
-			for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
-				r.Proxies[0].Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: on, At: faulty.ProxyNow(), Times: -1})
+			for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
+				r.Proxies[0].Arm(chaos.Fault{Do: chaos.Swallow, On: on, At: chaos.Now(), Times: -1})
 			}
 			failOver(t, r, old)
 			r.Proxies[0].Heal()

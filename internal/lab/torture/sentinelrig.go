@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -21,7 +21,7 @@ import (
 type SentinelRig struct {
 	Witnesses
 	Group   *testbed.Group
-	Proxies []*faulty.Proxy // of the sentinels
+	Proxies []*chaos.Proxy // of the sentinels
 	Client  *rediscluster.Cluster
 
 	family   oracle.Family // of the client
@@ -55,7 +55,7 @@ func NewSentinelRig(name string, seed int64, group *testbed.Group, opts redisclu
 	r.NewLedger(name)
 	behind := make(map[string]string)
 	for _, addr := range group.SentinelAddrs() {
-		proxy, err := faulty.ListenProxy(addr, faulty.ProxyOpts{Seed: seed})
+		proxy, err := chaos.ListenProxy(addr, chaos.ProxyOpts{Seed: seed})
 		if err != nil {
 			return r, err
 		}

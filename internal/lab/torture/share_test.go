@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // forbidden are commands that would block a socket that others share, or
@@ -142,7 +142,7 @@ func TestT14CancelledWhileFrozen(t *testing.T) {
 	opts := untimed()
 	opts.MaxRequests = 200
 	r := newRig(t, RigOpts{Conn: opts})
-	r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyDelay, On: faulty.ProxyRequests, At: faulty.ProxyNow(), Interval: time.Hour})
+	r.Proxy.Arm(chaos.Fault{Do: chaos.Delay, On: chaos.Requests, At: chaos.Now(), Interval: time.Hour})
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {

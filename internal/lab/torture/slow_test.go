@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -20,14 +20,14 @@ import (
 func TestT7SlowStreams(t *testing.T) {
 	beside(t)
 	const deadline = 60 * time.Millisecond
-	both := []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies}
+	both := []chaos.Direction{chaos.Requests, chaos.Replies}
 	for _, tt := range []struct {
 		name  string
-		fault faulty.ProxyFault
+		fault chaos.Fault
 	}{
-		{"byte per 10 ms", faulty.ProxyFault{Do: faulty.ProxyTrickle, Interval: 10 * time.Millisecond}},
-		{"byte per 900 ms", faulty.ProxyFault{Do: faulty.ProxyTrickle, Interval: 900 * time.Millisecond}},
-		{"delay", faulty.ProxyFault{Do: faulty.ProxyDelay, Interval: 100 * time.Millisecond}},
+		{"byte per 10 ms", chaos.Fault{Do: chaos.Trickle, Interval: 10 * time.Millisecond}},
+		{"byte per 900 ms", chaos.Fault{Do: chaos.Trickle, Interval: 900 * time.Millisecond}},
+		{"delay", chaos.Fault{Do: chaos.Delay, Interval: 100 * time.Millisecond}},
 	} {
 		for _, on := range both {
 			t.Run(tt.name+" of "+on.String(), func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestT7SlowStreams(t *testing.T) {
 				opts := fast()
 				r := newRig(t, RigOpts{Conn: opts})
 				fault := tt.fault
-				fault.On, fault.At, fault.Times = on, faulty.ProxyNow(), -1
+				fault.On, fault.At, fault.Times = on, chaos.Now(), -1
 				r.Proxy.Arm(fault)
 				var wg sync.WaitGroup
 				var mu sync.Mutex
@@ -72,8 +72,8 @@ func TestT7Slices(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
 	for _, n := range []int{1, 7, 1460} {
 		r.Proxy.Heal()
-		for _, on := range []faulty.ProxyDirection{faulty.ProxyRequests, faulty.ProxyReplies} {
-			r.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySlice, On: on, At: faulty.ProxyNow(), Times: -1, N: n})
+		for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
+			r.Proxy.Arm(chaos.Fault{Do: chaos.Slice, On: on, At: chaos.Now(), Times: -1, N: n})
 		}
 		load := r.Load(8, long(30, 10))
 		load.Window, load.MaxValue = 8, n*20
@@ -86,10 +86,10 @@ func TestT7Slices(t *testing.T) {
 
 // T8: whatever stalls the handshake, Close ends it at once.
 func TestT8StalledHandshake(t *testing.T) {
-	silent := faulty.ScriptedReplies("")
-	tarPit := faulty.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
+	silent := chaos.ScriptedReplies("")
+	tarPit := chaos.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
 	for name, tt := range map[string]struct {
-		handler faulty.ScriptedHandler
+		handler chaos.ScriptedHandler
 		opts    redisconn.Opts
 	}{
 		"silent":   {silent, redisconn.Opts{}},
@@ -98,11 +98,11 @@ func TestT8StalledHandshake(t *testing.T) {
 		"HELLO":    {silent, redisconn.Opts{Protocol: 3}},
 		"TLS":      {silent, redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}}},
 		"tar pit":  {tarPit, redisconn.Opts{}},
-		"trickles": {faulty.ScriptedSlow("+OK\r\n", 1, 10*time.Second), redisconn.Opts{Password: "p"}},
+		"trickles": {chaos.ScriptedSlow("+OK\r\n", 1, 10*time.Second), redisconn.Opts{Password: "p"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			family := oracle.NewFamily()
-			s := faulty.NewScripted(t, faulty.ScriptedOpts{Raw: true, Handler: tt.handler})
+			s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: tt.handler})
 			tt.opts.AsyncDial, tt.opts.IOTimeout, tt.opts.Logger = true, 3*patience, redisconn.NoopLogger{}
 			tt.opts.DialTimeout = 3 * patience
 			conn, err := redisconn.Connect(context.Background(), s.Addr(), tt.opts)

@@ -6,9 +6,9 @@ import (
 	"math/rand"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -76,11 +76,11 @@ func (s *connStage) close() *oracle.Report {
 
 // connFaults are the faults of a connection. Those that change or shift replies are only for
 // connections with the integrity option, because no client notices them without it.
-var connFaults = []faulty.ProxyAction{
-	faulty.ProxyCut, faulty.ProxyReset, faulty.ProxyReset, faulty.ProxyHalfClose,
-	faulty.ProxySwallow, faulty.ProxyTrickle, faulty.ProxyDelay, faulty.ProxySlice,
+var connFaults = []chaos.Action{
+	chaos.Cut, chaos.Reset, chaos.Reset, chaos.HalfClose,
+	chaos.Swallow, chaos.Trickle, chaos.Delay, chaos.Slice,
 	"freeze", "kill", "refuse", "bad handshake",
-	faulty.ProxyInsert, faulty.ProxyDelete,
+	chaos.Insert, chaos.Delete,
 }
 
 func (s *connStage) fault(ctx context.Context) error {
@@ -95,16 +95,16 @@ func (s *connStage) fault(ctx context.Context) error {
 		return meanwhile(ctx, lasting, s.Server.Kill, s.Server.Restart)
 	case "refuse":
 		s.totals.Faults["refuse"]++
-		s.Proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, At: faulty.ProxyNow()})
+		s.Proxy.Arm(chaos.Fault{Do: chaos.Reset, At: chaos.Now()})
 		return meanwhile(ctx, lasting, func() error { s.Proxy.Refuse(true); return nil },
 			func() error { s.Proxy.Refuse(false); return nil })
 	case "bad handshake": // a reset, and again within the first bytes of the next connections
 		s.totals.Faults["bad handshake"]++
-		s.Proxy.Arm(faulty.ProxyFault{
-			Do: faulty.ProxyReset, On: s.direction(), At: faulty.ProxyAtRandomByte(200), Times: 3,
+		s.Proxy.Arm(chaos.Fault{
+			Do: chaos.Reset, On: s.direction(), At: chaos.AtRandomByte(200), Times: 3,
 		})
 	default:
-		if (kind == faulty.ProxyInsert || kind == faulty.ProxyDelete) && !s.integrity {
+		if (kind == chaos.Insert || kind == chaos.Delete) && !s.integrity {
 			return nil
 		}
 		armed := s.Proxy.Arm(s.proxyFault(kind))
@@ -113,19 +113,19 @@ func (s *connStage) fault(ctx context.Context) error {
 	return meanwhile(ctx, lasting, func() error { return nil }, func() error { s.Proxy.Heal(); return nil })
 }
 
-func (s *connStage) direction() faulty.ProxyDirection { return faulty.ProxyDirection(s.rnd.Intn(2)) }
+func (s *connStage) direction() chaos.Direction { return chaos.Direction(s.rnd.Intn(2)) }
 
-func (s *connStage) proxyFault(kind faulty.ProxyAction) faulty.ProxyFault {
-	f := faulty.ProxyFault{Do: kind, On: s.direction(), Times: 1 + s.rnd.Intn(5)}
-	f.At = []faulty.ProxyPoint{
-		faulty.ProxyNow(), faulty.ProxyAtChance(0.01), faulty.ProxyAtByte(int64(s.rnd.Intn(100_000))),
+func (s *connStage) proxyFault(kind chaos.Action) chaos.Fault {
+	f := chaos.Fault{Do: kind, On: s.direction(), Times: 1 + s.rnd.Intn(5)}
+	f.At = []chaos.Point{
+		chaos.Now(), chaos.AtChance(0.01), chaos.AtByte(int64(s.rnd.Intn(100_000))),
 	}[s.rnd.Intn(3)]
 	f.N = 1 + s.rnd.Intn(1460)
 	f.Interval = time.Duration(1+s.rnd.Intn(900)) * time.Millisecond
-	if kind == faulty.ProxyInsert || kind == faulty.ProxyDelete {
+	if kind == chaos.Insert || kind == chaos.Delete {
 		// There is at most one such fault in a batch, because one lost and one inserted reply leave
 		// the count right.
-		f.On, f.At, f.Times = faulty.ProxyReplies, faulty.ProxyAtChance(0.01), 1
+		f.On, f.At, f.Times = chaos.Replies, chaos.AtChance(0.01), 1
 		f.Bytes = []byte("$5\r\nwrong\r\n")
 	}
 	return f

@@ -10,10 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	own "github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -29,7 +29,7 @@ func faults(t *testing.T, opts redisconn.Opts) {
 	server, err := testbed.Start(testbed.Options{})
 	require.NoError(t, err)
 	defer server.Close()
-	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1})
+	proxy, err := chaos.ListenProxy(server.Addr(), chaos.ProxyOpts{Seed: 1})
 	require.NoError(t, err)
 	defer proxy.Close()
 	opts.IOTimeout = 10 * time.Second
@@ -39,8 +39,8 @@ func faults(t *testing.T, opts redisconn.Opts) {
 	ledger := oracle.NewLedger("guest")
 	log := oracle.NewExecLog(ledger)
 	require.NoError(t, rdb.Ping(ctx).Err())
-	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.002), Times: -1})
-	proxy.Arm(faulty.ProxyFault{Do: faulty.ProxyReset, On: faulty.ProxyRequests, At: faulty.ProxyAtChance(0.002), Times: -1})
+	proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.AtChance(0.002), Times: -1})
+	proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Requests, At: chaos.AtChance(0.002), Times: -1})
 	var all sync.WaitGroup
 	for i := range 32 {
 		all.Go(func() {

@@ -10,16 +10,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// stalled has a connection to a server of faulty.ScriptedStalls.
+// stalled has a connection to a server of chaos.ScriptedStalls.
 func stalled(t *testing.T, opts redisconn.Opts, test func(t *testing.T, conn *redisconn.Connection)) {
 	Run(t, func(t *testing.T) {
 		l := newPipes("10.0.0.1:6379")
-		faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: faulty.ScriptedStalls})
+		chaos.NewScripted(t, chaos.ScriptedOpts{Listener: l, Handler: chaos.ScriptedStalls})
 		opts.Dialer, opts.Logger = l.dial, redisconn.NoopLogger{}
 		conn, err := redisconn.Connect(t.Context(), l.addr, opts)
 		require.NoError(t, err)

@@ -18,10 +18,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // pipeGroup plays a sentinel and the servers of a group, over pipes, for tests with a
@@ -85,13 +85,13 @@ func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply str
 		g.written = time.Now()
 		return "+OK\r\n"
 	case strings.HasPrefix(words, "PING") && len(args) > 1:
-		return faulty.ScriptedBulk(args[1])
+		return chaos.ScriptedBulk(args[1])
 	case words == "PING":
 		return "+PONG\r\n"
 	case args[0] == "SUBSCRIBE":
 		g.subscribers = append(g.subscribers, conn)
 		for i, channel := range args[1:] {
-			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", faulty.ScriptedBulk("subscribe"), faulty.ScriptedBulk(channel), i+1)
+			reply += fmt.Sprintf("*3\r\n%s%s:%d\r\n", chaos.ScriptedBulk("subscribe"), chaos.ScriptedBulk(channel), i+1)
 		}
 		return reply
 	case words == "SENTINEL GET-MASTER-ADDR-BY-NAME":
@@ -101,9 +101,9 @@ func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply str
 	case args[0] == "SENTINEL":
 		return "*0\r\n"
 	case args[0] == "ROLE":
-		return "*3\r\n" + faulty.ScriptedBulk("master") + ":0\r\n*0\r\n"
+		return "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n"
 	case args[0] == "INFO":
-		return faulty.ScriptedBulk("role:master\r\n")
+		return chaos.ScriptedBulk("role:master\r\n")
 	}
 	return "+OK\r\n"
 }
@@ -141,7 +141,7 @@ func splitAddr(addr string) (host, port string) {
 func stringsReply(list ...string) string {
 	reply := fmt.Sprintf("*%d\r\n", len(list))
 	for _, s := range list {
-		reply += faulty.ScriptedBulk(s)
+		reply += chaos.ScriptedBulk(s)
 	}
 	return reply
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // eachJoin has a subscription subscribe a channel, with a server that has not answered.
@@ -53,7 +53,7 @@ func joins(t *testing.T, sub *redispubsub.Subscription) (done chan error) {
 func takesOther(o *owner) {
 	o.t.Helper()
 	o.expects("SSUBSCRIBE")
-	o.answer(strings.Replace(o.push("ssubscribe", ":2\r\n"), faulty.ScriptedBulk("a"), faulty.ScriptedBulk("b"), 1))
+	o.answer(strings.Replace(o.push("ssubscribe", ":2\r\n"), chaos.ScriptedBulk("a"), chaos.ScriptedBulk("b"), 1))
 }
 
 // A caller that asks for a topic that another goroutine is subscribing waits for it as well. If it

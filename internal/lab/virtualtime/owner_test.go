@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // pipes is a listener that is dialed by pipes.
@@ -76,21 +76,21 @@ func eachProtocol(t *testing.T, test func(t *testing.T, protocol int)) {
 type owner struct {
 	t       testing.TB
 	head    string // of a push
-	server  *faulty.ScriptedServer
+	server  *chaos.ScriptedServer
 	conn    *redisconn.Connection
 	asked   chan string // commands, each of which waits for an answer
 	answers chan string
-	sock    chan *faulty.ScriptedConn // that the last command came by
-	last    *faulty.ScriptedConn
+	sock    chan *chaos.ScriptedConn // that the last command came by
+	last    *chaos.ScriptedConn
 }
 
 func newOwner(t testing.TB, protocol int, timeout time.Duration) *owner {
 	l := newPipes(fmt.Sprintf("10.0.0.%d:6379", owners.Add(1)))
 	o := &owner{
 		t: t, head: map[int]string{2: "*", 3: ">"}[protocol],
-		asked: make(chan string), answers: make(chan string), sock: make(chan *faulty.ScriptedConn, 1),
+		asked: make(chan string), answers: make(chan string), sock: make(chan *chaos.ScriptedConn, 1),
 	}
-	o.server = faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	o.server = chaos.NewScripted(t, chaos.ScriptedOpts{Listener: l, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		select {
 		case o.asked <- r.Cmd:
 		case <-c.Done():
@@ -139,7 +139,7 @@ func (o *owner) takes() {
 // givesUp unsubscribes the channel, as a master does that hears of a new owner.
 func (o *owner) givesUp() { o.sends(o.push("sunsubscribe", ":0\r\n")) }
 
-func (o *owner) publishes(payload string) { o.sends(o.push("smessage", faulty.ScriptedBulk(payload))) }
+func (o *owner) publishes(payload string) { o.sends(o.push("smessage", chaos.ScriptedBulk(payload))) }
 
 func (o *owner) sends(push string) {
 	o.t.Helper()
@@ -148,7 +148,7 @@ func (o *owner) sends(push string) {
 }
 
 func (o *owner) push(kind, rest string) string {
-	return fmt.Sprintf("%s3\r\n%s%s%s", o.head, faulty.ScriptedBulk(kind), faulty.ScriptedBulk("a"), rest)
+	return fmt.Sprintf("%s3\r\n%s%s%s", o.head, chaos.ScriptedBulk(kind), chaos.ScriptedBulk("a"), rest)
 }
 
 // movingNodes has all topics on one of its masters, the one that a test says.

@@ -15,18 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisfailover"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // database is a member that counts in memory, and fails as a test says.
 type database struct {
-	*faulty.ScriptedServer
+	*chaos.ScriptedServer
 	pipes       *pipes
 	name        string
-	conns       sync.Map     // *faulty.ScriptedConn that have sent something
+	conns       sync.Map     // *chaos.ScriptedConn that have sent something
 	gets, incrs atomic.Int64 // that ran
 	// frozen holds up all answers, dead refuses connections, and mute runs what comes but does not
 	// answer it.
@@ -35,7 +35,7 @@ type database struct {
 
 func newDatabase(t *testing.T, n int) *database {
 	d := &database{pipes: newPipes(fmt.Sprintf("10.1.0.%d:6379", n)), name: fmt.Sprintf("m%d", n)}
-	d.ScriptedServer = faulty.NewScripted(t, faulty.ScriptedOpts{Listener: d.pipes, Raw: true, Handler: d.answer})
+	d.ScriptedServer = chaos.NewScripted(t, chaos.ScriptedOpts{Listener: d.pipes, Raw: true, Handler: d.answer})
 	return d
 }
 
@@ -47,7 +47,7 @@ func (d *database) dial(ctx context.Context, network, addr string) (net.Conn, er
 	return d.pipes.dial(ctx, network, addr)
 }
 
-func (d *database) answer(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+func (d *database) answer(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 	d.conns.Store(c, true)
 	if d.frozen.Load() {
 		<-c.Done()
@@ -58,7 +58,7 @@ func (d *database) answer(c *faulty.ScriptedConn, r faulty.ScriptedRequest) erro
 	case "PING":
 		reply = "+PONG\r\n"
 		if len(r.Args) > 0 {
-			reply = faulty.ScriptedBulk(r.Args[0])
+			reply = chaos.ScriptedBulk(r.Args[0])
 		}
 	case "HELLO", "CLIENT":
 		reply = "-ERR unknown command\r\n"
@@ -73,7 +73,7 @@ func (d *database) answer(c *faulty.ScriptedConn, r faulty.ScriptedRequest) erro
 			<-c.Done()
 			return net.ErrClosed
 		}
-		reply = faulty.ScriptedBulk(d.name)
+		reply = chaos.ScriptedBulk(d.name)
 	}
 	_, err := c.Write([]byte(reply))
 	return err
@@ -83,7 +83,7 @@ func (d *database) answer(c *faulty.ScriptedConn, r faulty.ScriptedRequest) erro
 func (d *database) kill() {
 	d.dead.Store(true)
 	d.conns.Range(func(c, _ any) bool {
-		c.(*faulty.ScriptedConn).Close()
+		c.(*chaos.ScriptedConn).Close()
 		return true
 	})
 }

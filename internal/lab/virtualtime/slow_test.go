@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // T7: a large value over a slow link lives while 64 KiB come in each IOTimeout, and no longer.
@@ -24,9 +24,9 @@ func TestALargeValueOverASlowLink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			Run(t, func(t *testing.T) {
-				large := faulty.ScriptedSlow(faulty.ScriptedBulk(string(make([]byte, size))), slice, tt.interval)
+				large := chaos.ScriptedSlow(chaos.ScriptedBulk(string(make([]byte, size))), slice, tt.interval)
 				l := newPipes("10.0.0.1:6379")
-				faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: large})
+				chaos.NewScripted(t, chaos.ScriptedOpts{Listener: l, Handler: large})
 				conn, err := redisconn.Connect(t.Context(), l.addr, redisconn.Opts{
 					IOTimeout: timeout, Dialer: l.dial, Logger: redisconn.NoopLogger{},
 				})

@@ -6,17 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 // The same calls inside and outside of bubbles, each waiting for a channel of a pool.
 func TestRun(t *testing.T) {
 	call := func(t *testing.T) {
 		l := newPipes("10.0.0.1:6379")
-		late := faulty.ScriptedReplies("+OK\r\n")
-		faulty.NewScripted(t, faulty.ScriptedOpts{Listener: l, Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+		late := chaos.ScriptedReplies("+OK\r\n")
+		chaos.NewScripted(t, chaos.ScriptedOpts{Listener: l, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			time.Sleep(time.Millisecond)
 			return late(c, r)
 		}})

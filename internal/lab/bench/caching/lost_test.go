@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -46,7 +46,7 @@ func BenchmarkBlackHole(b *testing.B) {
 	other := uncached(b, server)
 	for _, c := range clients {
 		b.Run(c.name, func(b *testing.B) {
-			proxy := faulty.NewProxy(b, server.Addr(), faulty.ProxyOpts{LogLimit: -1})
+			proxy := chaos.NewProxy(b, server.Addr(), chaos.ProxyOpts{LogLimit: -1})
 			client := c.connect(b, proxy.Addr())
 			require.NoError(b, redis.Err(other.Do("SET", "lost", "old")))
 			for range 2 {
@@ -54,7 +54,7 @@ func BenchmarkBlackHole(b *testing.B) {
 				require.NoError(b, err)
 				require.Equal(b, "old", text)
 			}
-			proxy.Arm(faulty.ProxyFault{Do: faulty.ProxySwallow, On: faulty.ProxyReplies, At: faulty.ProxyNow()})
+			proxy.Arm(chaos.Fault{Do: chaos.Swallow, On: chaos.Replies, At: chaos.Now()})
 			require.NoError(b, redis.Err(other.Do("SET", "lost", "new")))
 			b.ReportMetric(servedFor(client, "lost", "old").Seconds(), "old-s")
 		})

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -31,7 +31,7 @@ var resetAfterExecution = scenario{
 		if err != nil {
 			return nil, err
 		}
-		proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1, LogLimit: 10_000_000})
+		proxy, err := chaos.ListenProxy(server.Addr(), chaos.ProxyOpts{Seed: 1, LogLimit: 10_000_000})
 		if err != nil {
 			server.Close()
 			return nil, err
@@ -50,14 +50,14 @@ var resetAfterExecution = scenario{
 }
 
 // resetAgainAndAgain resets one connection at a time, before a reply.
-func resetAgainAndAgain(proxy *faulty.Proxy, done <-chan struct{}) {
+func resetAgainAndAgain(proxy *chaos.Proxy, done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
 			return
 		case <-time.After(resetEvery):
-			proxy.Arm(faulty.ProxyFault{
-				Do: faulty.ProxyReset, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.05),
+			proxy.Arm(chaos.Fault{
+				Do: chaos.Reset, On: chaos.Replies, At: chaos.AtChance(0.05),
 			})
 		}
 	}
@@ -154,7 +154,7 @@ func readLists(addr string) (map[string]int, error) {
 
 // scoreNotSent looks at the failed requests of which the proxy saw no byte, and counts those that
 // the client called not sent.
-func scoreNotSent(f *finding, log []faulty.ProxyRequest) {
+func scoreNotSent(f *finding, log []chaos.LoggedRequest) {
 	if _, promises := f.Values["“not sent”, though executed"]; !promises {
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -31,7 +31,7 @@ var frozen = scenario{
 		"a GET of 16 KiB and a SET of as much in turn.",
 	columns: slowColumns,
 	stage: func() (*stage, error) {
-		return slowStage(func(server *testbed.Server, _ *faulty.Proxy) { _ = server.Pause() })
+		return slowStage(func(server *testbed.Server, _ *chaos.Proxy) { _ = server.Pause() })
 	},
 	act: callWithDeadlines,
 }
@@ -41,9 +41,9 @@ var trickling = scenario{
 	text:    "The same, with replies that trickle: a byte each 10 ms.",
 	columns: slowColumns,
 	stage: func() (*stage, error) {
-		return slowStage(func(_ *testbed.Server, proxy *faulty.Proxy) {
-			proxy.Arm(faulty.ProxyFault{
-				Do: faulty.ProxyTrickle, On: faulty.ProxyReplies, At: faulty.ProxyNow(), Times: -1,
+		return slowStage(func(_ *testbed.Server, proxy *chaos.Proxy) {
+			proxy.Arm(chaos.Fault{
+				Do: chaos.Trickle, On: chaos.Replies, At: chaos.Now(), Times: -1,
 			})
 		})
 	},
@@ -52,12 +52,12 @@ var trickling = scenario{
 
 var slowColumns = []string{"calls", "longest", "over 70 ms", "never returned", "peak memory MiB", "peak goroutines"}
 
-func slowStage(slow func(*testbed.Server, *faulty.Proxy)) (*stage, error) {
+func slowStage(slow func(*testbed.Server, *chaos.Proxy)) (*stage, error) {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{LogLimit: -1})
+	proxy, err := chaos.ListenProxy(server.Addr(), chaos.ProxyOpts{LogLimit: -1})
 	if err != nil {
 		server.Close()
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/internal/lab/torture"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -103,7 +103,7 @@ func TestScoreNotSent(t *testing.T) {
 		Values:  map[string]string{"“not sent”, though executed": "0"},
 		Refused: []refusal{{"id:1:1:", true}, {"id:1:2:", false}, {"id:1:3:", false}},
 	}
-	scoreNotSent(&f, []faulty.ProxyRequest{{Head: "*3\r\n$5\r\nRPUSH\r\n$5\r\nlog:1\r\n$7\r\nid:1:3:\r\n"}})
+	scoreNotSent(&f, []chaos.LoggedRequest{{Head: "*3\r\n$5\r\nRPUSH\r\n$5\r\nlog:1\r\n$7\r\nid:1:3:\r\n"}})
 	assert.Equal(t, "1 of 2", f.Values["“not sent”, of those that never left"])
 }
 

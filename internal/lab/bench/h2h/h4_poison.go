@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -22,7 +22,7 @@ const (
 type poison struct {
 	name string
 	args []string
-	do   faulty.ProxyAction
+	do   chaos.Action
 }
 
 func poisons() []poison {
@@ -32,8 +32,8 @@ func poisons() []poison {
 		{name: "SELECT 1", args: []string{"SELECT", "1"}},
 		{name: "MULTI", args: []string{"MULTI"}},
 		{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", "channel"}},
-		{name: "a reply inserted", do: faulty.ProxyInsert},
-		{name: "a reply deleted", do: faulty.ProxyDelete},
+		{name: "a reply inserted", do: chaos.Insert},
+		{name: "a reply deleted", do: chaos.Delete},
 	}
 }
 
@@ -63,7 +63,7 @@ func poisonStage(p poison) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1, LogLimit: -1})
+	proxy, err := chaos.ListenProxy(server.Addr(), chaos.ProxyOpts{Seed: 1, LogLimit: -1})
 	if err != nil {
 		server.Close()
 		return nil, err
@@ -74,8 +74,8 @@ func poisonStage(p poison) (*stage, error) {
 	}}
 	if p.do != "" {
 		st.fault = func(<-chan struct{}) {
-			proxy.Arm(faulty.ProxyFault{
-				Do: p.do, On: faulty.ProxyReplies, At: faulty.ProxyAtChance(0.2), Bytes: []byte("$6\r\nforged\r\n"),
+			proxy.Arm(chaos.Fault{
+				Do: p.do, On: chaos.Replies, At: chaos.AtChance(0.2), Bytes: []byte("$6\r\nforged\r\n"),
 			})
 		}
 	}

@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"strconv"
@@ -9,10 +9,10 @@ import (
 // proxyHead is how many bytes of a request the log keeps: enough for a command, a key and an id.
 const proxyHead = 128
 
-// ProxyRequest is one request that reached the proxy, at least in part.
+// LoggedRequest is one request that reached the proxy, at least in part.
 // A client that calls a request "not sent" is right if, and only if, no byte
 // of it is in the log.
-type ProxyRequest struct {
+type LoggedRequest struct {
 	// Conn is the number of the connection, from 1. Index is the number of the request on it, from
 	// 0.
 	Conn, Index int
@@ -29,9 +29,11 @@ type ProxyRequest struct {
 }
 
 // Args returns the command and the arguments of the request, as far as Head contains them.
-func (r ProxyRequest) Args() []string {
+func (r LoggedRequest) Args() []string { return parseRequest(r.Head) }
+
+// parseRequest returns the arguments that are complete in the beginning of a request.
+func parseRequest(rest string) []string {
 	var args []string
-	rest := r.Head
 	if !strings.HasPrefix(rest, "*") {
 		return strings.Fields(rest)
 	}
@@ -48,9 +50,9 @@ func (r ProxyRequest) Args() []string {
 	return args
 }
 
-// proxyEntry is a ProxyRequest that is not complete yet. The log's lock guards it.
+// proxyEntry is a LoggedRequest that is not complete yet. The log's lock guards it.
 type proxyEntry struct {
-	ProxyRequest
+	LoggedRequest
 	head []byte
 }
 
@@ -62,7 +64,7 @@ type proxyLog struct {
 }
 
 func (l *proxyLog) begin(conn, index int) *proxyEntry {
-	e := &proxyEntry{ProxyRequest: ProxyRequest{Conn: conn, Index: index}}
+	e := &proxyEntry{LoggedRequest: LoggedRequest{Conn: conn, Index: index}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.entries) >= l.limit {
@@ -98,12 +100,12 @@ func (l *proxyLog) replied(e *proxyEntry) {
 }
 
 // take copies the log, and empties it if asked to.
-func (l *proxyLog) take(forget bool) []ProxyRequest {
+func (l *proxyLog) take(forget bool) []LoggedRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := make([]ProxyRequest, len(l.entries))
+	out := make([]LoggedRequest, len(l.entries))
 	for i, e := range l.entries {
-		out[i] = e.ProxyRequest
+		out[i] = e.LoggedRequest
 		out[i].Head = string(e.head)
 	}
 	if forget {

@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"errors"
@@ -14,23 +14,23 @@ import (
 // its source ends. All plain fields belong to that goroutine.
 type proxyPump struct {
 	link     *proxyLink
-	dir      ProxyDirection
+	dir      Direction
 	src, dst *net.TCPConn
 	rnd      *rand.Rand
 
-	shut    atomic.Bool                // dropped for good: FIN was sent
-	swallow atomic.Bool                // dropped until healed
-	lost    atomic.Bool                // bytes were swallowed
-	shape   atomic.Pointer[ProxyFault] // trickle or slice
-	latMu   sync.Mutex                 // guards late
-	late    []*ProxyArmed              // timed faults to be done with the next bytes
+	shut    atomic.Bool           // dropped for good: FIN was sent
+	swallow atomic.Bool           // dropped until healed
+	lost    atomic.Bool           // bytes were swallowed
+	shape   atomic.Pointer[Fault] // trickle or slice
+	latMu   sync.Mutex            // guards late
+	late    []*Armed              // timed faults to be done with the next bytes
 
 	frame  proxyFramer
 	offset int64 // bytes of the stream so far
 	index  int   // messages of the stream so far, pushes not counted
 	sent   int   // of these, those that were not deleted, and the inserted
-	fired  map[*ProxyArmed]bool
-	drawn  map[*ProxyArmed]int64 // random bytes
+	fired  map[*Armed]bool
+	drawn  map[*Armed]int64 // random bytes
 
 	out    []byte // processed, not yet written
 	marks  []proxyMark
@@ -40,6 +40,7 @@ type proxyPump struct {
 	flip   byte
 	insert []byte // goes after the current message
 	drop   int    // messages to be deleted
+	refuse *Armed // refuses the request that is held, or else the next one
 	remove bool   // the current message is being deleted
 }
 
@@ -67,7 +68,7 @@ func (p *proxyPump) run() {
 			p.link.reset()
 		} else if !p.swallow.Load() {
 			_ = p.dst.CloseWrite()
-		} else if p.dir == ProxyRequests {
+		} else if p.dir == Requests {
 			p.link.close() // nobody is left to see the black hole
 		}
 		return
@@ -110,6 +111,7 @@ func (p *proxyPump) piece(b []byte, done bool) {
 		p.emit(b, done)
 	case done:
 		p.match()
+		p.refuseHeld()
 		p.release(true)
 	}
 	if done {
@@ -118,7 +120,7 @@ func (p *proxyPump) piece(b []byte, done bool) {
 }
 
 func (p *proxyPump) messageEnd() {
-	if p.dir == ProxyReplies && !p.frame.push {
+	if p.dir == Replies && !p.frame.push {
 		if e := p.link.answered(); e != nil && !p.remove {
 			p.marks = append(p.marks, proxyMark{entry: e, begin: len(p.out), end: len(p.out)})
 		}
@@ -143,7 +145,7 @@ func (p *proxyPump) messageEnd() {
 // inject puts a message of the proxy into out, between two others.
 func (p *proxyPump) inject(b []byte) {
 	p.out = append(p.out, b...)
-	if p.dir == ProxyRequests {
+	if p.dir == Requests {
 		p.sent++
 		p.link.await(nil)
 	}
@@ -152,7 +154,7 @@ func (p *proxyPump) inject(b []byte) {
 // note logs arriving bytes of a request.
 func (p *proxyPump) note(b []byte, done bool) {
 	log := p.link.proxy.log
-	if p.dir != ProxyRequests || log.limit == 0 {
+	if p.dir != Requests || log.limit == 0 {
 		return
 	}
 	if p.entry == nil {
@@ -184,7 +186,7 @@ func (p *proxyPump) flush() bool {
 	log := p.link.proxy.log
 	for _, m := range p.marks {
 		switch {
-		case p.dir == ProxyReplies:
+		case p.dir == Replies:
 			if m.end <= n {
 				log.replied(m.entry)
 			}
@@ -218,7 +220,7 @@ func (p *proxyPump) write(b []byte) int {
 			healed = p.link.proxy.healing()
 		}
 		n, shape := len(b), p.shape.Load()
-		if shape != nil && shape.Do == ProxySlice {
+		if shape != nil && shape.Do == Slice {
 			n = min(n, 1+p.rnd.Intn(shape.N))
 		} else if shape != nil {
 			n = min(n, shape.N)
@@ -230,7 +232,7 @@ func (p *proxyPump) write(b []byte) int {
 			return total
 		}
 		b = b[k:]
-		if shape != nil && shape.Do == ProxyTrickle {
+		if shape != nil && shape.Do == Trickle {
 			p.sleep(shape.Interval, healed)
 		}
 	}

@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"math/rand"

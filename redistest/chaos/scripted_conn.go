@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"bufio"
@@ -216,7 +216,7 @@ func ScriptedEcho(c *ScriptedConn, r ScriptedRequest) error {
 // scriptedMax bounds the lengths in a request.
 const scriptedMax = 1 << 29
 
-var errScriptedRequest = errors.New("faulty: not a request")
+var errScriptedRequest = errors.New("chaos: not a request")
 
 // scriptedRead reads a request: an array of bulk strings, or an inline command.
 func scriptedRead(in *bufio.Reader) ([]string, error) {

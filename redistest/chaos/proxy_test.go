@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"bufio"
@@ -93,7 +93,7 @@ func TestProxyPassesAndLogs(t *testing.T) {
 		id := fmt.Sprintf("id-%d-%d", r.Conn, r.Index)
 		require.Equal(t, []string{"ECHO", id}, r.Args())
 		size := int64(len(echoRequest(id)))
-		require.Equal(t, ProxyRequest{
+		require.Equal(t, LoggedRequest{
 			Conn: 1 + i/50, Index: i % 50, Head: echoRequest(id), Arrived: size, Forwarded: size,
 			Complete: true, Delivered: true, Replied: true,
 		}, r)
@@ -109,7 +109,7 @@ func TestProxyCutsAtEveryByte(t *testing.T) {
 	request, reply := echoRequest("abc"), ScriptedBulk("abc")
 	p, _ := echoProxy(t)
 	for n := range len(request) + 1 {
-		p.Arm(ProxyFault{Do: ProxyCut, At: ProxyAtByte(int64(n)), Conn: n + 1})
+		p.Arm(Fault{Do: Cut, At: AtByte(int64(n)), Conn: n + 1})
 		c := dialProxy(t, p)
 		_, _ = io.WriteString(c.conn, request)
 		rest, err := io.ReadAll(c.in)
@@ -129,19 +129,19 @@ func TestProxyCutsAtEveryByte(t *testing.T) {
 
 	for n := range len(reply) + 1 {
 		conn := p.Stats().Accepted + 1
-		p.Arm(ProxyFault{Do: ProxyCut, On: ProxyReplies, At: ProxyAtByte(int64(n)), Conn: conn})
+		p.Arm(Fault{Do: Cut, On: Replies, At: AtByte(int64(n)), Conn: conn})
 		c := dialProxy(t, p)
 		_, _ = io.WriteString(c.conn, request)
 		c.expect(reply[:n])
 		c.expectEOF()
 		require.NoError(t, c.conn.Close())
 	}
-	require.Equal(t, len(request)+len(reply)+2, p.Stats().Faults[ProxyCut])
+	require.Equal(t, len(request)+len(reply)+2, p.Stats().Faults[Cut])
 }
 
 func TestProxyResets(t *testing.T) {
 	p, s := echoProxy(t)
-	after := p.Arm(ProxyFault{Do: ProxyReset, On: ProxyReplies, At: ProxyAtRequestID("victim")})
+	after := p.Arm(Fault{Do: Reset, On: Replies, At: AtRequestID("victim")})
 	c, other := dialProxy(t, p), dialProxy(t, p)
 	c.send(echoRequest("first") + echoRequest("victim") + echoRequest("third"))
 	c.expectReset()
@@ -151,7 +151,7 @@ func TestProxyResets(t *testing.T) {
 	other.expect(ScriptedBulk("other"))
 	require.Contains(t, fmt.Sprint(s.Requests()), "victim", "reset after execution")
 
-	p.Arm(ProxyFault{Do: ProxyReset, At: ProxyAtRequestID("before")})
+	p.Arm(Fault{Do: Reset, At: AtRequestID("before")})
 	other.send(echoRequest("before"))
 	other.expectReset()
 	require.NotContains(t, fmt.Sprint(s.Requests()), "before", "reset before execution")
@@ -165,7 +165,7 @@ func TestProxyHalfCloses(t *testing.T) {
 	c := dialProxy(t, p)
 	c.send(echoRequest("1"))
 	c.expect(ScriptedBulk("1"))
-	p.Arm(ProxyFault{Do: ProxyHalfClose, On: ProxyReplies, At: ProxyNow()})
+	p.Arm(Fault{Do: HalfClose, On: Replies, At: Now()})
 	c.expectEOF()
 	c.send(echoRequest("2"))
 	require.Eventually(t, func() bool { return len(s.Requests()) == 2 }, time.Minute, time.Millisecond,
@@ -177,7 +177,7 @@ func swallowing(p *Proxy) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for link := range p.links {
-		if link.pumps[ProxyRequests].lost.Load() {
+		if link.pumps[Requests].lost.Load() {
 			n++
 		}
 	}
@@ -187,7 +187,7 @@ func swallowing(p *Proxy) (n int) {
 func TestProxySwallowsUntilHealed(t *testing.T) {
 	p, s := echoProxy(t)
 	c := dialProxy(t, p)
-	p.Arm(ProxyFault{Do: ProxySwallow, At: ProxyNow(), Times: -1})
+	p.Arm(Fault{Do: Swallow, At: Now(), Times: -1})
 	late := dialProxy(t, p)
 	c.send(echoRequest("1"))
 	late.send(echoRequest("2"))
@@ -209,21 +209,21 @@ func TestProxySwallowsUntilHealed(t *testing.T) {
 func TestProxyShapes(t *testing.T) {
 	p, _ := echoProxy(t)
 	big := strings.Repeat("x", 100_000)
-	p.Arm(ProxyFault{Do: ProxySlice, On: ProxyReplies, At: ProxyAtByte(0), Times: -1})
-	p.Arm(ProxyFault{Do: ProxySlice, At: ProxyAtByte(0), Times: -1})
+	p.Arm(Fault{Do: Slice, On: Replies, At: AtByte(0), Times: -1})
+	p.Arm(Fault{Do: Slice, At: AtByte(0), Times: -1})
 	c := dialProxy(t, p)
 	c.send(echoRequest(big))
 	c.expect(ScriptedBulk(big))
 
 	p.Heal()
-	p.Arm(ProxyFault{Do: ProxyTrickle, On: ProxyReplies, At: ProxyNow(), N: 1, Interval: 5 * time.Millisecond})
+	p.Arm(Fault{Do: Trickle, On: Replies, At: Now(), N: 1, Interval: 5 * time.Millisecond})
 	begin := time.Now()
 	c.send(echoRequest("0123456789"))
 	c.expect(ScriptedBulk("0123456789"))
 	require.Greater(t, time.Since(begin), 50*time.Millisecond)
 
 	p.Heal()
-	p.Arm(ProxyFault{Do: ProxyDelay, On: ProxyReplies, At: ProxyAtRequestID("late"), Interval: time.Hour})
+	p.Arm(Fault{Do: Delay, On: Replies, At: AtRequestID("late"), Interval: time.Hour})
 	c.send(echoRequest("early") + echoRequest("late"))
 	c.expect(ScriptedBulk("early"))
 	p.Heal()
@@ -239,7 +239,7 @@ func TestProxyHealedBeforeTheReply(t *testing.T) {
 		return ScriptedEcho(c, r)
 	}})
 	p := NewProxy(t, s.Addr(), ProxyOpts{})
-	a := p.Arm(ProxyFault{Do: ProxyDelay, On: ProxyReplies, At: ProxyAtRequestID("late"), Interval: time.Hour})
+	a := p.Arm(Fault{Do: Delay, On: Replies, At: AtRequestID("late"), Interval: time.Hour})
 	c := dialProxy(t, p)
 	c.send(echoRequest("late"))
 	<-arrived
@@ -251,12 +251,12 @@ func TestProxyHealedBeforeTheReply(t *testing.T) {
 
 func TestProxyChangesMessages(t *testing.T) {
 	p, _ := echoProxy(t)
-	p.Arm(ProxyFault{Do: ProxyFlip, On: ProxyReplies, At: ProxyAtByte(4), Mask: 1})
-	p.Arm(ProxyFault{Do: ProxyDelete, On: ProxyReplies, At: ProxyAtMessage(1)})
-	p.Arm(ProxyFault{Do: ProxyInsert, On: ProxyReplies, At: ProxyAtMessage(3), Bytes: []byte("+inserted\r\n")})
-	p.Arm(ProxyFault{Do: ProxyDelete, At: ProxyAtRequestID("e")})
-	p.Arm(ProxyFault{Do: ProxyFlip, At: ProxyAtByte(int64(5*len(echoRequest("a"))) + 18), Mask: 2})
-	p.Arm(ProxyFault{Do: ProxyInsert, On: ProxyReplies, At: ProxyAtByte(2 * 7), Bytes: []byte("+mid\r\n")})
+	p.Arm(Fault{Do: Flip, On: Replies, At: AtByte(4), Mask: 1})
+	p.Arm(Fault{Do: Delete, On: Replies, At: AtMessage(1)})
+	p.Arm(Fault{Do: Insert, On: Replies, At: AtMessage(3), Bytes: []byte("+inserted\r\n")})
+	p.Arm(Fault{Do: Delete, At: AtRequestID("e")})
+	p.Arm(Fault{Do: Flip, At: AtByte(int64(5*len(echoRequest("a"))) + 18), Mask: 2})
+	p.Arm(Fault{Do: Insert, On: Replies, At: AtByte(2 * 7), Bytes: []byte("+mid\r\n")})
 	c := dialProxy(t, p)
 	for _, id := range []string{"a", "b", "c", "d", "e", "h"} {
 		c.send(echoRequest(id))
@@ -278,7 +278,7 @@ func TestProxyRepeatsWithItsSeed(t *testing.T) {
 	run := func() (faults []int) {
 		s := NewScripted(t, ScriptedOpts{Handler: ScriptedEcho})
 		p := NewProxy(t, s.Addr(), ProxyOpts{Seed: 42})
-		p.Arm(ProxyFault{Do: ProxyDelete, On: ProxyReplies, At: ProxyAtChance(0.3), Times: -1})
+		p.Arm(Fault{Do: Delete, On: Replies, At: AtChance(0.3), Times: -1})
 		c := dialProxy(t, p)
 		for i := range 40 {
 			c.send(echoRequest(fmt.Sprintf("%02d", i)))
@@ -303,9 +303,9 @@ func TestProxyRefusesAndDisarms(t *testing.T) {
 	p.Refuse(true)
 	expectRefused(t, p)
 	p.Refuse(false)
-	a := p.Arm(ProxyFault{Do: ProxyReset, At: ProxyAtByte(0), Times: -1})
+	a := p.Arm(Fault{Do: Reset, At: AtByte(0), Times: -1})
 	a.Disarm()
-	timed := p.Arm(ProxyFault{Do: ProxyReset, At: ProxyAfter(time.Millisecond)})
+	timed := p.Arm(Fault{Do: Reset, At: After(time.Millisecond)})
 	<-timed.First()
 	c := dialProxy(t, p)
 	c.send(echoRequest("1"))
@@ -322,8 +322,8 @@ func TestProxyCloseLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	p, err := ListenProxy(s.Addr(), ProxyOpts{})
 	require.NoError(t, err)
-	p.Arm(ProxyFault{Do: ProxyTrickle, On: ProxyReplies, At: ProxyNow(), Times: -1, Interval: time.Hour})
-	p.Arm(ProxyFault{Do: ProxyCut, At: ProxyAfter(time.Hour)})
+	p.Arm(Fault{Do: Trickle, On: Replies, At: Now(), Times: -1, Interval: time.Hour})
+	p.Arm(Fault{Do: Cut, At: After(time.Hour)})
 	for range 5 {
 		c := dialProxy(t, p)
 		c.send(echoRequest("abc"))

@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"bufio"
@@ -80,7 +80,7 @@ func NewScripted(t testing.TB, opts ScriptedOpts) *ScriptedServer {
 	t.Helper()
 	s, err := ListenScripted(opts)
 	if err != nil {
-		t.Fatalf("faulty: scripted server: %v", err)
+		t.Fatalf("chaos: scripted server: %v", err)
 	}
 	t.Cleanup(s.Close)
 	return s

@@ -1,12 +1,12 @@
-package faulty_test
+package chaos_test
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/lab/faulty"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisdumb"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -19,16 +19,16 @@ func ExampleProxy() {
 		return
 	}
 	defer server.Close()
-	proxy, err := faulty.ListenProxy(server.Addr(), faulty.ProxyOpts{Seed: 1})
+	proxy, err := chaos.ListenProxy(server.Addr(), chaos.ProxyOpts{Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer proxy.Close()
-	fault := proxy.Arm(faulty.ProxyFault{
-		Do: faulty.ProxyReset,
-		On: faulty.ProxyReplies,
-		At: faulty.ProxyAtRequestID("visits"),
+	fault := proxy.Arm(chaos.Fault{
+		Do: chaos.Reset,
+		On: chaos.Replies,
+		At: chaos.AtRequestID("visits"),
 	})
 
 	client := &redisdumb.Conn{Addr: proxy.Addr(), Timeout: time.Minute}
@@ -46,8 +46,8 @@ func ExampleProxy() {
 
 // A server that announces more than it sends.
 func ExampleScriptedServer() {
-	server, err := faulty.ListenScripted(faulty.ScriptedOpts{
-		Handler: faulty.ScriptedThenClose("$1000000\r\nonly this"),
+	server, err := chaos.ListenScripted(chaos.ScriptedOpts{
+		Handler: chaos.ScriptedThenClose("$1000000\r\nonly this"),
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -67,8 +67,8 @@ func ExampleScriptedServer() {
 // Any function can be the server.
 func ExampleScriptedHandler() {
 	counter := 0
-	server, err := faulty.ListenScripted(faulty.ScriptedOpts{
-		Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	server, err := chaos.ListenScripted(chaos.ScriptedOpts{
+		Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 			counter++
 			_, err := fmt.Fprintf(c, ":%d\r\n", counter)
 			return err

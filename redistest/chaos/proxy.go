@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"net"
@@ -10,6 +10,8 @@ import (
 
 // ProxyOpts are the options of a Proxy. The zero value is useful.
 type ProxyOpts struct {
+	// Addr is the address to listen on, "host:port". The default is a free port of 127.0.0.1.
+	Addr string
 	// Seed makes the random parts (slices, chances, random bytes and bits) reproducible. Each stream
 	// has its own source, made from Seed and the number of its connection.
 	Seed int64
@@ -21,18 +23,17 @@ type ProxyOpts struct {
 }
 
 // Proxy stands between clients and a server and makes the network's faults on
-// purpose, at an exact place: see ProxyFault. It knows where RESP2 and RESP3
+// purpose, at an exact place: see [Fault], and presets such as [Freeze]. It knows where RESP2 and RESP3
 // messages begin and end, and keeps a log of the requests that it saw. Of
 // streams that are not RESP, such as TLS, it still counts the bytes.
 //
-// It listens on a free port of 127.0.0.1. All methods may be called at any
-// time from any goroutine.
+// All methods may be called at any time from any goroutine.
 type Proxy struct {
 	opts     ProxyOpts
 	listener net.Listener
 	done     chan struct{}
 	wg       sync.WaitGroup
-	armed    atomic.Pointer[[]*ProxyArmed] // replaced, never changed, under mu
+	armed    atomic.Pointer[[]*Armed] // replaced, never changed, under mu
 	log      *proxyLog
 	messages [2]atomic.Int64 // complete ones, by direction
 
@@ -53,12 +54,15 @@ type ProxyStats struct {
 	// Requests and Replies count complete messages that arrived.
 	Requests, Replies int64
 	// Faults counts firings by action; a timed fault counts once.
-	Faults map[ProxyAction]int
+	Faults map[Action]int
 }
 
 // ListenProxy starts a Proxy in front of target ("host:port", TCP). Call Close.
 func ListenProxy(target string, opts ProxyOpts) (*Proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if opts.Addr == "" {
+		opts.Addr = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", opts.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +77,9 @@ func ListenProxy(target string, opts ProxyOpts) (*Proxy, error) {
 		done: make(chan struct{}), healed: make(chan struct{}),
 		links: map[*proxyLink]struct{}{},
 		log:   &proxyLog{limit: max(opts.LogLimit, 0)},
-		stats: ProxyStats{Faults: map[ProxyAction]int{}},
+		stats: ProxyStats{Faults: map[Action]int{}},
 	}
-	p.armed.Store(&[]*ProxyArmed{})
+	p.armed.Store(&[]*Armed{})
 	p.wg.Add(1)
 	go p.accept()
 	return p, nil
@@ -87,7 +91,7 @@ func NewProxy(t testing.TB, target string, opts ProxyOpts) *Proxy {
 	t.Helper()
 	p, err := ListenProxy(target, opts)
 	if err != nil {
-		t.Fatalf("faulty: proxy: %v", err)
+		t.Fatalf("chaos: proxy: %v", err)
 	}
 	t.Cleanup(p.Close)
 	return p
@@ -113,8 +117,8 @@ func (p *Proxy) Refuse(on bool) {
 
 // Arm makes a fault happen when its point is reached. Faults may be armed
 // while connections are open.
-func (p *Proxy) Arm(f ProxyFault) *ProxyArmed {
-	a := newProxyArmed(p, f)
+func (p *Proxy) Arm(f Fault) *Armed {
+	a := newArmed(p, f)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -126,14 +130,14 @@ func (p *Proxy) Arm(f ProxyFault) *ProxyArmed {
 		p.wg.Add(1)
 		go p.fireLater(a)
 	}
-	armed := append([]*ProxyArmed{a}, *p.armed.Load()...)
+	armed := append([]*Armed{a}, *p.armed.Load()...)
 	p.armed.Store(&armed)
 	return a
 }
 
 // fireLater is the goroutine of a timed fault: from Arm until it fired, was
 // disarmed, or the proxy closed.
-func (p *Proxy) fireLater(a *ProxyArmed) {
+func (p *Proxy) fireLater(a *Armed) {
 	defer p.wg.Done()
 	timer := time.NewTimer(a.fault.At.after)
 	defer timer.Stop()
@@ -151,7 +155,7 @@ func (p *Proxy) fireLater(a *ProxyArmed) {
 	}
 }
 
-func (p *Proxy) fireLocked(a *ProxyArmed) {
+func (p *Proxy) fireLocked(a *Armed) {
 	if a.left.Load() == 0 {
 		return
 	}
@@ -168,10 +172,10 @@ func (p *Proxy) fireLocked(a *ProxyArmed) {
 	}
 }
 
-func (p *Proxy) disarm(a *ProxyArmed) {
+func (p *Proxy) disarm(a *Armed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var armed []*ProxyArmed
+	var armed []*Armed
 	for _, other := range *p.armed.Load() {
 		if other != a {
 			armed = append(armed, other)
@@ -209,11 +213,11 @@ func (p *Proxy) healing() <-chan struct{} {
 // Log returns the requests that have arrived, in the order of their first bytes. Bytes are logged
 // before they are forwarded. Forwarded, Delivered and Replied may lag behind the peer by an
 // instant.
-func (p *Proxy) Log() []ProxyRequest { return p.log.take(false) }
+func (p *Proxy) Log() []LoggedRequest { return p.log.take(false) }
 
 // TakeLog is Log, and empties the log. Call it while nothing is in flight, because it also drops
 // requests that have arrived in part.
-func (p *Proxy) TakeLog() []ProxyRequest { return p.log.take(true) }
+func (p *Proxy) TakeLog() []LoggedRequest { return p.log.take(true) }
 
 // proxyDials bounds the list of Dials, for proxies that run for days.
 const proxyDials = 100_000
@@ -232,16 +236,16 @@ func (p *Proxy) Stats() ProxyStats {
 	defer p.mu.Unlock()
 	stats := p.stats
 	stats.Open = len(p.links)
-	stats.Requests = p.messages[ProxyRequests].Load()
-	stats.Replies = p.messages[ProxyReplies].Load()
-	stats.Faults = map[ProxyAction]int{}
+	stats.Requests = p.messages[Requests].Load()
+	stats.Replies = p.messages[Replies].Load()
+	stats.Faults = map[Action]int{}
 	for action, n := range p.stats.Faults {
 		stats.Faults[action] = n
 	}
 	return stats
 }
 
-func (p *Proxy) count(action ProxyAction) {
+func (p *Proxy) count(action Action) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Faults[action]++

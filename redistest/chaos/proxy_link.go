@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 import (
 	"math/rand"
@@ -41,14 +41,14 @@ func (p *Proxy) admit(conn *net.TCPConn) *proxyLink {
 	link := &proxyLink{
 		proxy: p, num: p.stats.Accepted, target: p.target,
 		client: conn, done: make(chan struct{}),
-		marked: map[int][]*ProxyArmed{},
+		marked: map[int][]*Armed{}, answers: map[int]string{},
 	}
 	for d := range link.pumps {
 		seed := p.opts.Seed*1_000_003 + int64(link.num)*2 + int64(d)
 		link.pumps[d] = &proxyPump{
-			link: link, dir: ProxyDirection(d),
+			link: link, dir: Direction(d),
 			rnd:   rand.New(rand.NewSource(seed)),
-			fired: map[*ProxyArmed]bool{}, drawn: map[*ProxyArmed]int64{},
+			fired: map[*Armed]bool{}, drawn: map[*Armed]int64{},
 		}
 	}
 	for _, a := range *p.armed.Load() {
@@ -76,7 +76,9 @@ type proxyLink struct {
 	closed bool
 	cutOff bool
 	// marked holds the faults due before a reply, by the reply's index.
-	marked map[int][]*ProxyArmed
+	marked map[int][]*Armed
+	// answers holds the proxy's own replies, by the index of the server's reply that each replaces.
+	answers map[int]string
 	// waiting holds the log entries of requests that have no reply yet.
 	waiting []*proxyEntry
 }
@@ -100,8 +102,8 @@ func (l *proxyLink) run() {
 	case cutOff:
 		l.cut()
 	}
-	l.pumps[ProxyRequests].src, l.pumps[ProxyRequests].dst = l.client, l.server
-	l.pumps[ProxyReplies].src, l.pumps[ProxyReplies].dst = l.server, l.client
+	l.pumps[Requests].src, l.pumps[Requests].dst = l.client, l.server
+	l.pumps[Replies].src, l.pumps[Replies].dst = l.server, l.client
 	var wg sync.WaitGroup
 	for _, pump := range l.pumps {
 		wg.Go(pump.run)
@@ -117,22 +119,26 @@ func (l *proxyLink) forget() {
 }
 
 // now applies a timed fault. It does not wait for the pumps.
-func (l *proxyLink) now(a *ProxyArmed) {
+func (l *proxyLink) now(a *Armed) {
 	if a.fault.Conn != 0 && a.fault.Conn != l.num {
 		return
 	}
-	pump := l.pumps[a.fault.On]
-	switch a.fault.Do {
-	case ProxyCut:
-		l.cut()
-	case ProxyReset:
-		l.reset()
-	case ProxyHalfClose:
-		l.halfClose(pump)
-	case ProxySwallow, ProxyTrickle, ProxySlice:
-		pump.last(a)
-	default:
-		pump.postpone(a)
+	for _, pump := range l.pumps {
+		if !a.on(l, pump.dir) {
+			continue
+		}
+		switch a.fault.Do {
+		case Cut:
+			l.cut()
+		case Reset:
+			l.reset()
+		case HalfClose:
+			l.halfClose(pump)
+		case Swallow, Trickle, Slice:
+			pump.last(a)
+		default:
+			pump.postpone(a)
+		}
 	}
 }
 
@@ -167,7 +173,7 @@ func (l *proxyLink) halfClose(pump *proxyPump) {
 	pump.shut.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if pump.dir == ProxyReplies {
+	if pump.dir == Replies {
 		_ = l.client.CloseWrite()
 	} else if l.server != nil {
 		_ = l.server.CloseWrite()
@@ -198,18 +204,34 @@ func resetConn(c *net.TCPConn) {
 }
 
 // mark records the faults due before the reply to a request.
-func (l *proxyLink) mark(index int, a *ProxyArmed) {
+func (l *proxyLink) mark(index int, a *Armed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.marked[index] = append(l.marked[index], a)
 }
 
-func (l *proxyLink) takeMarked(index int) []*ProxyArmed {
+func (l *proxyLink) takeMarked(index int) []*Armed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	marked := l.marked[index]
 	delete(l.marked, index)
 	return marked
+}
+
+// answer records the proxy's own reply to a request.
+func (l *proxyLink) answer(index int, reply string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers[index] = reply
+}
+
+// takeAnswer returns the proxy's own reply at an index, or "".
+func (l *proxyLink) takeAnswer(index int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	reply := l.answers[index]
+	delete(l.answers, index)
+	return reply
 }
 
 // await records that the reply to e comes after all earlier ones. nil stands for a request that the

@@ -1,4 +1,4 @@
-package faulty
+package chaos
 
 // fire applies the faults that are due before chunk, which is empty if no more bytes have arrived.
 // It returns false if the link is gone.
@@ -16,25 +16,29 @@ func (p *proxyPump) fire(chunk []byte) bool {
 	if len(chunk) > 0 && !p.fireLate() {
 		return false
 	}
-	if counted && p.dir == ProxyReplies {
+	if counted && p.dir == Replies {
 		for _, a := range p.link.takeMarked(p.index) {
 			if !p.do(a) {
 				return false
 			}
+		}
+		if answer := p.link.takeAnswer(p.index); answer != "" {
+			p.remove = true
+			p.insert = append(p.insert, answer...)
 		}
 	}
 	if counted && p.drop > 0 {
 		p.drop--
 		p.remove = true
 	}
-	if counted && p.dir == ProxyRequests {
-		p.hold = p.matching()
+	if counted && p.dir == Requests {
+		p.hold = p.matching() || p.refuse != nil
 	}
 	return true
 }
 
 // due reports whether the stream has reached the point of a. counted says that a message begins.
-func (p *proxyPump) due(a *ProxyArmed, counted bool) bool {
+func (p *proxyPump) due(a *Armed, counted bool) bool {
 	switch at := a.fault.At; at.kind {
 	case proxyAtByte, proxyAtRandom:
 		return !p.fired[a] && p.offset >= p.byteOf(a)
@@ -46,7 +50,7 @@ func (p *proxyPump) due(a *ProxyArmed, counted bool) bool {
 	return false
 }
 
-func (p *proxyPump) byteOf(a *ProxyArmed) int64 {
+func (p *proxyPump) byteOf(a *Armed) int64 {
 	if a.fault.At.kind == proxyAtByte {
 		return a.fault.At.n
 	}
@@ -77,7 +81,7 @@ func (p *proxyPump) untilByteFault(n int) int {
 func (p *proxyPump) matching() bool {
 	for _, a := range *p.link.proxy.armed.Load() {
 		if a.fault.At.kind == proxyAtRequest && a.left.Load() != 0 &&
-			(a.on(p.link, ProxyRequests) || a.on(p.link, ProxyReplies)) {
+			(a.on(p.link, Requests) || a.on(p.link, Replies)) {
 			return true
 		}
 	}
@@ -90,32 +94,55 @@ func (p *proxyPump) match() {
 		if a.fault.At.kind != proxyAtRequest || a.left.Load() == 0 || !a.fault.At.match(p.whole) {
 			continue
 		}
-		switch {
-		case a.on(p.link, ProxyReplies):
+		if a.on(p.link, Replies) && a.fault.Do != Refuse {
 			p.link.mark(p.sent, a)
-		case !a.on(p.link, ProxyRequests):
-		case a.fault.Do == ProxyDelay:
-			p.hold = false
-			p.do(a)
-			p.hold = true
-		case !a.take():
-		case a.fault.Do == ProxyDelete:
-			p.remove = true
-		case a.fault.Do == ProxyFlip:
-			p.whole[0] ^= p.mask(a)
-		case a.fault.Do == ProxyInsert:
-			p.inject(a.fault.Bytes)
-		default:
-			p.hold = false
-			p.apply(a, nil)
-			p.hold = true
+		}
+		if a.on(p.link, Requests) {
+			p.meet(a)
 		}
 	}
 }
 
+// meet applies a fault to the held request.
+func (p *proxyPump) meet(a *Armed) {
+	switch {
+	case a.fault.Do == Delay:
+		p.hold = false
+		p.do(a)
+		p.hold = true
+	case !a.take():
+	case a.fault.Do == Delete:
+		p.remove = true
+	case a.fault.Do == Refuse:
+		p.refuse = a
+	case a.fault.Do == Flip:
+		p.whole[0] ^= p.mask(a)
+	case a.fault.Do == Insert:
+		p.inject(a.fault.Bytes)
+	default:
+		p.hold = false
+		p.apply(a, nil)
+		p.hold = true
+	}
+}
+
+// refused is what the server gets in place of a request that is refused. It runs nothing, and in a
+// transaction it makes EXEC fail, as any refused request does.
+const refused = "*1\r\n$4\r\nECHO\r\n"
+
+// refuseHeld replaces the held request, and has the other pump replace the reply.
+func (p *proxyPump) refuseHeld() {
+	if p.refuse == nil || p.remove {
+		return
+	}
+	p.link.answer(p.sent, p.refuse.fault.Answer(parseRequest(string(p.whole))))
+	p.insert = append(p.insert, refused...)
+	p.refuse, p.remove = nil, true
+}
+
 // do takes a firing of a fault, if one is left, and applies it. It returns false if the link is
 // gone.
-func (p *proxyPump) do(a *ProxyArmed) bool {
+func (p *proxyPump) do(a *Armed) bool {
 	healed := p.link.proxy.healing()
 	if !a.take() {
 		return true
@@ -126,7 +153,7 @@ func (p *proxyPump) do(a *ProxyArmed) bool {
 
 // apply applies a fault, after it has written the bytes before it. It returns false if the link is
 // gone.
-func (p *proxyPump) apply(a *ProxyArmed, healed <-chan struct{}) bool {
+func (p *proxyPump) apply(a *Armed, healed <-chan struct{}) bool {
 	if p.hold {
 		p.release(false)
 	}
@@ -134,22 +161,26 @@ func (p *proxyPump) apply(a *ProxyArmed, healed <-chan struct{}) bool {
 		return false
 	}
 	switch f := &a.fault; f.Do {
-	case ProxyCut:
+	case Cut:
 		p.link.cut()
-	case ProxyReset:
+	case Reset:
 		p.link.reset()
 		return false
-	case ProxyHalfClose:
+	case HalfClose:
 		p.link.halfClose(p)
-	case ProxySwallow, ProxyTrickle, ProxySlice:
+	case Swallow, Trickle, Slice:
 		p.last(a)
-	case ProxyDelay:
+	case Delay:
 		p.sleep(f.Interval, healed)
-	case ProxyFlip:
+	case Flip:
 		p.flip = p.mask(a)
-	case ProxyDelete:
+	case Delete:
 		p.drop++
-	case ProxyInsert:
+	case Refuse:
+		if p.dir == Requests {
+			p.refuse = a
+		}
+	case Insert:
 		p.insert = append(p.insert, f.Bytes...)
 		if p.frame.boundary() {
 			p.inject(p.insert)
@@ -160,15 +191,15 @@ func (p *proxyPump) apply(a *ProxyArmed, healed <-chan struct{}) bool {
 }
 
 // last begins what lasts.
-func (p *proxyPump) last(a *ProxyArmed) {
-	if a.fault.Do == ProxySwallow {
+func (p *proxyPump) last(a *Armed) {
+	if a.fault.Do == Swallow {
 		p.swallow.Store(true)
 		return
 	}
 	p.shape.Store(&a.fault)
 }
 
-func (p *proxyPump) mask(a *ProxyArmed) byte {
+func (p *proxyPump) mask(a *Armed) byte {
 	if a.fault.Mask != 0 {
 		return a.fault.Mask
 	}
@@ -176,7 +207,7 @@ func (p *proxyPump) mask(a *ProxyArmed) byte {
 }
 
 // postpone makes a timed fault happen before the next bytes of the stream.
-func (p *proxyPump) postpone(a *ProxyArmed) {
+func (p *proxyPump) postpone(a *Armed) {
 	p.latMu.Lock()
 	defer p.latMu.Unlock()
 	p.late = append(p.late, a)

@@ -1,0 +1,130 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/slot"
+)
+
+// forever is longer than any test or drill.
+const forever = 1 << 20 * time.Hour
+
+// Freeze holds all streams back, those of later connections as well, as a server does that is
+// stopped. Nothing is lost: after [Proxy.Heal] everything goes on.
+func Freeze() Fault {
+	return Fault{Do: Delay, On: Both, At: Now(), Times: -1, Interval: forever}
+}
+
+// CutAfter ends each connection after n bytes of replies, which may be in the middle of one.
+func CutAfter(n int64) Fault {
+	return Fault{Do: Cut, On: Replies, At: AtByte(n), Times: -1}
+}
+
+// HalfOpen makes the other side of all present connections vanish without a word: what is written
+// to them is lost. Later connections work.
+func HalfOpen() Fault { return Fault{Do: Swallow, On: Both, At: Now()} }
+
+// BlackHole loses everything that one direction carries, of later connections as well. Without
+// Requests the server runs nothing; without Replies it runs everything, and the client never hears
+// of it.
+func BlackHole(d Direction) Fault { return Fault{Do: Swallow, On: d, At: Now(), Times: -1} }
+
+// SlowReplies passes n bytes of replies per interval, in each connection.
+func SlowReplies(n int, interval time.Duration) Fault {
+	return Fault{Do: Trickle, On: Replies, At: Now(), Times: -1, N: n, Interval: interval}
+}
+
+// ResetAfterExecution resets the connection once, after the server has run a request that contains
+// text and before its reply: the client can't know whether it ran.
+func ResetAfterExecution(text string) Fault {
+	return Fault{Do: Reset, On: Replies, At: AtRequestID(text)}
+}
+
+// Loading refuses what a server refuses that is reading its data from disk: everything but
+// handshakes, subscriptions and questions about the server.
+func Loading() Fault {
+	return Refusing("LOADING Redis is loading the dataset in memory", func(args []string) bool {
+		return !slices.Contains(whileLoading, strings.ToUpper(args[0]))
+	})
+}
+
+// whileLoading are the commands that Redis 7.0 runs while it is loading, by their first words.
+var whileLoading = []string{
+	"ACL", "AUTH", "CLIENT", "COMMAND", "CONFIG", "DISCARD", "ECHO", "EXEC", "HELLO", "INFO", "LASTSAVE", "LATENCY",
+	"MODULE", "MONITOR", "MULTI", "PSUBSCRIBE", "PUBLISH", "PUBSUB", "PUNSUBSCRIBE", "QUIT", "READONLY", "READWRITE",
+	"REPLCONF", "RESET", "ROLE", "SELECT", "SHUTDOWN", "SLOWLOG", "SPUBLISH", "SSUBSCRIBE", "SUBSCRIBE",
+	"SUNSUBSCRIBE", "TIME", "UNSUBSCRIBE", "UNWATCH", "WATCH",
+}
+
+// ReadOnly refuses writes, as a master does that has become a replica. Scripts count as writes.
+func ReadOnly() Fault {
+	return Refusing("READONLY You can't write against a read only replica.", func(args []string) bool {
+		call := callOf(args)
+		switch strings.ToUpper(args[0]) {
+		case "FLUSHALL", "FLUSHDB", "SWAPDB":
+			return true
+		case "PUBLISH", "SPUBLISH", "SSUBSCRIBE", "SUNSUBSCRIBE":
+			return false
+		}
+		return call.Info != nil && !call.Is(command.ReadOnly) && call.Class != command.Session && keyOf(args) != nil
+	})
+}
+
+// MovedStorm answers each command that has a key with MOVED to the node addr ("host:port"). With
+// the proxy's own address, the client is sent back to where it came from, again and again.
+func MovedStorm(addr string) Fault {
+	f := Refusing("", func(args []string) bool { return keyOf(args) != nil })
+	f.Answer = func(args []string) string {
+		key := keyOf(args)
+		if key == nil {
+			return "-ERR no key\r\n"
+		}
+		return fmt.Sprintf("-MOVED %d %s\r\n", slot.Of(*key), addr)
+	}
+	return f
+}
+
+// ClusterDown refuses each command that has a key, as a cluster does that has lost some of its
+// slots.
+func ClusterDown() Fault {
+	return Refusing("CLUSTERDOWN The cluster is down", func(args []string) bool { return keyOf(args) != nil })
+}
+
+// Refusing answers the commands that match with an error, which begins with its code in capitals.
+// The server does not run them. match is called in the proxy's goroutines; args has the command's name
+// and its arguments.
+func Refusing(text string, match func(args []string) bool) Fault {
+	reply := "-" + strings.NewReplacer("\r", " ", "\n", " ").Replace(text) + "\r\n"
+	return Fault{
+		Do: Refuse, On: Requests, Times: -1,
+		At:     AtCommand(func(args []string) bool { return len(args) > 0 && match(args) }),
+		Answer: func([]string) string { return reply },
+	}
+}
+
+func callOf(args []string) command.Call {
+	rest := make([]any, len(args)-1)
+	for i, arg := range args[1:] {
+		rest[i] = arg
+	}
+	return command.Of(args[0], rest)
+}
+
+// keyOf returns the first key of a command that is known and has one, or nil.
+func keyOf(args []string) *string {
+	if len(args) == 0 {
+		return nil
+	}
+	call := callOf(args)
+	if call.Info == nil {
+		return nil
+	}
+	if i := call.FirstKey(); i >= 0 && i+1 < len(args) {
+		return &args[i+1]
+	}
+	return nil
+}
