@@ -330,7 +330,7 @@ func TestLeftTransactionsBehindProxies(t *testing.T) {
 func TestBytesThatWaitBehindProxies(t *testing.T) {
 	t.Parallel()
 	popped := make(chan struct{})
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		switch r.Cmd {
 		case "PING":
 			return "+PONG\r\n"
@@ -372,7 +372,7 @@ func TestBytesThatWaitBehindProxies(t *testing.T) {
 // An error passes several layers, and says once that a proxy has closed the connection.
 func TestProxyCloses(t *testing.T) {
 	t.Parallel()
-	s := peer(t, func(r faulty.ScriptedRequest) string {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
 		switch r.Cmd {
 		case "PING":
 			return "+PONG\r\n"

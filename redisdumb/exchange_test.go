@@ -300,7 +300,7 @@ func TestTransactionIsClosed(t *testing.T) {
 
 // What a proxy answers by itself does not say whether the request has run, and ends no socket.
 func TestErrorsOfProxies(t *testing.T) {
-	server := faulty.NewScripted(t, faulty.ScriptedOpts{Handler: func(c *faulty.ScriptedConn, r faulty.ScriptedRequest) error {
+	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := io.WriteString(c, map[string]string{
 			"INCR": "-upstream failure\r\n", "DEL": "-ERR Connection refused\r\n", "GET": "-ERR no such thing\r\n",
 		}[r.Cmd])
