@@ -86,7 +86,7 @@ torture: redis-server ## inject faults for DURATION (10m) and check every outcom
 stops: redis-server ## judge requests in a copy of the tree in which a goroutine may stop before every statement, for DURATION; STOPS=400 stops it oftener
 	@GO="$(GO)" scripts/stops.sh $(DURATION)
 
-nightly: redis-server ## run all tests in full, and torture of each kind and every fuzz target for DURATION and FUZZTIME
+nightly: redis-server ## run all tests in full, and torture of each kind and every fuzz target for DURATION and FUZZTIME; look for known vulnerabilities
 	@REDISPIPE_LONG=1 REDISPIPE_SOAK=30s scripts/modules.sh '$(PKG) $(MODULES)' $(GO) test -count=1 -timeout 1h $(TESTFLAGS)
 	@$(MAKE) torture
 	@$(MAKE) torture CLUSTER=1
@@ -94,6 +94,7 @@ nightly: redis-server ## run all tests in full, and torture of each kind and eve
 	@$(MAKE) torture PUBSUB=1 CLUSTER=1
 	@$(MAKE) stops
 	@$(MAKE) fuzz
+	@$(MAKE) vuln
 
 cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover of what users import
 	@covered=$$(GO="$(GO)" scripts/covered.sh) && \

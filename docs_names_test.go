@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/joomcode/redispipe/rediscluster"
@@ -122,6 +123,17 @@ func TestPageNames(t *testing.T) {
 // declared returns what this repository declares: paths and names of files, and names
 // with their type or package before them.
 func declared(t *testing.T) map[string]bool {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and parses all files")
+	}
+	known, err := declarations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+var declarations = sync.OnceValues(func() (map[string]bool, error) {
 	known := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") {
@@ -146,11 +158,8 @@ func declared(t *testing.T) map[string]bool {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return known
-}
+	return known, err
+})
 
 // owner is the type of a receiver, or the package of a function.
 func owner(file *ast.File, recv *ast.FieldList) string {

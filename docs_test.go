@@ -178,6 +178,9 @@ func TestDocs(t *testing.T) {
 // TestDocLinks checks that what the documentation links to, or shows, is there: files, and
 // the headings of pages.
 func TestDocLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine")
+	}
 	link := regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
 	for _, name := range slices.Concat(files(t, "*.md"), files(t, "docs/*.md"), files(t, "docs/bench/*.md"), files(t, "internal/lab/bench/*.md")) {
 		for _, m := range link.FindAllStringSubmatch(prose(t, name), -1) {

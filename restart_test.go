@@ -26,7 +26,10 @@ import (
 // nothing else fails. All runs in full with REDISPIPE_LONG.
 func TestT37Restarts(t *testing.T) {
 	t.Parallel()
-	outages := []time.Duration{50 * time.Millisecond, 300 * time.Millisecond}
+	outages := []time.Duration{300 * time.Millisecond}
+	if !testing.Short() {
+		outages = append(outages, 50*time.Millisecond)
+	}
 	if os.Getenv("REDISPIPE_LONG") != "" {
 		outages = append(outages, 2*time.Second)
 	}
