@@ -71,8 +71,7 @@ func TestTheAddressOfADeadReplicaIsGivenToAnotherCluster(t *testing.T) {
 
 	d.Lead(replica.Addr(), other.Node(0).Addr())
 	require.NoError(t, replica.Kill())
-	until := c.Stats().Refreshes + 30
-	for c.Stats().Refreshes < until {
+	for until := c.Stats().Refreshes + 30; c.Stats().Refreshes < until; time.Sleep(time.Millisecond) {
 		require.Equal(t, []byte("ours"), reads.Do("GET", "key"))
 		require.Equal(t, "OK", db.Do("SET", "key", "ours"))
 	}
