@@ -16,7 +16,7 @@ import (
 )
 
 // patient bounds waits that end by an event.
-const patient = 20 * time.Second
+const patient = time.Minute
 
 // all caches every key for an hour.
 var all = Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Hour}

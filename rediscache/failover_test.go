@@ -59,7 +59,7 @@ type moveSlot = func(*testbed.Cluster, int, *testbed.Node) error
 
 func neverStaleInCluster(t *testing.T, move moveSlot) {
 	t.Parallel()
-	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2, NodeTimeout: patient}) // none dies
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2, NodeTimeout: 20 * time.Second}) // none dies
 	c := cacheOf(t, clusterOf(t, bed), all)
 	awaitLeases(t, c)
 	j := newJudge(c, clusterOf(t, bed), 20)

@@ -123,8 +123,9 @@ func TestTrackerSilent(t *testing.T) {
 	<-silenced.First()
 	written := memory.Now()
 	must(t, p.other.Do(t.Context(), "SET", "key", "new"))
-	until := f.lease.Load().Until()
-	assert.Less(t, until, written+memory.Instant(f.term), "the lease may have been renewed just before")
+	if l := f.lease.Load(); l != nil { // on a busy machine the tracker may be given up by now
+		assert.Less(t, l.Until(), written+memory.Instant(f.term), "the lease may have been renewed just before")
+	}
 	require.Eventually(t, func() bool {
 		value, _ := p.cache.Do(t.Context(), "GET", "key").([]byte)
 		return string(value) == "new"
