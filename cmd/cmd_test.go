@@ -19,7 +19,7 @@ type user struct {
 }
 
 func open(t testing.TB) *redispipe.Client {
-	client, err := redispipe.Open(t.Context(), "redis://"+testbed.NewServer(t).Addr(), redispipe.Logger(nil))
+	client, err := redispipe.Open(t.Context(), "redis://"+testbed.NewServer(t).Addr()+"?read_timeout=60s", redispipe.Logger(nil))
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return client

@@ -119,9 +119,11 @@ func TestSendManyWaitsForRoomOfAPart(t *testing.T) {
 
 	sent.Store(0)
 	q.open = make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	res := SyncCtx{s}.SendMany(ctx, reqs)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { done <- SyncCtx{s}.SendMany(ctx, reqs) }()
+	require.Eventually(t, func() bool { return sent.Load() == 1 }, time.Minute, time.Millisecond)
+	cancel()
+	res := <-done
 	assert.EqualValues(t, 1, sent.Load())
 	for i, r := range res {
 		if i%2 != 0 {

@@ -18,13 +18,14 @@ func TestIteratorLeavesNothing(t *testing.T) {
 	require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do("EVAL",
 		"for i = 1, tonumber(ARGV[1]) do redis.call('SET', KEYS[1] .. i, i) end", 1, "key:", n)))
 	goroutines := runtime.NumGoroutine()
-	for range 100 {
+	const loops = 100
+	for range loops {
 		for _, err := range redis.Keys(t.Context(), conn, redis.ScanOpts{}) {
 			require.NoError(t, err)
 			break
 		}
 	}
-	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	require.Less(t, runtime.NumGoroutine(), goroutines+loops/2)
 	seen := map[string]struct{}{}
 	for key, err := range redis.Keys(t.Context(), conn, redis.ScanOpts{Match: "key:*", Count: 1000}) {
 		require.NoError(t, err)

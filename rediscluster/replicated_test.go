@@ -180,10 +180,10 @@ func TestConstructorsAreOutlived(t *testing.T) {
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
 	for name, start := range map[string]func(context.Context) (*rediscluster.Cluster, error){
 		"replicated": func(ctx context.Context) (*rediscluster.Cluster, error) {
-			return rediscluster.NewReplicated(ctx, g.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+			return rediscluster.NewReplicated(ctx, g.Addrs(), patient(rediscluster.Opts{}))
 		},
 		"sentinel": func(ctx context.Context) (*rediscluster.Cluster, error) {
-			return rediscluster.NewSentinel(ctx, g.SentinelAddrs(), g.MasterName(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+			return rediscluster.NewSentinel(ctx, g.SentinelAddrs(), g.MasterName(), patient(rediscluster.Opts{}))
 		},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*patience)

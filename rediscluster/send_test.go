@@ -176,7 +176,7 @@ func TestDoEachShardOnOneConnection(t *testing.T) {
 	results := DoEachShard(t.Context(), nil, redis.Req("PING"))
 	require.Len(t, results, 1)
 	require.ErrorContains(t, redis.AsError(results[0]), "the sender is nil")
-	conn, err := redisconn.Connect(context.Background(), singleServer(t), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(context.Background(), singleServer(t), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
 	assert.Equal(t, []any{"PONG"}, DoEachShard(context.Background(), conn, redis.Req("PING")))

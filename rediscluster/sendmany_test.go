@@ -77,7 +77,7 @@ func TestSendManyBadRequests(t *testing.T) {
 func TestSendSplit(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
-	conn, err := redisconn.Connect(context.Background(), tb.Node(0).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(context.Background(), tb.Node(0).Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
 	ctx := context.Background()
@@ -110,7 +110,7 @@ func TestSendSplit(t *testing.T) {
 func TestSendSplitOnOneConnection(t *testing.T) {
 	server := singleServer(t)
 	ctx := context.Background()
-	conn, err := redisconn.Connect(ctx, server, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(ctx, server, redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
 	assert.Equal(t, "OK", SendSplit(ctx, conn, redis.Req("MSET", "a", 1, "b", 2, "{a}", 3)))

@@ -304,7 +304,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	sentinel := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1}).Sentinels()[0]
 	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL MONITOR", "behind", host, masterPort, 1)))
 	moves := make(moveLog, 100)
-	c, err := rediscluster.NewSentinel(overTilt(t), []string{sentinel.Addr()}, "behind", rediscluster.Opts{Logger: moves})
+	c, err := rediscluster.NewSentinel(overTilt(t), []string{sentinel.Addr()}, "behind", patient(rediscluster.Opts{Logger: moves}))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, c))

@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,7 +56,7 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 	const links, requests = 100, 1000
 	left := make(map[*route.Link]struct{}, links)
 	for range links {
-		conn, err := redisconn.Connect(t.Context(), n.Addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
+		conn, err := redisconn.Connect(t.Context(), n.Addr, redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 		require.NoError(t, err)
 		l := route.NewLink(n)
 		l.Conn, l.Inner = conn, n.Links[0].Inner

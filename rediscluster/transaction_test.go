@@ -347,7 +347,7 @@ func TestMSetExBesideACheckedCommand(t *testing.T) {
 	to := another(t, tb, from)
 	require.NoError(t, tb.MoveSlot(slot, to))
 	reqs := []redis.Request{redis.Req("EXISTS", key), redis.Req("MSETEX", 1, key, "second", "EX", time.Hour)}
-	old, err := redisconn.Connect(t.Context(), from.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	old, err := redisconn.Connect(t.Context(), from.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer old.Close()
 	_, err = redis.Sync{S: old}.Transact(reqs)

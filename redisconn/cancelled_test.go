@@ -154,7 +154,7 @@ func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 // request is in the same batch, and not the connection's own, which sends heartbeats.
 func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
-	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: 100 * time.Millisecond, Logger: redisconn.NoopLogger{}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Heartbeat: 10 * time.Millisecond, Logger: redisconn.NoopLogger{}})
 	const callers, each = 8, 200
 	var returned atomic.Int64
 	var all sync.WaitGroup

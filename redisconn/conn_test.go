@@ -22,7 +22,7 @@ func TestConnectionTellsOfItself(t *testing.T) {
 	type key struct{}
 	ctx := context.WithValue(background, key{}, "value")
 	handle := &struct{ x int }{1}
-	conn, err := redisconn.Connect(ctx, "tcp://"+s.Addr(), redisconn.Opts{Handle: handle, Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(ctx, "tcp://"+s.Addr(), redisconn.Opts{Handle: handle, IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
 	require.Equal(t, "tcp://"+s.Addr(), conn.Addr())

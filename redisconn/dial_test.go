@@ -109,7 +109,7 @@ func TestTLS(t *testing.T) {
 		require.Error(t, err)
 	})
 	t.Run("plain client", func(t *testing.T) {
-		_, err := redisconn.Connect(background, s.TLSAddr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
+		_, err := redisconn.Connect(background, s.TLSAddr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
 		require.ErrorContains(t, err, "or be one with TLS")
 	})
 	t.Run("unix socket without a name", func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 var background = context.Background()
 
 // patience bounds every wait: it is long, since nothing is timed by it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // eventually waits for a condition that other goroutines bring about.
 func eventually(t testing.TB, what string, condition func() bool) {

@@ -22,7 +22,7 @@ import (
 func TestStats(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)
-	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Second})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: 3 * time.Second})
 	sync := redis.Sync{S: conn}
 	sync.Do("SET", "key", "value")
 	sync.Do("INCR", "key")

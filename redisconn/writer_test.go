@@ -207,7 +207,7 @@ func TestFrozenServer(t *testing.T) {
 	short, cancelShort := context.WithTimeout(background, 20*time.Millisecond)
 	defer cancelShort()
 	res := redis.SyncCtx{S: conn}.Do(short, "SET", "d", 1)
-	require.Less(t, time.Since(began), 10*time.Second, "it was held")
+	require.Less(t, time.Since(began), 30*time.Second, "it was held")
 	require.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent), "%v", res)
 
 	cancel()

@@ -119,11 +119,11 @@ func TestBlockingGoesOn(t *testing.T) {
 	t.Parallel()
 	near, far := testbed.NewServer(t), testbed.NewServer(t)
 	ctx := t.Context()
-	client, err := redispipe.Open(ctx, "redis://"+near.Addr(), redispipe.Logger(nil))
+	client, err := redispipe.Open(ctx, "redis://"+near.Addr()+"?read_timeout=60s", redispipe.Logger(nil))
 	require.NoError(t, err)
 	cache, err := rediscache.New(client, rediscache.Opts{Prefixes: []string{""}})
 	require.NoError(t, err)
-	other, err := redispipe.Open(ctx, "redis://"+far.Addr(), redispipe.Logger(nil), redispipe.Retry(redis.NoRetry))
+	other, err := redispipe.Open(ctx, "redis://"+far.Addr()+"?read_timeout=60s", redispipe.Logger(nil), redispipe.Retry(redis.NoRetry))
 	require.NoError(t, err)
 	db, err := redisfailover.Open(ctx, []redisfailover.Member{{Name: "near", Sender: cache, Weight: 1}, {Name: "far", Sender: other}},
 		redisfailover.Opts{Patience: time.Minute, Logger: redisfailover.NoopLogger{}})

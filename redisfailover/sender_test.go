@@ -75,7 +75,7 @@ func TestTicketsOfFutures(t *testing.T) {
 	server, err := memserver.Start()
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
-	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	db, err := Open(t.Context(), []Member{{Sender: conn}}, Opts{Probe: well, Logger: NoopLogger{}})
 	require.NoError(t, err)

@@ -179,7 +179,7 @@ func TestGapOfALostConnection(t *testing.T) {
 func TestSubscriberOutlivesTheMakingOfItsConnection(t *testing.T) {
 	server := testbed.NewServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
 	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
@@ -200,7 +200,7 @@ func TestSubscriberOutlivesTheMakingOfItsConnection(t *testing.T) {
 func TestContextOfTheConnectionEndsSubscribers(t *testing.T) {
 	server := testbed.NewServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})
 	cancel()

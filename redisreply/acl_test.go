@@ -2,6 +2,7 @@ package redisreply_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,7 +30,7 @@ func TestLiveACL(t *testing.T) {
 		require.Equal(t, "OK", db.Do("ACL LOG", "RESET"))
 		require.Equal(t, "OK", db.Do("ACL SETUSER", "bob", "reset", "on", "nopass", "+@all", "~bob:*"))
 		bob, err := redisconn.Connect(t.Context(), db.S.(*redisconn.Connection).Addr(),
-			redisconn.Opts{Username: "bob", Password: "any", Logger: redisconn.NoopLogger{}})
+			redisconn.Opts{Username: "bob", Password: "any", IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 		require.NoError(t, err)
 		defer bob.Close()
 		require.ErrorContains(t, redis.Err(redis.Sync{S: bob}.Do("GET", "ann:1")), "NOPERM")

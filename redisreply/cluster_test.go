@@ -23,7 +23,7 @@ func TestLiveLinks(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0))
 	cluster := testbed.NewCluster(t)
 	for protocol := 2; protocol <= 3; protocol++ {
-		conn, err := redisconn.Connect(t.Context(), cluster.Addrs()[0], redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}})
+		conn, err := redisconn.Connect(t.Context(), cluster.Addrs()[0], redisconn.Opts{Protocol: protocol, IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 		require.NoError(t, err)
 		defer conn.Close()
 		links, err := redis.As[[]redisreply.Link](redis.Sync{S: conn}.Do("CLUSTER LINKS"))

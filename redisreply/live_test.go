@@ -19,7 +19,7 @@ func TestLive(t *testing.T) {
 	for protocol := 2; protocol <= 3; protocol++ {
 		t.Run(fmt.Sprint("RESP", protocol), func(t *testing.T) {
 			conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{
-				Protocol: protocol, ClientName: "asker", Logger: redisconn.NoopLogger{},
+				Protocol: protocol, ClientName: "asker", IOTimeout: time.Minute, Logger: redisconn.NoopLogger{},
 			})
 			require.NoError(t, err)
 			defer conn.Close()

@@ -19,7 +19,7 @@ func inBoth(t *testing.T, config []string, test func(t *testing.T, db redis.Sync
 	s := testbed.NewServer(t, testbed.Options{Config: config})
 	for protocol := 2; protocol <= 3; protocol++ {
 		t.Run(fmt.Sprint("RESP", protocol), func(t *testing.T) {
-			conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}})
+			conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{Protocol: protocol, IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 			require.NoError(t, err)
 			defer conn.Close()
 			test(t, redis.Sync{S: conn})

@@ -50,7 +50,7 @@ func TestUnknown(t *testing.T) {
 // A request that was not sent may be sent again.
 func TestNotSent(t *testing.T) {
 	proxy := proxied(t)
-	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: time.Hour, IOTimeout: time.Second})
+	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: time.Hour})
 	v := over(t, conn)
 	v.say(words("PING"))
 	v.hear("+PONG\r\n")

@@ -18,7 +18,7 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []int{2, 3} {
 		t.Run(fmt.Sprint(protocol), func(t *testing.T) {
-			opts := redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: 200 * time.Millisecond}
+			opts := redisconn.Opts{Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute}
 			conn, err := redisconn.Connect(t.Context(), memserver.New(t).Addr(), opts)
 			require.NoError(t, err)
 			defer conn.Close()
