@@ -19,7 +19,8 @@
 //
 // [NewCluster] starts a cluster, by default of 3 masters and 3
 // replicas, and [NewGroup] a master, replicas and optionally sentinels. Programs that are not tests
-// use [Start], [StartCluster] and [StartGroup], and must close their results.
+// use [Start], [StartCluster] and [StartGroup], and must close their results. For a network that fails, put
+// a proxy of package redistest/chaos in front of a server.
 //
 // The binary is Options.Binary, or $REDIS_SERVER, or redis-server in $PATH.
 // This package is tested with Redis 6.2, 7.0, 8.2, 8.6 and 8.10 and Valkey 8.1 and 9.1. Freezing servers
