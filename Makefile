@@ -7,8 +7,8 @@ PKG ?= ./...
 # Modules with requirements of their own.
 MODULES = ./internal/lab/bench/... ./internal/lab/virtualpeers/... ./contrib/...
 # How many packages are tested at once, and how many tests of each that can: most of them wait
-# for most of the time.
-PARALLEL = -p 4 -parallel 8
+# for most of the time. A slow machine may need more than go's ten minutes for a package.
+PARALLEL = -p 4 -parallel 8 -timeout 30m
 # What takes longest begins first, if everything is tested.
 FIRST = $(if $(filter ./...,$(PKG)),./internal/lab/torture ./rediscluster ./rediscache ./redisconn ./redispubsub \
 	./redis ./testbed ./redisvirtual .)
