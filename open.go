@@ -7,7 +7,6 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
-	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -64,9 +63,9 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // retriesOf returns a function that gives a sender of the servers retries.
 func retriesOf(s servers, opts redis.RetryOpts) func(redis.Sender) redis.Sender {
 	if r, ok := redis.WithRetry(s.withPolicy(rediscluster.MasterOnly), opts).(interface {
-		Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
+		Unhook() (redis.Sender, func(redis.Sender) redis.Sender)
 	}); ok {
-		_, retried := r.Unhook(send.Key{})
+		_, retried := r.Unhook()
 		return retried
 	}
 	return func(s redis.Sender) redis.Sender { return s } // with NoRetry

@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisreply"
 )
@@ -131,7 +130,21 @@ func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (d
 		}
 		return true, err
 	}
-	return redis.SyncCtx{S: s}.DoScalar(ctx, send.Key{}, dst, r.name, args...)
+	switch dst := dst.(type) {
+	case *int64:
+		*dst, err = redis.DoAs[int64](ctx, s, r.name, args...)
+	case *string:
+		*dst, err = redis.DoAs[string](ctx, s, r.name, args...)
+	case *[]byte:
+		*dst, err = redis.DoAs[[]byte](ctx, s, r.name, args...)
+	case *float64:
+		*dst, err = redis.DoAs[float64](ctx, s, r.name, args...)
+	case *bool:
+		*dst, err = redis.DoAs[bool](ctx, s, r.name, args...)
+	default:
+		return false, nil
+	}
+	return true, err
 }
 
 // doIn is do for a sender whose calls take no context.

@@ -13,11 +13,13 @@ import (
 // handle stands for the sender that it has, as a client of the front package does.
 type handle struct{ Sender }
 
-func (h *handle) Delegate(a send.Key) Sender {
-	if _, own := a.Held.(*handle); own {
-		return h.Sender
-	}
-	return nil
+func init() {
+	send.Opens(func(sender any) (inside any, known bool) {
+		if h, ok := sender.(*handle); ok {
+			return h.Sender, true
+		}
+		return nil, false
+	})
 }
 
 // Requests to a handle take the way of the sender that it stands for, and its hooks get the
@@ -52,26 +54,4 @@ func TestHandle(t *testing.T) {
 	_, err = Watch(ctx, &handle{WithHook(plain, hook)}, []string{"k"}, func(*Tx) error { return nil })
 	assertType(t, ErrSession, err)
 	assert.Equal(t, []any{"caller's", "caller's", "caller's", "caller's", "caller's", "caller's"}, got)
-}
-
-// A decorator that embeds a handle has methods of its own, which are called.
-func TestDecoratorOfHandle(t *testing.T) {
-	own := &ownSender{encoded: func(_ *send.Request, cb Future, n uint64) { cb.Resolve("bypassed", n) }}
-	var sent []string
-	h := &handle{own}
-	s := embedsHandle{h, &sent}
-	assert.Equal(t, "decorated", Sync{s}.Do("GET", "k"))
-	assert.Equal(t, []string{"GET"}, sent)
-	assert.Equal(t, "bypassed", Sync{h}.Do("GET", "k"))
-}
-
-// embedsHandle is a decorator of a user's.
-type embedsHandle struct {
-	*handle
-	sent *[]string
-}
-
-func (e embedsHandle) Send(r Request, cb Future, n uint64) {
-	*e.sent = append(*e.sent, r.Cmd)
-	cb.Resolve("decorated", n)
 }

@@ -126,5 +126,5 @@ package redis
 // the sender inside, which thus keeps its fast path for encoded requests. Futures that are given
 // to a hooked sender are wrapped, and their hook is called in a goroutine of its own. A future
 // that is a send.Observer is told which server answered, if the request has the flag Observed. A
-// Session keeps the hooks of the sender that it was opened on, and calls them itself. redis.Hooks
-// calls hooks around what is not a request: subscribing.
+// Session keeps the hooks of the sender that it was opened on, and calls them itself.
+// redispubsub calls hooked.Around, since subscribing is not a request.

@@ -43,18 +43,9 @@ type ownSender struct {
 	slots   bool
 }
 
-func (o *ownSender) Inner(a send.Key) send.Inner[Future] {
-	if _, own := a.Held.(*ownSender); own {
-		return ownInner{o}
-	}
-	return nil
-}
-
-type ownInner struct{ *ownSender }
-
-func (o ownInner) SendEncoded(r *send.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
-func (o ownInner) WantsSlot() bool                                  { return o.slots }
-func (o ownInner) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
+func (o *ownSender) SendEncoded(r *send.Request, cb Future, n uint64) { o.encoded(r, cb, n) }
+func (o *ownSender) WantsSlot() bool                                  { return o.slots }
+func (o *ownSender) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
 	return nil, ErrSession.New("a fake has no sessions")
 }
 

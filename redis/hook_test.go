@@ -166,7 +166,7 @@ func TestHookCompletion(t *testing.T) {
 
 // overriding has all methods of what it embeds, and a Send of its own.
 type overriding struct {
-	*ownSender
+	*handle
 	sent int
 }
 
@@ -178,7 +178,7 @@ func (o *overriding) Send(_ Request, cb Future, n uint64) {
 // A hook around a decorator calls the decorator, and not what that embeds.
 func TestHookOfDecorator(t *testing.T) {
 	inner := placing("bare")
-	decorator := &overriding{ownSender: inner}
+	decorator := &overriding{handle: &handle{inner}}
 	hook := &recording{}
 	assert.Equal(t, "decorated", Sync{WithHook(decorator, hook)}.Do("GET", "k"))
 	assert.Equal(t, 1, decorator.sent)

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/send"
 )
@@ -32,18 +33,29 @@ type hooked struct {
 	observer
 }
 
-// Unhook is internal: only this module can make its argument. It returns the sender that h
-// hooks, and a function that hooks another sender in the same way.
-func (h *hooked) Unhook(send.Key) (inner Sender, hook func(Sender) Sender) {
+// Unhook is for packages of this module. It returns the sender that h hooks, and a function that hooks
+// another sender in the same way.
+func (h *hooked) Unhook() (inner Sender, hook func(Sender) Sender) {
 	return h.s, func(s Sender) Sender { return WithHook(s, h.Hook) }
 }
 
 // Observe begins an operation of requests that are sent to the sender inside h. end tells the
 // hook how the operation ended; call it once. It does not wait for the hook. Observe is for
-// packages of this module: nobody else can call it.
-func (h *hooked) Observe(_ send.Key, kind OperationKind, reqs []Request) (end func(res any, at send.Server)) {
+// packages of this module.
+func (h *hooked) Observe(kind OperationKind, reqs []Request) (end func(res any, at send.Server)) {
 	o := begin(context.Background(), &h.observer, operation(kind, reqs))
 	return o.endLater
+}
+
+// Around calls f, with Before of the hook before it and After behind it. f returns the Completion
+// for After, without the Duration. It is for operations that are no requests to a Sender, such as
+// those of subscriptions.
+func (h *hooked) Around(ctx context.Context, op Operation, f func() Completion) Completion {
+	o := begin(ctx, &h.observer, op)
+	end := f()
+	end.Duration = time.Since(o.start)
+	o.after(end)
+	return end
 }
 
 // unhook returns the hooks of a sender, the outermost first, and what they wrap, without retries.

@@ -132,29 +132,3 @@ func resultOf(results any, err error) any {
 	}
 	return results
 }
-
-// Hooks calls hooks around operations that are not requests to a Sender. It is for packages of this
-// module: redispubsub calls hooks around Subscribe and Unsubscribe. The rules of [WithHook]
-// apply to each hook. The zero value has no hooks.
-type Hooks struct{ all []*observer }
-
-// NewHooks returns Hooks, the outermost first. It is internal: only this module can make its
-// first argument.
-func NewHooks(_ send.Key, hooks ...Hook) Hooks {
-	all := make([]*observer, len(hooks))
-	for i, hook := range hooks {
-		all[i] = &observer{Hook: hook}
-	}
-	return Hooks{all}
-}
-
-// Around calls f, with Before of each hook before it and After of each hook after it. f
-// returns the Completion for After, without the Duration.
-func (h Hooks) Around(ctx context.Context, op Operation, f func() Completion) {
-	os := observe(ctx, h.all, op)
-	end := f()
-	for _, o := range slices.Backward(os) {
-		end.Duration = time.Since(o.start)
-		o.after(end)
-	}
-}

@@ -79,8 +79,9 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 	}
 	_, inner := unhook(s)
 	r := &retrier{opts: opts, budget: budget{left: budgetFirst * budgetShare}}
-	r.counter, _ = innerOf(inner).(send.Counter)
-	r.restorer, _ = innerOf(inner).(send.Restorer)
+	to := send.BackendOf[Future](inner)
+	r.counter, _ = to.(send.Counter)
+	r.restorer, _ = to.(send.Restorer)
 	if lives, ok := inner.(interface{ Ctx() context.Context }); ok {
 		r.ended = lives.Ctx().Done()
 	}
@@ -130,9 +131,9 @@ func outside(s Sender, f func(Sender) Sender) Sender {
 	return f(s)
 }
 
-// Unhook is for packages of this module: nobody else can call it. It returns the sender inside r, and
-// a function that gives another sender the same retries.
-func (r *retrying) Unhook(send.Key) (inner Sender, again func(Sender) Sender) { return r.s, r.around }
+// Unhook is for packages of this module. It returns the sender inside r, and a function that gives
+// another sender the same retries.
+func (r *retrying) Unhook() (inner Sender, again func(Sender) Sender) { return r.s, r.around }
 
 // Send implements Sender.
 func (r *retrying) Send(req Request, cb Future, n uint64) { r.s.Send(req, cb, n) }

@@ -93,7 +93,7 @@ func (r *retrier) restored(err *errorx.Error) <-chan struct{} {
 	case r.restorer != nil:
 		return r.restorer.Restored()
 	}
-	if c, ok := innerOf(s).(send.Restorer); ok {
+	if c, ok := send.BackendOf[Future](s).(send.Restorer); ok {
 		return c.Restored()
 	}
 	return nil

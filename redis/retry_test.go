@@ -223,19 +223,7 @@ type restoring struct {
 	up chan struct{}
 }
 
-func (r *restoring) Inner(a send.Key) send.Inner[Future] {
-	if _, own := a.Held.(*restoring); own {
-		return restoringInner{ownInner{r.ownSender}, r}
-	}
-	return nil
-}
-
-type restoringInner struct {
-	ownInner
-	r *restoring
-}
-
-func (r restoringInner) Restored() <-chan struct{} { return r.r.up }
+func (r *restoring) Restored() <-chan struct{} { return r.up }
 
 // If a connection is down, the next attempt waits until it is restored.
 func TestRetryAwaitsTheConnection(t *testing.T) {
@@ -392,19 +380,7 @@ type counting struct {
 	requests uint64
 }
 
-func (c *counting) Inner(a send.Key) send.Inner[Future] {
-	if _, own := a.Held.(*counting); own {
-		return countingInner{ownInner{c.ownSender}, c}
-	}
-	return nil
-}
-
-type countingInner struct {
-	ownInner
-	c *counting
-}
-
-func (c countingInner) Requests() uint64 { return c.c.requests }
+func (c *counting) Requests() uint64 { return c.requests }
 
 // The budget is a share of the requests that a connection counts, and what is saved is bounded.
 func TestBudgetOfCounter(t *testing.T) {
@@ -468,12 +444,7 @@ func TestAttemptsOf(t *testing.T) {
 // movable is a sender over a connection that is down, which another one replaces.
 type movable struct{ *restoring }
 
-func (m *movable) Inner(a send.Key) send.Inner[Future] {
-	if _, own := a.Held.(*movable); own {
-		return restoringInner{ownInner{m.ownSender}, &restoring{}} // Restored returns nil
-	}
-	return nil
-}
+func (m *movable) Restored() <-chan struct{} { return nil }
 
 // If another connection may take the request, the next attempt does not wait until the one that has failed is
 // restored.

@@ -3,7 +3,6 @@ package redis
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 
 	"github.com/joomcode/errorx"
@@ -89,15 +88,8 @@ type nobody struct{}
 // known returns s, or nobody if that is nil, or a nil pointer to a type of this module, as
 // redispipe.Client.Cluster returns it for a client of one server.
 func known(s Sender) Sender {
-	switch s.(type) {
-	case nil:
+	if inside, _ := send.Inside(s); inside == nil {
 		return nobody{}
-	case interface {
-		Inner(send.Key) send.Inner[Future]
-	}, interface{ Delegate(send.Key) Sender }:
-		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.IsNil() {
-			return nobody{}
-		}
 	}
 	return s
 }
@@ -130,20 +122,8 @@ func (nobody) Close() {}
 // delegateOf returns the sender inside s, if s is a redispipe.Client or the like, or nil. That sender may
 // have hooks, so the wrappers send to it as if their user had passed it to them.
 func delegateOf(s Sender) Sender {
-	if asked, ok := s.(interface{ Delegate(send.Key) Sender }); ok {
-		return asked.Delegate(send.Key{Held: s})
-	}
-	return nil
-}
-
-// memoryOf returns the memory from which s answers requests, or nil.
-func memoryOf(s Sender) send.Memory[Future] {
-	if asked, ok := s.(interface {
-		Memory(send.Key) send.Memory[Future]
-	}); ok {
-		return asked.Memory(send.Key{Held: s})
-	}
-	return nil
+	d, _ := send.DelegateOf[Future](s)
+	return d
 }
 
 // Stream is an argument that is read while it is sent, for values that are too large to

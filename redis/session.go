@@ -70,10 +70,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 	}
 	retries, s := unretried(s)
 	hooks, s := unhook(s)
-	lender := innerOf(s)
-	if memory := memoryOf(s); memory != nil {
-		lender = memory
-	}
+	lender := send.BackendOf[Future](s)
 	if lender == nil {
 		if known(s) == Sender(nobody{}) {
 			return nil, errs.NoSender()

@@ -302,7 +302,7 @@ func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen
 // bool it allocates nothing, for a string only the text.
 func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, error) {
 	var result T
-	if scalar, err := (SyncCtx{S: s}).DoScalar(ctx, send.Key{}, &result, cmd, args...); scalar {
+	if scalar, err := doScalar(ctx, s, &result, cmd, args...); scalar {
 		return result, err
 	}
 	allocated := new(T)
@@ -310,16 +310,15 @@ func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, err
 	return *allocated, err
 }
 
-// DoScalar is [SyncCtx.DoInto] for a *[]byte, *string, *int64, *float64 or *bool. It does not
+// doScalar is [SyncCtx.DoInto] for a *[]byte, *string, *int64, *float64 or *bool. It does not
 // retain dst, so the variable may be on its caller's stack; after an error the variable is
-// zero. For another type it returns false, and nothing is sent. It is internal: only this module
-// can make its second argument.
-func (s SyncCtx) DoScalar(ctx context.Context, _ send.Key, dst any, cmd string, args ...any) (scalar bool, err error) {
+// zero. For another type it returns false, and nothing is sent.
+func doScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (scalar bool, err error) {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if t.Kind == resp.NoKind {
 		return false, nil
 	}
-	res := do(ctx, s.S, cmd, args, &t, nil)
+	res := do(ctx, s, cmd, args, &t, nil)
 	if _, failed := res.(error); !t.filled || failed {
 		t.Scalar, err = readScalar(t.Kind, res, cmd, args)
 	}

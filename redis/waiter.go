@@ -56,7 +56,7 @@ func newWaiter(s Sender) *waiter {
 // anything before its Send returns, so until then the call does not get the right to
 // read.
 func (c *call) of(s Sender) {
-	if innerOf(s) == nil {
+	if to, memory := backendOf(s); to == nil || memory != nil {
 		c.state.Store(callSending)
 	}
 }
@@ -196,16 +196,12 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 var _ resp.ReplyDecoder = (*waiter)(nil)
 
 func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *send.Server) any {
-	inner := innerOf(s)
-	var memory send.Memory[Future]
-	if inner == nil {
-		if memory = memoryOf(s); memory == nil {
-			if d := delegateOf(s); d != nil {
-				return do(ctx, d, cmd, args, t, seen)
-			}
-			return sendPlain(ctx, s, cmd, args, seen)
+	to, memory := backendOf(s)
+	if to == nil {
+		if d := delegateOf(s); d != nil {
+			return do(ctx, d, cmd, args, t, seen)
 		}
-		inner = memory
+		return sendPlain(ctx, s, cmd, args, seen)
 	}
 	scratch := send.GetScratch()
 	var bad int
@@ -220,28 +216,31 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 		}
 	}
 	r := &scratch.Request
-	r.Encoded(cmd, args, scratch.Buf, inner.WantsSlot())
+	r.Encoded(cmd, args, scratch.Buf, to.WantsSlot())
 	// While a blocking request runs, its sender watches the context.
 	r.Ticket, r.Done, r.Inline = send.Ticket{}, nil, r.Shared == command.WouldBlock
 	if !r.Inline {
 		r.Done = ctx.Done()
 	}
 	w := pooledWaiter(ctx, r, t, seen)
-	w.send(func() { inner.SendEncoded(r, w, 0) })
+	w.send(func() { to.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
 	send.PutScratch(scratch)
 	return w.result(ctx, ticket, t, seen)
 }
 
-// innerOf returns the methods that s has for packages of this module, or nil. A user's
-// own Sender has none, and a decorator that embeds a connection must be called itself.
-func innerOf(s Sender) send.Inner[Future] {
-	if asked, ok := s.(interface {
-		Inner(send.Key) send.Inner[Future]
-	}); ok {
-		return asked.Inner(send.Key{Held: s})
+// backendOf returns the backend of s, or nil: a user's own Sender has none, and a decorator that
+// embeds a connection must be called itself. If s answers some requests from its memory, memory is the
+// same backend.
+func backendOf(s Sender) (to send.Backend[Future], memory send.Memory[Future]) {
+	inside, _ := send.Inside(s)
+	switch inside := inside.(type) {
+	case send.Memory[Future]:
+		return inside, inside
+	case send.Backend[Future]:
+		return inside, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // pooledWaiter takes a waiter for an encoded request, and prepares both for the kind of result that

@@ -23,7 +23,6 @@ type hardToReach struct {
 
 func (h *hardToReach) SendEncoded(*send.Request, Future, uint64) {}
 func (h *hardToReach) WantsSlot() bool                           { return false }
-func (h *hardToReach) Inner(send.Key) send.Inner[Future]         { return h }
 func (h *hardToReach) Exchange(_ context.Context, reqs []send.Request, each func(int, any)) error {
 	for i := range reqs {
 		each(i, "OK")
@@ -77,8 +76,6 @@ type late struct {
 	hardToReach
 	refusal *errorx.Error
 }
-
-func (l *late) Inner(send.Key) send.Inner[Future] { return l }
 
 func (l *late) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
 	l.opens++

@@ -35,12 +35,12 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c.store = memory.New(c.opts.MaxBytes)
 	var hooks []func(redis.Sender) redis.Sender
 	servers := backend.Inside(s, func(_ redis.Sender, hook func(redis.Sender) redis.Sender) { hooks = append(hooks, hook) })
-	inner, known := backend.InnerOf(servers).(origin)
-	ended, ok := servers.(interface{ Ctx() context.Context })
-	if !known || !ok {
+	known, ok := send.BackendOf[redis.Future](servers).(origin)
+	ended, lives := servers.(interface{ Ctx() context.Context })
+	if !ok || !lives {
 		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
 	}
-	switch all, isCluster := inner.(backend.Cluster); conn := servers.(type) {
+	switch all, isCluster := known.(backend.Cluster); conn := servers.(type) {
 	case *redisconn.Connection:
 		c.nodes.one, c.masters = conn, conn
 	default:
@@ -49,7 +49,7 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 		}
 		c.nodes.all, c.masters = all, all.Masters()
 	}
-	c.inner = backend.InnerOf(c.masters).(origin)
+	c.backend = send.BackendOf[redis.Future](c.masters).(origin)
 	c.ctx, c.cancel = context.WithCancelCause(ended.Ctx())
 	c.nodes.placed.Store(&placement{})
 	if c.nodes.all != nil {
@@ -62,7 +62,7 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 		return nil, ErrScriptMode.New("with ScriptMode a transaction may be open, or another database selected, without the cache knowing")
 	}
 	go c.run(changed)
-	return c.cacheOf(&sender{core: c, to: servers, inner: inner, limits: memory.Limits{Age: c.opts.MaxAge, NullAge: c.opts.NullAge}}, hooks), nil
+	return c.cacheOf(&sender{core: c, to: servers, backend: known, limits: memory.Limits{Age: c.opts.MaxAge, NullAge: c.opts.NullAge}}, hooks), nil
 }
 
 func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cache {
@@ -151,18 +151,12 @@ func (c *Cache) Shutdown(ctx context.Context) error {
 	}).Shutdown(ctx)
 }
 
-// Delegate is internal: only this module can make its argument.
-func (c *Cache) Delegate(a send.Key) redis.Sender {
-	if _, own := a.Held.(*Cache); own && c != nil {
-		return c.sender
-	}
-	return nil
-}
-
-// Memory is internal: only this module can make its argument. With hooks it is nil.
-func (c *Cache) Memory(a send.Key) send.Memory[redis.Future] {
-	if _, own := a.Held.(*Cache); own && c != nil && len(c.hooks) == 0 {
-		return (*cached)(c.plain)
-	}
-	return nil
+func init() {
+	send.Opens(func(sender any) (inside any, known bool) {
+		c, known := sender.(*Cache)
+		if c == nil {
+			return nil, known
+		}
+		return c.sender, true
+	})
 }

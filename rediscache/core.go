@@ -20,7 +20,7 @@ type core struct {
 	store    *memory.Store
 	nodes    nodes
 	masters  redis.Sender  // the servers, without the policy
-	inner    origin        // of masters
+	backend  origin        // of masters
 	sweeping chan struct{} // signals that leases have ended; has room for one
 
 	passed atomic.Int64
@@ -64,14 +64,14 @@ func (c *core) changed(w written) {
 
 // origin sends to the servers. It is the backend of a connection or a cluster.
 type origin interface {
-	send.Inner[redis.Future]
+	send.Backend[redis.Future]
 	backend.Reporter
 }
 
 // recovered is deferred around futures of the user's, which may panic.
 func (c *core) recovered() {
 	if v := recover(); v != nil {
-		c.inner.Panicked(v, debug.Stack())
+		c.backend.Panicked(v, debug.Stack())
 	}
 }
 

@@ -35,11 +35,11 @@ type feed struct {
 
 // tracker is a tracking connection, which has one socket.
 type tracker struct {
-	conn  *redisconn.Connection
-	inner backend.Conn
-	local string // of the shared socket, before the tracker was opened
-	role  string // of the server, and for a node's tracker "master"; empty until that is told
-	lost  bool   // guarded by the feed's lock
+	conn    *redisconn.Connection
+	backend backend.Conn
+	local   string // of the shared socket, before the tracker was opened
+	role    string // of the server, and for a node's tracker "master"; empty until that is told
+	lost    bool   // guarded by the feed's lock
 }
 
 const (
@@ -80,7 +80,7 @@ func (f *feed) serve() bool {
 	}
 	t.conn = made.(*redisconn.Connection)
 	defer t.conn.Close()
-	t.inner = backend.Of(t.conn)
+	t.backend = backend.Of(t.conn)
 	if !f.c.nodes.lead(f.ctx, t.conn) {
 		return false
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
@@ -110,5 +109,3 @@ func TestUnknownWrite(t *testing.T) {
 	p.proxy.Heal()
 	require.Equal(t, []byte("new"), get(t, p.cache, "key"))
 }
-
-func wireAsk(held any) send.Key { return send.Key{Held: held} }

@@ -68,7 +68,7 @@ func (m *many) encode() (bad int) {
 	var buf []byte
 	m.wires = make([]send.Request, len(m.reqs))
 	m.changes = len(m.reqs)
-	wantsSlot := (*cached)(m.s).WantsSlot()
+	wantsSlot := m.s.WantsSlot()
 	bad = -1
 	for i, req := range m.reqs {
 		r := &m.wires[i]

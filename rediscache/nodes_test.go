@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 	"github.com/joomcode/redispipe/redisconn"
@@ -101,7 +102,7 @@ func TestReplacedWhileReading(t *testing.T) {
 	must(t, redis.Sync{S: before}.Do("SET", "key", "old"))
 	cluster := &oneMaster{node: before}
 	c := coreOf(t, cluster)
-	c.inner = backend.InnerOf(after).(origin)
+	c.backend = send.BackendOf[redis.Future](after).(origin)
 	require.Eventually(t, func() bool { _, l := c.nodes.feed(1); return l != nil }, patient, time.Millisecond)
 	s := &sender{core: c, limits: memory.Limits{Age: time.Minute}}
 	r, err := encoded(redis.Req("GET", "key"))

@@ -124,7 +124,7 @@ func (r *reading) elsewhere(failed *errorx.Error) {
 	waiting := &joined{core: r.core, all: slices.Clone(r.core.store.GiveUp(&r.Read))}
 	waiting.attempts.Failed(failed)
 	waiting.listen()
-	r.core.inner.SendEncoded(again, waiting, 0)
+	r.core.backend.SendEncoded(again, waiting, 0)
 	r.recycle()
 }
 
@@ -146,7 +146,7 @@ func (r *reading) send(q *send.Request) {
 		q.Done = nil
 	}
 	q.Typed, q.Observed, q.Plain, q.Deadline = r.isText, false, false, time.Time{}
-	t.inner.SendEncoded(q, r, 0)
+	t.backend.SendEncoded(q, r, 0)
 	q.Ticket = send.Ticket{Tells: q.Ticket.Tells}
 }
 
@@ -179,5 +179,5 @@ func (b *readings) send() {
 	for i, q := range b.requests {
 		q.Typed = b.all[i].isText
 	}
-	t.inner.SendEncodedBatch(b.requests, b, 0, 0)
+	t.backend.SendEncodedBatch(b.requests, b, 0, 0)
 }

@@ -12,8 +12,8 @@ import (
 // sender sends to the servers, evicts keys that writes change, and answers reads from memory.
 type sender struct {
 	*core
-	to    redis.Sender
-	inner send.Inner[redis.Future] // of to; nil if it has none
+	to      redis.Sender
+	backend send.Backend[redis.Future] // of to; nil if it has none
 	// limits restrict the replies that are served: with an Age of 0 none is; with All all keys are
 	// cached, not only those with one of the prefixes.
 	limits memory.Limits
@@ -21,24 +21,13 @@ type sender struct {
 
 var (
 	_ redis.Sender              = (*sender)(nil)
-	_ send.Memory[redis.Future] = (*cached)(nil)
+	_ send.Memory[redis.Future] = (*sender)(nil)
 )
 
-// Memory is internal: only this module can make its argument.
-func (s *sender) Memory(a send.Key) send.Memory[redis.Future] {
-	if _, own := a.Held.(*sender); own {
-		return (*cached)(s)
-	}
-	return nil
-}
-
-// cached is a sender as package redis sees it.
-type cached sender
-
 // Recall implements send.Memory.
-func (c *cached) Recall(request []byte) (got send.Remembered, ok bool) {
+func (s *sender) Recall(request []byte) (got send.Remembered, ok bool) {
 	var v memory.Value
-	if !(*sender)(c).find(request, &v) {
+	if !s.find(request, &v) {
 		return got, false
 	}
 	if got.Text, got.IsText = v.Text(); !got.IsText {
@@ -65,24 +54,23 @@ func (s *sender) find(request []byte, v *memory.Value) (found bool) {
 	return s.limits.Age != 0 && s.store.Find(request, memory.HashOfBytes(send.Word(request, 1)), &s.limits, v)
 }
 
-// WantsSlot implements send.Inner.
-func (c *cached) WantsSlot() bool { return c.inner != nil && c.inner.WantsSlot() }
+// WantsSlot implements send.Backend.
+func (s *sender) WantsSlot() bool { return s.backend != nil && s.backend.WantsSlot() }
 
-// OpenDedicated implements send.Inner.
-func (c *cached) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
-	if c.inner == nil {
-		return nil, redis.ErrSession.New("a %T has no sessions", c.to)
+// OpenDedicated implements send.Backend.
+func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+	if s.backend == nil {
+		return nil, redis.ErrSession.New("a %T has no sessions", s.to)
 	}
-	d, err := c.inner.OpenDedicated(ctx, keys, last)
+	d, err := s.backend.OpenDedicated(ctx, keys, last)
 	if err != nil {
 		return nil, err
 	}
-	return &dedicated{Dedicated: d, core: c.core}, nil
+	return &dedicated{Dedicated: d, core: s.core}, nil
 }
 
-// SendEncoded implements send.Inner.
-func (c *cached) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
-	s := (*sender)(c)
+// SendEncoded implements send.Backend.
+func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	if r.Is("SWAPDB") {
 		s.refused(waiter{cb, n}, errSwap())
 		return
@@ -91,15 +79,15 @@ func (c *cached) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	case isAnswered:
 		return
 	case isFirst:
-		s.core.inner.SendEncoded(r, cb, n)
+		s.core.backend.SendEncoded(r, cb, n)
 		return
 	}
 	cb = s.watching(cb, writtenBy(r))
-	if c.inner == nil {
-		c.to.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, cb, n)
+	if s.backend == nil {
+		s.to.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, cb, n)
 		return
 	}
-	c.inner.SendEncoded(r, cb, n)
+	s.backend.SendEncoded(r, cb, n)
 }
 
 // source is where the reply to a request comes from.
@@ -183,7 +171,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	scratch := send.GetScratch()
 	defer send.PutScratch(scratch)
 	var err error
-	scratch.Request, scratch.Buf, err = backend.Encode(scratch.Buf, req, (*cached)(s).WantsSlot())
+	scratch.Request, scratch.Buf, err = backend.Encode(scratch.Buf, req, s.WantsSlot())
 	r := &scratch.Request
 	switch {
 	case err != nil:
@@ -243,7 +231,7 @@ func (s *sender) EachShard(f func(redis.Sender, error) bool) {
 		if shard == nil {
 			return f(nil, err)
 		}
-		return f(&sender{core: s.core, to: shard, inner: backend.InnerOf(shard)}, err)
+		return f(&sender{core: s.core, to: shard, backend: send.BackendOf[redis.Future](shard)}, err)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -276,7 +277,8 @@ func TestDecorators(t *testing.T) {
 	_, err := New(embeds{conn}, all)
 	require.ErrorContains(t, err, "rediscache.embeds")
 	c := cacheOf(t, conn, all)
-	assert.Nil(t, embedsCache{c}.Delegate(wireAsk(embedsCache{c})))
+	_, known := send.Inside(embedsCache{c})
+	assert.False(t, known)
 	require.NoError(t, redis.Err(redis.SyncCtx{S: embedsCache{c}}.Do(t.Context(), "SET", "key", 1)))
 }
 

@@ -79,7 +79,7 @@ func (w *routed) send(req redis.Request, cb redis.Future, n uint64) {
 	a.start(w)
 }
 
-// SendEncoded implements send.Inner. It is send for package redis.
+// SendEncoded implements send.Backend. It is send for package redis.
 func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	a := w.c.newAttempt(r, cb, n)
 	if err := w.specOf(r, &a.spec); err != nil {
@@ -97,7 +97,7 @@ func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		return
 	}
 	moves := a.moves() && !l.Node.Silent()
-	l.Inner.SendEncoded(r, a, 0)
+	l.Backend.SendEncoded(r, a, 0)
 	l.TakeTicket(r)
 	r.Ticket.Moves = moves && r.Ticket.Queue == l
 }

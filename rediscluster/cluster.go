@@ -10,6 +10,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
@@ -22,6 +23,8 @@ import (
 // Cluster is a Redis Cluster. Requests go to the node that serves the slot of
 // their keys. It implements redis.Sender and is safe for concurrent use.
 type Cluster struct {
+	nodesHolder // for redispubsub; also for a type that embeds the cluster
+
 	opts   Opts
 	limits limits
 	rules  route.Rules // of the nodes
@@ -97,6 +100,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	opts = given.withDefaults()
 	c := &Cluster{opts: opts, limits: limits{MovedRetries: opts.MovedRetries, WaitToMigrate: opts.WaitToMigrate}}
 	c.opts.RoundRobinSeed = c.seedOf(opts.RoundRobinSeed)
+	c.nodesHolder = backend.HolderOf(&c.routed[MasterOnly])
 	for i := range c.routed {
 		c.routed[i] = routed{c, ReplicaPolicyEnum(i).spec(c.opts.RoundRobinSeed)}
 	}

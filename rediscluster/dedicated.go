@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// OpenDedicated implements send.Inner: it opens a connection for a user's session to the master
+// OpenDedicated implements send.Backend: it opens a connection for a user's session to the master
 // of keys. If the master is not connected, it waits and tries again as a request does. last is the
 // error that ended the session's last connection. After such an error the cluster reads the topology
 // again, except after ASK, because the slot then still has its master.

@@ -140,7 +140,7 @@ func (a *attempt) sendHedged() *sentTwice {
 // send sends a copy of the read.
 func (g *leg) send(req *send.Request) {
 	req.Typed, req.Caller, req.Done = false, nil, nil
-	g.link.Inner.SendEncoded(req, g, 0)
+	g.link.Backend.SendEncoded(req, g, 0)
 	g.of.mu.Lock()
 	defer g.of.mu.Unlock()
 	g.ticket = req.Ticket

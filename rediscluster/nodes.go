@@ -9,6 +9,9 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
 
+// nodesHolder is embedded in a Cluster, where redispubsub finds its nodes.
+type nodesHolder = backend.NodesHolder
+
 var (
 	_ backend.Cluster  = (*routed)(nil)
 	_ backend.Reporter = (*routed)(nil)

@@ -147,7 +147,7 @@ var defaultSeed = NewTimedRoundRobinSeed(defaultSeedInterval)
 func DefaultRoundRobinSeed() *TimedRoundRobinSeed { return defaultSeed }
 
 // routed is a Cluster with a policy. It sends for the cluster and for each PolicyMan.
-// Packages of this module get it by Inner.
+// It is the backend of both.
 type routed struct {
 	c    *Cluster
 	spec routeSpec // of the policy: see ReplicaPolicyEnum.spec
@@ -166,13 +166,13 @@ func (c *Cluster) with(policy ReplicaPolicyEnum) *routed {
 func (w *routed) Requests() (sum uint64) {
 	for _, n := range w.c.topology.Load().Nodes {
 		for _, l := range n.Links {
-			sum += l.Inner.Requests()
+			sum += l.Backend.Requests()
 		}
 	}
 	return sum
 }
 
-// WantsSlot implements send.Inner.
+// WantsSlot implements send.Backend.
 func (*routed) WantsSlot() bool { return true }
 
 // specOf fills in spec, the routing of a request. It refuses a request that can't be routed by

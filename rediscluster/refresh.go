@@ -228,7 +228,7 @@ func (r *refresher) publish(ctx context.Context, l *topology.Layout) (changed bo
 		pending = r.c.concurrency
 	}
 	for l := range t.Links() {
-		l.Inner.SharesCallers(pending)
+		l.Backend.SharesCallers(pending)
 		delete(left, l)
 	}
 	r.c.topology.Store(t)

@@ -60,23 +60,23 @@ func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
 	p.with(p.Policy).sendTransaction(reqs, cb, start)
 }
 
-// Inner is internal: only this module can make its argument.
-func (c *Cluster) Inner(a send.Key) send.Inner[redis.Future] {
-	if c == nil {
-		return nil
-	}
-	if _, own := a.Held.(*Cluster); own || a.Embedded {
-		return &c.routed[MasterOnly]
-	}
-	return nil
-}
-
-// Inner is internal: only this module can make its argument.
-func (p PolicyMan) Inner(a send.Key) send.Inner[redis.Future] {
-	if _, own := a.Held.(PolicyMan); p.Cluster != nil && (own || a.Embedded) {
-		return p.with(p.Policy)
-	}
-	return nil
+func init() {
+	send.Opens(func(sender any) (inside any, known bool) {
+		var c *Cluster
+		policy := MasterOnly
+		switch sender := sender.(type) {
+		case *Cluster:
+			c = sender
+		case PolicyMan:
+			c, policy = sender.Cluster, sender.Policy
+		default:
+			return nil, false
+		}
+		if c == nil {
+			return nil, true
+		}
+		return c.with(policy), true
+	})
 }
 
 // EachShard implements redis.Sender: it calls f for each master with the

@@ -56,7 +56,7 @@ func (w *routed) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		for i, at := range p.index {
 			reqs[i] = &m.reqs[at]
 		}
-		p.link.Inner.SendEncodedBatch(reqs, p, 0, 0)
+		p.link.Backend.SendEncodedBatch(reqs, p, 0, 0)
 	})
 }
 

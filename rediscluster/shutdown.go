@@ -24,7 +24,7 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	c.draining.Store(true)
 	defer c.Close()
 	for l := range c.refresher.links() {
-		l.Inner.DrainBeside()
+		l.Backend.DrainBeside()
 	}
 	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()
@@ -94,7 +94,7 @@ func (r *refresher) closeLeft(links map[*route.Link]struct{}) {
 		if r.c.rules.Sharded {
 			time.AfterFunc(leftDelay, func() { r.close(r.c.ctx, l) })
 		} else {
-			stopped := l.Inner.StopWrites()
+			stopped := l.Backend.StopWrites()
 			go r.closeSoon(l, stopped)
 		}
 	}

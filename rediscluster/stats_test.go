@@ -59,7 +59,7 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 		conn, err := redisconn.Connect(t.Context(), n.Addr, redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 		require.NoError(t, err)
 		l := route.NewLink(n)
-		l.Conn, l.Inner = conn, n.Links[0].Inner
+		l.Conn, l.Backend = conn, n.Links[0].Backend
 		left[l] = struct{}{}
 		c.refresher.made(l)
 		(redis.Sync{S: conn}).SendMany(slices.Repeat([]redis.Request{redis.Req("PING")}, requests))

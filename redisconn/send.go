@@ -42,25 +42,17 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 	send.Queued(cb, r.Ticket)
 }
 
-// Inner is internal: only this module can make its argument.
-func (c *Connection) Inner(a send.Key) send.Inner[redis.Future] {
-	if _, own := a.Held.(*Connection); own && c != nil {
-		return shared{c}
-	}
-	return nil
-}
-
 // shared is a Connection with the methods that are only for packages of this module.
 type shared struct{ *Connection }
 
-// SendEncoded implements send.Inner.
+// SendEncoded implements send.Backend.
 func (s shared) SendEncoded(r *send.Request, cb Future, n uint64) {
 	if err := s.sendOne(r, cb, n); err != nil {
 		s.refuse(cb, err, n)
 	}
 }
 
-// WantsSlot implements send.Inner: a connection has no slots.
+// WantsSlot implements send.Backend: a connection has no slots.
 func (shared) WantsSlot() bool { return false }
 
 // sendOne sends one request: on the shared connection, or on a dedicated one if it may

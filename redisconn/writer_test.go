@@ -231,19 +231,16 @@ type signalling struct {
 	sent chan struct{}
 }
 
-// Inner is what redis.SyncCtx uses to send.
-func (s signalling) Inner(send.Key) send.Inner[redis.Future] {
-	return signallingInner{backend.Of(s.Connection), s.sent}
-}
-
-type signallingInner struct {
-	backend.Conn
-	sent chan struct{}
-}
-
-func (s signallingInner) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
-	s.Conn.SendEncoded(r, cb, n)
+// SendEncoded is what redis.SyncCtx uses to send.
+func (s signalling) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
+	backend.Of(s.Connection).SendEncoded(r, cb, n)
 	s.sent <- struct{}{}
+}
+
+func (signalling) WantsSlot() bool { return false }
+
+func (signalling) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
+	return nil, redis.ErrSession.New("it has no sessions")
 }
 
 // Send never blocks, whatever the server does.

@@ -253,10 +253,12 @@ func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Sc
 // EachShard implements [redis.Sender], for the member that is active when it is called.
 func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
 
-// Delegate is internal: only this module can make its argument.
-func (c *Client) Delegate(a send.Key) redis.Sender {
-	if _, own := a.Held.(*Client); own && c != nil {
-		return c.sender
-	}
-	return nil
+func init() {
+	send.Opens(func(sender any) (inside any, known bool) {
+		c, known := sender.(*Client)
+		if c == nil {
+			return nil, known
+		}
+		return c.sender, true
+	})
 }

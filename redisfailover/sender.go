@@ -12,49 +12,38 @@ import (
 type sender struct{ c *Client }
 
 var (
-	_ redis.Sender             = (*sender)(nil)
-	_ send.Inner[redis.Future] = switching{}
-	_ send.Restorer            = switching{}
+	_ redis.Sender               = (*sender)(nil)
+	_ send.Backend[redis.Future] = (*sender)(nil)
+	_ send.Restorer              = (*sender)(nil)
 )
-
-// Inner is internal: only this module can make its argument.
-func (s *sender) Inner(a send.Key) send.Inner[redis.Future] {
-	if _, own := a.Held.(*sender); own {
-		return switching{s.c}
-	}
-	return nil
-}
 
 // Ctx returns the context that ends with the client.
 func (s *sender) Ctx() context.Context { return s.c.ctx }
 
-// switching is a sender as package redis sees it.
-type switching struct{ c *Client }
-
-// SendEncoded implements send.Inner.
-func (w switching) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
-	t := w.c.active.Load()
+// SendEncoded implements send.Backend.
+func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
+	t := s.c.active.Load()
 	a := newAttempt(t, cb, r.Shared == command.WouldBlock)
-	if t.inner == nil {
+	if t.backend == nil {
 		t.sender.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, newForeign(a), n)
 		return
 	}
 	if !t.slots {
 		r.Slot = send.NoSlot
 	}
-	t.inner.SendEncoded(r, a, n)
+	t.backend.SendEncoded(r, a, n)
 }
 
-// WantsSlot implements send.Inner. Until the request is sent, a member that wants it may become active.
-func (w switching) WantsSlot() bool { return true }
+// WantsSlot implements send.Backend. Until the request is sent, a member that wants it may become active.
+func (s *sender) WantsSlot() bool { return true }
 
-// OpenDedicated implements send.Inner.
-func (w switching) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
-	t := w.c.active.Load()
-	if t.inner == nil {
+// OpenDedicated implements send.Backend.
+func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+	t := s.c.active.Load()
+	if t.backend == nil {
 		return nil, redis.ErrSession.New("%s is a %T, which has no sessions", t.member.name, t.sender)
 	}
-	d, err := t.inner.OpenDedicated(ctx, keys, last)
+	d, err := t.backend.OpenDedicated(ctx, keys, last)
 	if err != nil {
 		t.member.note(err)
 		return nil, err
@@ -64,7 +53,7 @@ func (w switching) OpenDedicated(ctx context.Context, keys []string, last error)
 
 // Restored implements send.Restorer. It returns nil: another member may take a request before the one
 // that has lost its connection is restored.
-func (w switching) Restored() <-chan struct{} { return nil }
+func (s *sender) Restored() <-chan struct{} { return nil }
 
 // Send implements redis.Sender.
 func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {

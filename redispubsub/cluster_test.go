@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -42,9 +41,7 @@ func TestWhatIsACluster(t *testing.T) {
 }
 
 // nobody is a Nodes that has none.
-type nobody struct{ redispubsub.Nodes }
-
-func (nobody) Inner(send.Key) send.Inner[redis.Future] { return nil }
+type nobody struct{ *rediscluster.Cluster }
 
 func connectCluster(t testing.TB, addrs []string, protocol int) *rediscluster.Cluster {
 	t.Helper()

@@ -21,6 +21,7 @@ import (
 // fakeNodes has all topics on one of its masters, the one that a test says.
 type fakeNodes struct {
 	*redisconn.Connection // for Ctx
+	backend.NodesHolder
 
 	mu                sync.Mutex // guards the rest
 	at                *redisconn.Connection
@@ -31,7 +32,9 @@ type fakeNodes struct {
 }
 
 func newFakeNodes(masters ...*redisconn.Connection) *fakeNodes {
-	return &fakeNodes{Connection: masters[0], at: masters[0], masters: masters, changed: make(chan struct{})}
+	n := &fakeNodes{Connection: masters[0], at: masters[0], masters: masters, changed: make(chan struct{})}
+	n.NodesHolder = backend.HolderOf(seen{nil, n})
+	return n
 }
 
 // change has other masters, of which the first has all topics.
@@ -46,20 +49,17 @@ func (n *fakeNodes) change(masters ...*redisconn.Connection) {
 	n.changed = make(chan struct{})
 }
 
-// Inner implements redispubsub.Nodes.
-func (n *fakeNodes) Inner(send.Key) send.Inner[redis.Future] { return within{nil, n} }
-
 func (n *fakeNodes) ForceReloading() { n.reloads.Add(1) }
 
-// within is fakeNodes as the package sees it.
-type within struct {
-	send.Inner[redis.Future] // nil: nothing is sent
+// seen is fakeNodes as the package sees it.
+type seen struct {
+	send.Backend[redis.Future] // nil: nothing is sent
 	*fakeNodes
 }
 
-var _ backend.Nodes = within{}
+var _ backend.Nodes = seen{}
 
-func (n within) Master(int) backend.Node {
+func (n seen) Master(int) backend.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.at == nil {
@@ -68,17 +68,17 @@ func (n within) Master(int) backend.Node {
 	return n.at
 }
 
-func (n within) Publisher(int) backend.Node { return n.Master(0) }
+func (n seen) Publisher(int) backend.Node { return n.Master(0) }
 
-func (n within) MovedTo(backend.Node, string) backend.Node { return nil }
+func (n seen) MovedTo(backend.Node, string) backend.Node { return nil }
 
-func (n within) All() (masters, replicas []backend.Node, since time.Time) {
+func (n seen) All() (masters, replicas []backend.Node, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return asNodes(n.masters), asNodes(n.replicas), time.Time{}
 }
 
-func (n within) Changed() <-chan struct{} {
+func (n seen) Changed() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.changed

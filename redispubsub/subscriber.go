@@ -12,7 +12,6 @@ import (
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pause"
-	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
@@ -24,7 +23,7 @@ import (
 // with the policy Block. It is safe for concurrent use.
 type Subscriber struct {
 	logger Logger
-	hooks  redis.Hooks
+	hooks  []hook // the outermost first
 	nodes  backend.Nodes
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -68,8 +67,11 @@ func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 
 func newSubscriber(ctx context.Context, nodes backend.Nodes, manyNodes bool, opts Opts) *Subscriber {
 	s := &Subscriber{
-		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), hooks: redis.NewHooks(send.Key{}, opts.Hooks...), nodes: nodes, toPlace: make(chan struct{}, 1),
+		logger: cmp.Or[Logger](opts.Logger, DefaultLogger{}), nodes: nodes, toPlace: make(chan struct{}, 1),
 		sessions: map[*subscriptions.Feed]*session{},
+	}
+	for _, h := range opts.Hooks {
+		s.hooks = append(s.hooks, redis.WithHook(nil, h).(hook))
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.table = subscriptions.New(s.ctx, nodes, manyNodes, s.toPlace, func(f *subscriptions.Feed) { go s.attend(f) })
@@ -192,8 +194,7 @@ func (s *Subscriber) closeSet(set *subscriptions.Set) {
 
 // Nodes is a cluster: a *rediscluster.Cluster, or a type that embeds one.
 type Nodes interface {
-	// Inner is internal: only this module can make its argument.
-	Inner(send.Key) send.Inner[redis.Future]
+	backend.HasNodes
 	// ForceReloading makes the cluster read its topology again soon.
 	ForceReloading()
 	// Ctx returns the context of the cluster; the subscriber ends with it.

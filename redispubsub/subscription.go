@@ -55,12 +55,23 @@ func (s *Subscription) observed(ctx context.Context, kind redis.OperationKind, t
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
-	s.s.hooks.Around(ctx, operation(kind, topics), func() redis.Completion {
+	call := func() redis.Completion {
 		var addr string
 		addr, err = f(ctx, topics)
 		return completed(err, addr)
-	})
+	}
+	op := operation(kind, topics)
+	for _, h := range slices.Backward(s.s.hooks) {
+		inner := call
+		call = func() redis.Completion { return h.Around(ctx, op, inner) }
+	}
+	call()
 	return redis.Err(err)
+}
+
+// hook is a hook of the user's, as redis.WithHook calls it.
+type hook interface {
+	Around(ctx context.Context, op redis.Operation, f func() redis.Completion) redis.Completion
 }
 
 // subscribe is Subscribe without hooks. It returns the address of a node that has answered.

@@ -58,7 +58,7 @@ func (noRoom) AwaitCapacity(ctx context.Context) error {
 }
 
 // halfFull is a cluster in which one node takes requests, and another has a queue that is full.
-type halfFull struct{ send.Inner[redis.Future] }
+type halfFull struct{ send.Backend[redis.Future] }
 
 func (halfFull) WantsSlot() bool { return true }
 
@@ -80,7 +80,7 @@ func TestQueueFullBehindSent(t *testing.T) {
 
 // filling is a cluster whose queue is full behind the first request and what blocks.
 type filling struct {
-	send.Inner[redis.Future]
+	send.Backend[redis.Future]
 	sent int
 }
 
@@ -111,7 +111,7 @@ func TestQueueFullBehindBlocked(t *testing.T) {
 // redirecting is a cluster whose first request goes on to a node whose queue is full, while the
 // second one is sent.
 type redirecting struct {
-	send.Inner[redis.Future]
+	send.Backend[redis.Future]
 	sent map[uint64]int
 }
 

@@ -22,9 +22,9 @@ var OptsOfURL func(u *redisurl.URL) any
 // redisconn.Opts. Package redisconn sets it when it is initialized.
 var ConnectNode func(ctx context.Context, addr string, opts any, members func() map[string]bool) (conn any, err error)
 
-// Conn is the [send.Inner] of a redisconn.Connection.
+// Conn is the [send.Backend] of a redisconn.Connection.
 type Conn interface {
-	send.Inner[redis.Future]
+	send.Backend[redis.Future]
 	send.Counter
 	// SendEncodedBatch is SendBatchFlags for encoded requests. With DoTransaction the future gets
 	// only the answer to EXEC.
@@ -97,47 +97,32 @@ type Queue interface {
 	Delay(seq uint64) (redis.Delay, bool)
 }
 
-// Reporter is the [send.Inner] of a connection or a cluster, which has a logger.
+// Reporter is the [send.Backend] of a connection or a cluster, which has a logger.
 type Reporter interface {
 	// Panicked reports that a user's future panicked, with the stack as debug.Stack returns it.
 	Panicked(v any, stack []byte)
 }
 
-// origin is a connection or a cluster, or a type that embeds one.
-type origin interface {
-	Inner(send.Key) send.Inner[redis.Future]
-}
-
 // Of returns the Conn of a connection.
-func Of(conn origin) Conn { return conn.Inner(send.Key{Held: conn}).(Conn) }
-
-// InnerOf returns the [send.Inner] of a sender, or nil if it has none: see [send.Key].
-func InnerOf(s redis.Sender) send.Inner[redis.Future] {
-	if from, ok := s.(origin); ok {
-		return from.Inner(send.Key{Held: s})
-	}
-	return nil
-}
+func Of(conn redis.Sender) Conn { return send.BackendOf[redis.Future](conn).(Conn) }
 
 // Inside returns the sender inside a client or a cache, hooks and retries. It calls layer for each
 // hook and each sender that adds retries, the outermost first; again adds the same to another sender.
 func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) redis.Sender)) redis.Sender {
 	for {
-		var within redis.Sender
-		switch asked := s.(type) {
-		case interface{ Delegate(send.Key) redis.Sender }:
-			within = asked.Delegate(send.Key{Held: s})
-		case interface {
-			Unhook(send.Key) (redis.Sender, func(redis.Sender) redis.Sender)
-		}:
-			var again func(redis.Sender) redis.Sender
-			within, again = asked.Unhook(send.Key{Held: s})
-			layer(s, again)
+		if delegate, is := send.DelegateOf[redis.Future](s); is {
+			s = delegate
+			continue
 		}
-		if within == nil {
+		layered, is := s.(interface {
+			Unhook() (redis.Sender, func(redis.Sender) redis.Sender)
+		})
+		if !is {
 			return s
 		}
-		s = within
+		inner, again := layered.Unhook()
+		layer(s, again)
+		s = inner
 	}
 }
 
@@ -153,9 +138,9 @@ type Node interface {
 	OpenPush(ctx context.Context) (*push.Socket, error)
 }
 
-// Nodes is the [send.Inner] of a rediscluster.Cluster. A subscriber finds its servers there.
+// Nodes is the [send.Backend] of a rediscluster.Cluster. A subscriber finds its servers there.
 type Nodes interface {
-	send.Inner[redis.Future]
+	send.Backend[redis.Future]
 	// Master returns the master of a slot, or nil if the slot has none.
 	Master(slot int) Node
 	// Publisher returns the node that gets a PUBLISH to a channel of the slot: a connected master.
@@ -174,7 +159,7 @@ type Nodes interface {
 	ForceReloading()
 }
 
-// Cluster is the [send.Inner] of a rediscluster.Cluster, or of one with a policy.
+// Cluster is the [send.Backend] of a rediscluster.Cluster, or of one with a policy.
 type Cluster interface {
 	Nodes
 	// Sharded reports whether the keys are spread over several masters.
@@ -186,9 +171,20 @@ type Cluster interface {
 	OnLeft(ctx context.Context, f func(slot int))
 }
 
-// NodesOf returns the Nodes of a cluster, or of a sender that embeds one, which it only asks. It
-// returns nil if there are none.
-func NodesOf(cluster origin) Nodes {
-	nodes, _ := cluster.Inner(send.Key{Embedded: true}).(Nodes)
-	return nodes
+// NodesHolder is embedded in rediscluster.Cluster, and so in each type that embeds that: NodesOf finds
+// the Nodes there. The zero value has none.
+type NodesHolder struct{ nodes Nodes }
+
+// HolderOf returns a holder of nodes.
+func HolderOf(nodes Nodes) NodesHolder { return NodesHolder{nodes} }
+
+func (h *NodesHolder) held() Nodes { return h.nodes }
+
+// HasNodes is implemented by types that embed a [NodesHolder].
+type HasNodes interface{ held() Nodes }
+
+// NodesOf returns the Nodes of a cluster, or of a type that embeds one. It returns nil if there are none.
+func NodesOf(cluster HasNodes) (nodes Nodes) {
+	defer func() { _ = recover() }() // of a nil pointer, which a user's type may embed
+	return cluster.held()
 }

@@ -9,26 +9,24 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// servers is a sender with an Inner.
+// servers is a sender with a backend.
 type servers struct{ redis.Sender }
 
-func (s *servers) Inner(a send.Key) send.Inner[redis.Future] {
-	if _, own := a.Held.(*servers); own {
-		return inner{}
-	}
-	return nil
-}
-
-type inner struct{ send.Inner[redis.Future] }
+type inner struct{ send.Backend[redis.Future] }
 
 // handle stands for the sender that it has, as a client does.
 type handle struct{ redis.Sender }
 
-func (h *handle) Delegate(a send.Key) redis.Sender {
-	if _, own := a.Held.(*handle); own {
-		return h.Sender
-	}
-	return nil
+func init() {
+	send.Opens(func(sender any) (inside any, known bool) {
+		switch s := sender.(type) {
+		case *handle:
+			return s.Sender, true
+		case *servers:
+			return inner{}, true
+		}
+		return nil, false
+	})
 }
 
 // Inside goes through handles, hooks and retries, but not into a decorator of a user's, which has methods
@@ -66,11 +64,11 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// A sender has an Inner only if the caller holds that sender, and no decorator of it.
-func TestInnerOf(t *testing.T) {
+// A sender has a backend, and a decorator that embeds it has none.
+func TestBackendOf(t *testing.T) {
 	own := &servers{}
-	require.Equal(t, inner{}, InnerOf(own))
-	require.Nil(t, InnerOf(&struct{ *servers }{own}))
-	require.Nil(t, InnerOf(redis.WithHook(own, nil)))
-	require.Nil(t, InnerOf(nil))
+	require.Equal(t, inner{}, send.BackendOf[redis.Future](own))
+	require.Nil(t, send.BackendOf[redis.Future](&struct{ *servers }{own}))
+	require.Nil(t, send.BackendOf[redis.Future](redis.WithHook(own, nil)))
+	require.Nil(t, send.BackendOf[redis.Future](nil))
 }

@@ -100,8 +100,6 @@ type leavingCall struct {
 	end    context.CancelFunc
 }
 
-func (s *leaving) Inner(send.Key) send.Inner[redis.Future] { return s }
-
 func (s *leaving) WantsSlot() bool { return false }
 
 func (s *leaving) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {

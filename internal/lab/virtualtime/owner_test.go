@@ -154,6 +154,7 @@ func (o *owner) push(kind, rest string) string {
 // movingNodes has all topics on one of its masters, the one that a test says.
 type movingNodes struct {
 	*redisconn.Connection // for Ctx
+	backend.NodesHolder
 
 	mu      sync.Mutex // guards the rest
 	masters []backend.Node
@@ -163,6 +164,7 @@ type movingNodes struct {
 
 func newMovingNodes(first, second *owner) *movingNodes {
 	n := &movingNodes{Connection: first.conn, changed: make(chan struct{})}
+	n.NodesHolder = backend.HolderOf(seenNodes{nil, n})
 	n.change(first, second)
 	return n
 }
@@ -176,38 +178,35 @@ func (n *movingNodes) change(first, second *owner) {
 	n.changed = make(chan struct{})
 }
 
-// Inner implements redispubsub.Nodes.
-func (n *movingNodes) Inner(send.Key) send.Inner[redis.Future] { return movingWithin{nil, n} }
-
 func (n *movingNodes) ForceReloading() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.reloads++
 }
 
-// movingWithin is movingNodes as package redispubsub sees it.
-type movingWithin struct {
-	send.Inner[redis.Future] // nil: nothing is sent
+// seenNodes is movingNodes as package redispubsub sees it.
+type seenNodes struct {
+	send.Backend[redis.Future] // nil: nothing is sent
 	*movingNodes
 }
 
-var _ backend.Nodes = movingWithin{}
+var _ backend.Nodes = seenNodes{}
 
-func (n movingWithin) Master(int) backend.Node {
+func (n seenNodes) Master(int) backend.Node {
 	masters, _, _ := n.All()
 	return masters[0]
 }
 
-func (n movingWithin) Publisher(int) backend.Node                { return n.Master(0) }
-func (n movingWithin) MovedTo(backend.Node, string) backend.Node { return nil }
+func (n seenNodes) Publisher(int) backend.Node                { return n.Master(0) }
+func (n seenNodes) MovedTo(backend.Node, string) backend.Node { return nil }
 
-func (n movingWithin) All() (masters, replicas []backend.Node, since time.Time) {
+func (n seenNodes) All() (masters, replicas []backend.Node, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.masters), nil, time.Time{}
 }
 
-func (n movingWithin) Changed() <-chan struct{} {
+func (n seenNodes) Changed() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.changed

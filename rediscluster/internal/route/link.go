@@ -15,9 +15,9 @@ import (
 type Link struct {
 	backend.Queue // of Conn, whose Withdraw is replaced
 
-	Node  *Node
-	Conn  *redisconn.Connection
-	Inner backend.Conn // of Conn
+	Node    *Node
+	Conn    *redisconn.Connection
+	Backend backend.Conn // of Conn
 	// state follows the connection's events, so that the choice of a link needs no lock.
 	state atomic.Int32
 	// server is the run_id of the server process that the connection leads to. Only masters are asked
@@ -52,8 +52,8 @@ func NewLink(n *Node) *Link {
 
 // Connect adds the link to its node, with its connection.
 func (l *Link) Connect(conn *redisconn.Connection) {
-	l.Conn, l.Inner = conn, backend.Of(conn)
-	l.Queue = l.Inner.Queue()
+	l.Conn, l.Backend = conn, backend.Of(conn)
+	l.Queue = l.Backend.Queue()
 	l.Node.Links = append(l.Node.Links, l)
 }
 

@@ -178,7 +178,7 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 			continue
 		}
 		n.up = true
-		f := l.Inner.Flight()
+		f := l.Backend.Flight()
 		silent, moved := l.pulse.silent(now, f)
 		if silent > 0 && silent <= unreadMost && l.Inner.Unread() {
 			silent = 0

@@ -19,7 +19,7 @@ type observed struct {
 
 // Hook is a hook around the sender.
 type Hook interface {
-	Observe(a send.Key, kind redis.OperationKind, reqs []redis.Request) (end func(res any, at send.Server))
+	Observe(kind redis.OperationKind, reqs []redis.Request) (end func(res any, at send.Server))
 }
 
 // observe starts the operations for the requests of f: one for each, or one for a transaction.
@@ -32,11 +32,11 @@ func (f *Flight) observe(hooks []Hook) {
 	}
 	for _, h := range hooks {
 		if f.whole {
-			f.observed.add(len(reqs)-1, h.Observe(send.Key{}, redis.OperationTransaction, reqs[1:len(reqs)-1]))
+			f.observed.add(len(reqs)-1, h.Observe(redis.OperationTransaction, reqs[1:len(reqs)-1]))
 			continue
 		}
 		for i := range reqs {
-			f.observed.add(i, h.Observe(send.Key{}, redis.OperationRequest, reqs[i:i+1]))
+			f.observed.add(i, h.Observe(redis.OperationRequest, reqs[i:i+1]))
 		}
 	}
 }

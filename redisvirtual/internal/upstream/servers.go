@@ -18,7 +18,7 @@ var errSender = redis.ErrOpts.NewType("virtual_sender")
 // Servers are the servers behind virtual connections. It is read-only.
 type Servers struct {
 	replies.Terms
-	Sender send.Inner[redis.Future]
+	Sender send.Backend[redis.Future]
 	Shared backend.Conn // nil if there are several
 	Ctx    context.Context
 	DB     int  // the database of the shared sockets
@@ -40,7 +40,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 			hooks = append(hooks, hook)
 		}
 	})
-	inner := backend.InnerOf(inmost)
+	inner := send.BackendOf[redis.Future](inmost)
 	switch conn, single := inmost.(*redisconn.Connection); {
 	case inner == nil: // also for a nil pointer
 		err = errSender.New("a %T has no virtual connections, nor has nil: give the connection, cluster or client inside", sender)

@@ -2,22 +2,9 @@ package send
 
 import "context"
 
-// Key is the argument of two methods of senders that only packages of this module can call, because
-// nobody else can make a Key: Inner(Key) Inner[redis.Future] returns the sender's [Inner], and
-// Delegate(Key) redis.Sender returns the sender that a handle stands for.
-type Key struct {
-	// Held is the sender that the caller holds. A decorator that embeds a sender inherits its Inner
-	// method but has a Send of its own, which must not be bypassed. So Inner returns nil unless Held
-	// is the sender that Inner is called on.
-	Held any
-	// Embedded is set if the caller will send nothing through the result. Then Inner answers
-	// whatever Held is.
-	Embedded bool
-}
-
-// Inner has the methods of connections and clusters that package redis uses in addition to
+// Backend has the methods of connections and clusters that package redis uses in addition to
 // redis.Sender. F is redis.Future.
-type Inner[F any] interface {
+type Backend[F any] interface {
 	// SendEncoded sends a request that is already encoded, so that its arguments never leave the
 	// caller's stack.
 	SendEncoded(r *Request, cb F, n uint64)
@@ -28,24 +15,24 @@ type Inner[F any] interface {
 	OpenDedicated(ctx context.Context, keys []string, last error) (Dedicated, error)
 }
 
-// Counter is the [Inner] of a sender that knows how many requests it was asked to send.
+// Counter is the [Backend] of a sender that knows how many requests it was asked to send.
 type Counter interface {
 	// Requests returns the number, or an estimate. It may be called at any time, and may decrease when
 	// connections are closed.
 	Requests() uint64
 }
 
-// Restorer is the [Inner] of a connection to one server.
+// Restorer is the [Backend] of a connection to one server.
 type Restorer interface {
 	// Restored returns a channel that is closed while the connection has a socket, and when it takes no
 	// more requests. It is nil if another connection may take requests instead, as in a cluster.
 	Restored() <-chan struct{}
 }
 
-// Memory is a sender that answers some requests from its memory. Package redis asks it before it
-// sends, through the sender's method Memory(Key) Memory[redis.Future]: see [Key].
+// Memory is the [Backend] of a sender that answers some requests from its memory. Package redis asks
+// it before it sends.
 type Memory[F any] interface {
-	Inner[F]
+	Backend[F]
 	// Recall returns the reply to an encoded request, if it is in memory.
 	Recall(request []byte) (Remembered, bool)
 }

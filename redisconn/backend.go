@@ -23,6 +23,13 @@ var (
 )
 
 func init() {
+	send.Opens(func(sender any) (inside any, known bool) {
+		c, known := sender.(*Connection)
+		if c == nil {
+			return nil, known
+		}
+		return shared{c}, true
+	})
 	backend.ConnectNode = func(ctx context.Context, addr string, opts any, members func() map[string]bool) (any, error) {
 		return connect(ctx, addr, opts.(Opts), nil, members)
 	}
@@ -65,7 +72,7 @@ func (s shared) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, 
 	s.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
-// OpenDedicated implements send.Inner. A connection has no slots, so it ignores keys, and if
+// OpenDedicated implements send.Backend. A connection has no slots, so it ignores keys, and if
 // last is a redirect it can't follow that.
 func (s shared) OpenDedicated(ctx context.Context, _ []string, last error) (send.Dedicated, error) {
 	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {

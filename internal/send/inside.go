@@ -1,0 +1,41 @@
+package send
+
+// openers know the public types of senders: see Opens.
+var openers []func(sender any) (inside any, known bool)
+
+// Opens registers open for the public types of senders of a package, which calls Opens when it is
+// initialized. If sender is of such a type, open returns known, and inside: a [Backend], or the sender
+// that a client sends through; nil for a nil pointer.
+//
+// A user's type that embeds a sender is a type of its own, which no package knows. So its methods are
+// never bypassed.
+func Opens(open func(sender any) (inside any, known bool)) { openers = append(openers, open) }
+
+// Inside returns what is inside a sender of a public type. For other senders it returns the sender
+// itself, and false.
+func Inside(sender any) (inside any, known bool) {
+	for _, open := range openers {
+		if inside, known = open(sender); known {
+			return inside, true
+		}
+	}
+	return sender, false
+}
+
+// BackendOf returns the backend of a sender, or nil if it has none.
+func BackendOf[F any](sender any) Backend[F] {
+	inside, _ := Inside(sender)
+	b, _ := inside.(Backend[F])
+	return b
+}
+
+// DelegateOf returns the sender that a client sends through. It returns false for a sender that has a
+// backend, and for one of an unknown type. S is redis.Sender.
+func DelegateOf[F, S any](sender S) (delegate S, is bool) {
+	inside, known := Inside(sender)
+	if _, sends := inside.(Backend[F]); !known || sends {
+		return delegate, false
+	}
+	delegate, is = inside.(S)
+	return delegate, is
+}
