@@ -112,7 +112,7 @@ var marks [3]byte
 const (
 	anInt = iota
 	aFloat
-	aDuration // that is not a whole number of its unit: the encoder refuses it
+	aDuration // not a whole number of its unit: the encoder refuses it
 )
 
 // arg returns the word in the form of package redis. It is inlined, so that the interface is on its

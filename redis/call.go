@@ -42,7 +42,7 @@ const (
 	callSending   // its sender is not the library's, and may do anything before it waits
 	callGiven     // right is being set
 	callReading   // it has the right to read, or will find it in signals
-	callResolved  // what it waits for is there
+	callResolved  // its result is there
 	callAbandoned // the caller has gone
 )
 

@@ -49,7 +49,7 @@ func (o *ownSender) OpenDedicated(context.Context, []string, error) (send.Dedica
 	return nil, ErrSession.New("a fake has no sessions")
 }
 
-// answering is an ownSender that has each request answered with these bytes.
+// answering is an ownSender that answers each request with these bytes.
 func answering(reply string, limits Limits) *ownSender {
 	return &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
 		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(reply), 32), limits)

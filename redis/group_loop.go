@@ -108,7 +108,7 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 		return true
 	}
 	failure := errs.AsErrorx(err)
-	if failure.IsOfType(ErrUnblocked) { // which did nothing
+	if failure.IsOfType(ErrUnblocked) { // the command did nothing
 		l.backOff(ctx)
 		return true
 	}
@@ -248,7 +248,7 @@ func (l *groupLoop) rejoin(ctx context.Context) error {
 		return ErrGroupDestroyed.New("the group or its stream was deleted: the group starts at Start again")
 	}
 	res := l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM")
-	if err := errs.Of(res); err != nil && !errs.Says(res, "BUSYGROUP") { // else another reader was quicker
+	if err := errs.Of(res); err != nil && !errs.Says(res, "BUSYGROUP") { // BUSYGROUP: another reader was quicker
 		return err
 	}
 	l.backOff(ctx)

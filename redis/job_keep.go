@@ -145,7 +145,7 @@ func (l *jobLoop) redeliver() {
 
 // abandon gives up the reader's list, which others have taken over, and begins another one.
 func (l *jobLoop) abandon(ctx context.Context) error {
-	_, err := l.giveBack(ctx, l.name) // what came late; if that fails, others find it
+	_, err := l.giveBack(ctx, l.name) // jobs that came late; if it fails, other readers take them over
 	if l.beginList() {
 		return ErrJobTaken.New("other readers have taken over the jobs of this one, because it did not check in for longer than MinIdle")
 	}

@@ -71,7 +71,7 @@ func (l *jobLoop) step(ctx context.Context, yield func(Job, error) bool) bool {
 		return yield(job, nil)
 	case failure == nil:
 		return true
-	case failure.IsOfType(ErrUnblocked): // which did nothing
+	case failure.IsOfType(ErrUnblocked): // the command did nothing
 	case ctx.Err() != nil && !l.mustTell(failure):
 	case !yield(Job{}, errs.Err(err)) || failure.IsOfType(errs.ErrContextClosed):
 		return false
@@ -97,7 +97,7 @@ func (l *jobLoop) next(ctx context.Context) (job Job, taken bool, err error) {
 			return Job{}, false, err
 		}
 	}
-	for len(l.batch) > 0 && (!l.opts.Ack || time.Since(l.checked) < l.opts.MinIdle/2) { // else the reader checks in first
+	for len(l.batch) > 0 && (!l.opts.Ack || time.Since(l.checked) < l.opts.MinIdle/2) { // otherwise the reader checks in first
 		d := l.batch[0]
 		l.batch = l.batch[1:]
 		if !l.opts.Ack {

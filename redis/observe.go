@@ -43,7 +43,7 @@ func begin(ctx context.Context, by *observer, op Operation) (o observation) {
 	if o.ctx = by.Hook.Before(inner, op); o.ctx == nil {
 		o.ctx = inner
 	}
-	o.by, o.start = by, time.Now() // else it has panicked
+	o.by, o.start = by, time.Now() // not reached if Before panics
 	return o
 }
 

@@ -202,7 +202,7 @@ func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *se
 // nature is what decides, beside its outcome, whether a request is sent again.
 type nature struct {
 	twice bool // it may run twice
-	code  bool // it runs code, of which an error does not prove that it has changed nothing
+	code  bool // it runs code: its error does not prove that it has changed nothing
 }
 
 // nature returns that of a request. It keeps no reference to args.

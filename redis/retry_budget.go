@@ -17,7 +17,7 @@ type budget struct {
 	asked   atomic.Int64
 
 	spending sync.Mutex // guards what follows
-	left     int64      // what may be sent again, in tenths
+	left     int64      // requests that may be sent again, in tenths
 	counted  uint64     // requests of counter that are in left
 }
 

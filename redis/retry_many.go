@@ -29,7 +29,7 @@ type manyRetry struct {
 	r       *retrier
 	reqs    []Request
 	results []any
-	trials  map[int]*trials // of requests that are, or were, sent again, by their index
+	trials  map[int]*trials // by the index of the request, for those sent again
 }
 
 // failed returns the indexes, in order, of the requests to send again, among those of the last

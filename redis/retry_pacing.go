@@ -55,7 +55,7 @@ func (r *retrier) mostPause(ctx context.Context) (most time.Duration, bounded bo
 	return retryWithin, !bounded
 }
 
-// until is pause, which ends with over.
+// until is pause with a limit: it returns false when over delivers.
 func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over <-chan time.Time) bool {
 	wait := func(due <-chan struct{}, dueAt <-chan time.Time) bool {
 		select {

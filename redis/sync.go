@@ -258,7 +258,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
 	}
 	var y *retry
-	var attempts errs.Attempts // that were taken back from servers that have stalled
+	var attempts errs.Attempts // those taken back from servers that have stalled
 	for {
 		var res any
 		if observed {

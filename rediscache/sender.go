@@ -151,7 +151,8 @@ func (s *sender) question(r *send.Request) (*reading, source) {
 	return q, isAnswered
 }
 
-// enter makes w wait for the read of q. Unless w must send the request, enter ends q.
+// enter adds w to the callers that wait for the read of q. It returns memory.Asks if w must send the
+// request; otherwise q must not be used any more.
 func (s *sender) enter(q *reading, w waiter) (kept memory.Value, how memory.Joined) {
 	kept, how = s.store.Join(&q.Read, memory.Waiter(w), s.limits)
 	if how != memory.Asks {

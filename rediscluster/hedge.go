@@ -133,7 +133,7 @@ func (a *attempt) sendHedged() *sentTwice {
 	first.of, first.link, first.read.Hedge, first.read.Since = s, a.link, s, timing.Clock()
 	req := a.req
 	first.send(&req)
-	s.c.hedger.begin(first.link.Node, &first.read) // not before: the request is the attempt's, which a second node would end
+	s.c.hedger.begin(first.link.Node, &first.read) // only after send: a second node's answer may end the attempt, and its request with it
 	return s
 }
 

@@ -125,7 +125,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 	})
 }
 
-// ask asks the walked node for its slots. On an error done gets nil.
+// ask asks the walked node for its slots, and calls done with them or with an error.
 func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots, error)) {
 	n := s.node
 	conn.Send(redis.Req("CLUSTER NODES"), send.Internal(func(res any, _ uint64) {

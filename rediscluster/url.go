@@ -36,7 +36,7 @@ func ParseURL(url string) (addrs []string, opts Opts, err error) {
 }
 
 // ParseReplicatedURL converts a URL to the arguments of [NewReplicated]. It names one
-// server or more, of which one is the master:
+// server or more. One of them is the master:
 //
 //	redis-replicated://user:password@primary:6379,reader:6379/0
 //	rediss-replicated://primary?addr=reader       with TLS

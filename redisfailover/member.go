@@ -43,7 +43,7 @@ type MemberState struct {
 	Up bool
 	// Since is when Up changed last, or the member was opened.
 	Since time.Time
-	// Err is the last failure of a request or a probe, nil if there was none since the member is up.
+	// Err is the last failure of a request or a probe, nil if there was none since the member came up.
 	Err error
 	// Sender is the member itself, for what belongs to one member, such as a Subscriber; a *redispipe.Client
 	// for a URL. It is nil until the member is open. What is sent through it is not counted.

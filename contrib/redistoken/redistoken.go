@@ -46,7 +46,7 @@ type Tokens struct {
 // kept is a token with the times that follow from its lifetime.
 type kept struct {
 	Token
-	got   time.Time     // by both clocks
+	got   time.Time     // with the monotonic clock
 	due   time.Duration // age at which Run asks for the next token
 	until time.Duration // age after which the token is no longer sent: the server's clock may be ahead
 }

@@ -185,6 +185,6 @@ type HasNodes interface{ held() Nodes }
 
 // NodesOf returns the Nodes of a cluster, or of a type that embeds one. It returns nil if there are none.
 func NodesOf(cluster HasNodes) (nodes Nodes) {
-	defer func() { _ = recover() }() // of a nil pointer, which a user's type may embed
+	defer func() { _ = recover() }() // a user's type may embed a nil pointer
 	return cluster.held()
 }

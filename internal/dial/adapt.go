@@ -18,7 +18,7 @@ import (
 // then the Dialer greets it once more, without.
 type peers struct {
 	mu    sync.Mutex // guards the rest
-	first sock.Peer  // as which the other side is greeted first
+	first sock.Peer  // the kind of peer that the handshake tries first
 	whole bool       // it has taken a whole handshake: if it closes the connection, that has another reason
 }
 

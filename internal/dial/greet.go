@@ -67,7 +67,7 @@ func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 // refuses the client's certificate may have closed the connection by then; its alert can
 // still be read.
 func (s *Socket) unwritten(err error) *errorx.Error {
-	if isUntrusted(err) { // of a user's Dialer, whose TLS begins with the first write
+	if isUntrusted(err) { // a user's Dialer may start TLS with the first write
 		return ErrTLS.Wrap(err, "TLS handshake")
 	}
 	if s.Secured() {

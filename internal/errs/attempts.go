@@ -7,7 +7,7 @@ import "github.com/joomcode/errorx"
 // earlier one may have run. The zero value stands for no attempts. It is not safe for concurrent
 // use.
 type Attempts struct {
-	unknown *errorx.Error // of the first attempt that may have run
+	unknown *errorx.Error // the error of the first attempt that may have run
 }
 
 // Failed records how an attempt ended, before the request is sent again.

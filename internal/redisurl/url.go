@@ -138,8 +138,8 @@ func (u *URL) setUser(info string) *errorx.Error {
 	return nil
 }
 
-// setFailover turns a redis:// URL that names a master into one of sentinels, like go-redis: the
-// URL's user is that of the sentinels, and parameters give that of the servers.
+// setFailover makes a redis:// URL that names a master a URL of sentinels, as go-redis does: its user
+// name and password are for the sentinels, and parameters give those for the servers.
 func (u *URL) setFailover() {
 	u.Sentinel = true
 	u.SentinelUsername, u.SentinelPassword = u.Username, u.Password

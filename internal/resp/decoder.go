@@ -14,7 +14,7 @@ type Decoder struct {
 	forms  *forms // the types that it accepts
 	size   int    // bytes consumed by the reply being read
 	told   func(*Push)
-	pushed Push // what told is called with
+	pushed Push // the argument for told
 	heard  func([]any)
 }
 
@@ -171,7 +171,7 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 	if buf[0] == ':' {
 		return atHand{kind: ':', n: n, size: end}
 	}
-	if n > int64(min(d.limits.Bulk, len(buf))) { // else size might overflow where an int has 32 bits
+	if n > int64(min(d.limits.Bulk, len(buf))) { // size would overflow a 32-bit int
 		return f
 	}
 	size := end + int(n) + 2

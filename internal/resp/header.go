@@ -38,7 +38,7 @@ var (
 // header is the first line of a value.
 type header struct {
 	kind byte // '+', '$', ...
-	form form // what follows
+	form form // of the value that follows
 	n    int  // the length of the string, or how many values follow
 }
 

@@ -14,7 +14,7 @@ type Push struct {
 	// a string, Rest is a []any of that element and all after it.
 	Rest any
 
-	scratch []byte // what Words point to
+	scratch []byte // Words point into it
 }
 
 // maxPushElements bounds the elements of a push. The longest that servers send is the

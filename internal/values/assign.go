@@ -46,7 +46,7 @@ func answered(err error, res any) error {
 // Variable is a variable that a result is read into.
 type Variable struct {
 	Kind resp.Kind // NoKind if the type is not one of a [resp.Scalar]
-	dst  any       // points to it
+	dst  any       // a pointer to the variable
 	plan *plan     // nil if Kind is set: most replies need no plan
 }
 

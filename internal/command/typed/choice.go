@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// choiceOf returns the interface of alternatives of which at most one is sent.
+// choiceOf returns the interface of alternatives: a call sends at most one of them.
 func (p *pkg) choiceOf(d *doc, a *arg, list bool) (*choice, error) {
 	var makers []string
 	var syntax []string
@@ -21,7 +21,7 @@ func (p *pkg) choiceOf(d *doc, a *arg, list bool) (*choice, error) {
 	return p.choice(d, a.name, makers, false, strings.Join(syntax, " | ")), nil
 }
 
-// optionsOf returns the interface of the options of a function, of which any number is sent.
+// optionsOf returns the interface of the options of a function: a call sends any number of them.
 func (p *pkg) optionsOf(f *fn, d *doc, options []*arg) (*choice, error) {
 	if len(options) == 1 && options[0].kind == "oneof" && options[0].multiple() {
 		c, err := p.choiceOf(d, options[0], true)

@@ -46,7 +46,7 @@ func (s sinces) of(labels ...string) string {
 		}
 	}
 	if latest["Valkey"] == latest["Redis"] || !newer(latest["Valkey"], lastOfBoth) && latest["Redis"] != "" {
-		delete(latest, "Valkey") // it is the same as for Redis
+		delete(latest, "Valkey") // the same version as for Redis
 	}
 	var out []string
 	for _, family := range slices.Sorted(maps.Keys(latest)) {

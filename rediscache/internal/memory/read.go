@@ -16,11 +16,11 @@ type Read struct {
 	Request []byte   // as it is sent
 	Key     uint64   // the hash of its first key
 	More    []uint64 // those of the others
-	Lease   *Lease   // of the socket that is to read it
+	Lease   *Lease   // the lease of the socket that will read it
 	Sent    Instant  // not after it is sent
 	Listed  bool     // readers need not have Limits.All
 
-	entry   *entry // that is to be filled
+	entry   *entry // the one to fill
 	waiting []Waiter
 }
 

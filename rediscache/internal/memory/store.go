@@ -9,8 +9,8 @@ type Reason uint8
 
 // The reasons why entries are dropped.
 const (
-	ByWrite  Reason = iota // that was sent by those who read
-	ByServer               // which has told of a change
+	ByWrite  Reason = iota // a write through the cache
+	ByServer               // the server reported a change
 	BySpace
 	ByAge
 	ByLease

@@ -286,7 +286,7 @@ func TestStoreAtOnce(t *testing.T) {
 	r.isEmpty(t)
 }
 
-// BenchmarkZipf reads keys of which the n-th is read n^1.01 times as seldom as the first, and reports
+// BenchmarkZipf reads keys by a Zipf distribution with the exponent 1.01, and reports
 // which share of the reads is answered out of memory, and which is kept: each, and what is admitted.
 func BenchmarkZipf(b *testing.B) {
 	for name, wanted := range map[string]func(r *reads, key string) bool{

@@ -15,7 +15,7 @@ import (
 type Moves struct {
 	slots atomic.Pointer[topology.SlotSet] // nil if there are none; what it points to never changes
 	mu    sync.Mutex                       // guards met, and is held while slots is replaced
-	met   map[int]time.Time                // when it was last heard of each of the slots
+	met   map[int]time.Time                // when a reply or a node last mentioned each slot
 }
 
 // Has reports whether a slot is moving. It takes no lock.

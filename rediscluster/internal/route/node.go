@@ -65,7 +65,7 @@ type Node struct {
 	Refused atomic.Bool
 	// Weight is the node's share of reads. The refresher sets it.
 	Weight atomic.Uint64
-	// Reads are those that may be sent to a second node, too.
+	// Reads are the reads in flight that may also be sent to a second node.
 	Reads Reads
 
 	rules *Rules

@@ -12,7 +12,7 @@ import (
 // answers, and how long recent answers took. The zero value is ready.
 type Reads struct {
 	mu          sync.Mutex // guards what follows, and what each Read says that it does
-	first, last *Read      // that wait, about in the order in which they were sent
+	first, last *Read      // the reads that wait, roughly in the order in which they were sent
 	taken       histogram.Histogram
 	slow        time.Duration // see slowShare; it at most doubles at a time; 0 until it is known
 }

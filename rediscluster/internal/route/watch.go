@@ -180,7 +180,7 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 		n.up = true
 		f := l.Backend.Flight()
 		silent, moved := l.pulse.silent(now, f)
-		if silent > 0 && silent <= unreadMost && l.Inner.Unread() {
+		if silent > 0 && silent <= unreadMost && l.Backend.Unread() {
 			silent = 0
 		}
 		n.silent = max(n.silent, silent)

@@ -131,7 +131,7 @@ func TestUnreadRepliesAreNoSilence(t *testing.T) {
 	n := oneShard(0).Nodes[0]
 	inner := &flying{since: time.Hour}
 	n.Links = n.Links[:1]
-	n.Links[0].Inner = inner
+	n.Links[0].Backend = inner
 	silent := func(since time.Duration, unread bool) time.Duration {
 		inner.unread = unread
 		n.look(time.Hour + since)

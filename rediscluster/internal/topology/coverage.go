@@ -131,7 +131,7 @@ func NodeSlotsOf(nodes redisclusterutil.InstanceInfos) *NodeSlots {
 			h.coming.Add(m.Number)
 			continue
 		}
-		for _, n := range nodes { // what went to one that has left is lost
+		for _, n := range nodes { // keys that went to a node that has left are lost
 			if n.Uuid == m.Peer {
 				h.leaving[m.Number] = n.Addr
 			}

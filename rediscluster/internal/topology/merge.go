@@ -51,7 +51,7 @@ func merge(views []View) *Layout {
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}, Failed: map[string]bool{}}
 	var claims [slot.Count]claim
 	for _, v := range views {
-		nodes := v.nodesByAddr() // once, since ranges are many
+		nodes := v.nodesByAddr() // made once for all ranges
 		l.learnNodes(v)
 		for j := range v.ranges {
 			r := &v.ranges[j]

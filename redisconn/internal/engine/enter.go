@@ -90,8 +90,7 @@ func (q *queue) inTime(deadline time.Time) bool {
 	return inTime(now-q.head.Taken, q.minTrip, timing.Until(deadline, now))
 }
 
-// append adds the requests to the open batch, of which m is the end, and returns the ticket of the
-// last one.
+// append adds the requests to the open batch, which ends at m, and returns the ticket of the last one.
 func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (last send.Ticket) {
 	b := q.open
 	if e.Asking {

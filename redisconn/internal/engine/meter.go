@@ -84,7 +84,7 @@ type Stats struct {
 	Values, Refused, NotSent, Unknown uint64
 	// Writes counts batches. The other fields count what was in them.
 	Writes, WrittenRequests, WrittenBytes uint64
-	ReadBytes                             uint64 // of the session that is open, too
+	ReadBytes                             uint64 // including the open session's
 	InFlight, Queued, QueuedBytes         int    // requests and bytes, with the library's own
 	WaitingForRoom                        int    // callers
 	Connects, Disconnects, FailedDials    uint64

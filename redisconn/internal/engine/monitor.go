@@ -86,7 +86,7 @@ func (r *ran) until(now time.Time) bool {
 	return r.late == 0
 }
 
-// mark returns the progress of the requests in flight, the oldest of which is given.
+// mark returns the progress of the requests in flight. o is the oldest of them.
 func (s *Session) mark(oldest oldest) sock.Mark {
 	m := sock.Mark{Answered: oldest.seq + s.held.Load()}
 	if oldest.writing {

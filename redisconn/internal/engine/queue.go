@@ -119,9 +119,9 @@ func (g *gate) errFull(l load) *errorx.Error {
 	return redis.ErrQueueFull.New("the queue is full: %d requests are not answered yet, and Opts.MaxRequests is %d", g.pending+g.lingering, g.maxRequests)
 }
 
-// admitWaiting lets in as many of the callers that wait for room as there is room for; all of
-// them, when the connection is lost. It is called when there may be more room, or nothing
-// of the users' is pending any more.
+// admitWaiting wakes the callers that wait for room, oldest first, while there is room for them; all
+// of them if the connection is lost. Call it when there may be more room, or when no user's request is
+// pending any more.
 func (q *queue) admitWaiting() {
 	if q.draining != nil && q.pending == q.internal && !q.drained {
 		q.drained = true
@@ -147,9 +147,9 @@ func (q *queue) admitWaiting() {
 // that they count as gone elsewhere. If they are only late, they may find no room and wait again.
 const lookAgainAfter = time.Millisecond
 
-// lookAgain lets in further callers if those that were let in have not come: a request may be
-// routed to another server when it is sent again. Nothing is pending then whose end would call
-// admitWaiting. A timer calls it.
+// lookAgain admits further callers if the admitted ones have not come: a request may go to another
+// server when it is sent again. If nothing is pending, nothing else calls admitWaiting. A timer calls
+// lookAgain.
 func (q *queue) lookAgain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -197,7 +197,7 @@ const deafMost = 4 * listenEvery
 //	      │                             │                                 │
 //	      └────────── Close, or the end of the context ──────► closed ◄───┘
 //
-// A failure while connecting leads back to disconnected, too. Requests are accepted while
+// A failure while connecting also leads back to disconnected. Requests are accepted while
 // connecting (they wait) and while connected; in the other states they end at once, not
 // sent. [queue.Change] makes all changes.
 type State uint8

@@ -54,7 +54,7 @@ func (q *queue) dutyToWrite() duty {
 
 // giveBoth gives the rights, which are both free, to the caller that waits for the request of number
 // last, or to the sender if no caller takes them. Nothing else is pending than the open batch or
-// first, if it is not nil, which is put in flight. A caller that is to read checks and writes, too: nobody
+// first, if it is not nil, which is put in flight. A caller that will read also checks and writes: nobody
 // else may touch the socket once it has the right.
 func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
 	s := q.session

@@ -113,7 +113,7 @@ const securedNow = 16 << 10
 func (s *Session) writeLoop() {
 	ended := false
 	defer func() {
-		if !ended { // by a future that was asked whether it is cancelled
+		if !ended { // a future that was asked whether it is cancelled has ended the goroutine
 			go s.writeLoop()
 		}
 	}()

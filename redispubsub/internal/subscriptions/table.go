@@ -24,14 +24,14 @@ type Table struct {
 	// attend starts a goroutine that keeps a socket for a new feed.
 	attend func(*Feed)
 
-	sets    map[*Set]struct{} // that are not closed
-	topics  map[key]*topic    // that somebody wants
+	sets    map[*Set]struct{} // those not closed
+	topics  map[key]*topic    // those with a member
 	feeds   map[feedKey]*Feed
-	touched map[*Feed]struct{}   // that may have something to ask for
-	delayed map[*topic]time.Time // when topics are to be placed that no node takes now
+	touched map[*Feed]struct{}   // feeds that may have something to ask for
+	delayed map[*topic]time.Time // topics that no node takes now, and when to place them
 	leaving map[key][]*topic     // moved topics whose old nodes have not given them up yet
-	seen    <-chan struct{}      // what nodes.Changed returned last, closed when it has changed
-	moved   time.Time            // when other nodes, or other slots of theirs, were found last
+	seen    <-chan struct{}      // the last result of nodes.Changed, closed when the nodes change
+	moved   time.Time            // when the nodes or their slots last changed
 	// everywhere represents, as an owner, all sets that are on several nodes.
 	everywhere *Set
 }
@@ -98,19 +98,19 @@ type topic struct {
 	t       *Table
 	key     key
 	members []*Member // never changed in place: readers have it without the lock
-	feed    *Feed     // where it is, or is to be, subscribed; nil: no node is known
+	feed    *Feed     // the socket on which it is, or will be, subscribed; nil: no node is known
 
 	live      bool            // the server has confirmed it
 	since     time.Time       // when it was asked for
-	asked     *pubsub.Command // that it is in, in the batch in flight; nil: none
-	alone     bool            // to be asked for by a command of its own
+	asked     *pubsub.Command // the command in flight that asks for it; nil: none
+	alone     bool            // it needs a command of its own
 	confirmed bool            // by an answer to the batch in flight
 	heard     bool            // confirmed before, here or by another node
-	givenUp   bool            // by the server, of itself, on this socket
-	doubted   bool            // when it is live, the cluster is to be asked for its nodes once more: a replica confirms as well
-	leaving   time.Time       // it has moved: until when its node is waited for; else zero
-	fences    int             // confirmations that are to come before members take messages
-	hops      int             // from node to node, since it was subscribed last
+	givenUp   bool            // the server ended it unasked on this socket
+	doubted   bool            // ask the cluster for its nodes again when it is live: a replica confirms as well
+	leaving   time.Time       // if it has moved, how long to wait for its old node; else zero
+	fences    int             // confirmations that must come before members take messages
+	hops      int             // moves between nodes since it was last subscribed
 	pause     time.Duration
 	away      chan struct{} // closed when it is no longer on the feed; nil if nobody waits
 }
