@@ -199,14 +199,3 @@ func (s slogLogger) Report(cluster *Cluster, event LogEvent) {
 	}
 	s.log.WriteLine(context.WithoutCancel(cluster.Ctx()), event.logEvent(), slog.String("cluster", cluster.Name()))
 }
-
-func wantsReqStat(l Logger) bool {
-	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
-		return chooser.WantsReqStat()
-	}
-	switch l.(type) {
-	case DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
-		return false
-	}
-	return true
-}

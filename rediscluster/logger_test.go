@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -246,7 +247,7 @@ func TestSlogLogger(t *testing.T) {
 	require.NotNil(t, conn)
 	var out bytes.Buffer
 	logger := NewSlogLogger(slog.New(slog.NewTextHandler(&out, nil)))
-	require.False(t, wantsReqStat(logger))
+	require.False(t, oplog.WantsReqStat[DefaultLogger, NoopLogger](logger))
 	for _, event := range []LogEvent{
 		LogOptCorrected{Option: "ConnsPerHost"},
 		LogHostEvent{Conn: conn, Event: redisconn.LogConnected{}},

@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
@@ -139,5 +140,6 @@ func (h hostLogger) ReqStat(conn *redisconn.Connection, req Request, res any, na
 // WantsReqStat tells redisconn whether ReqStat does anything.
 func (h hostLogger) WantsReqStat() bool {
 	defer h.c.recovered() // no statistics then
-	return wantsReqStat(h.c.opts.Logger) || redisconn.WantsReqStat(h.c.opts.HostOpts.Logger)
+	return oplog.WantsReqStat[DefaultLogger, NoopLogger](h.c.opts.Logger) ||
+		oplog.WantsReqStat[redisconn.DefaultLogger, redisconn.NoopLogger](h.c.opts.HostOpts.Logger)
 }

@@ -145,7 +145,7 @@ func (c *Connection) makePipe() {
 		WithConn: c.withConn, Server: c.place, Measured: c.measured,
 		Panicked: shared{c}.Panicked,
 	}
-	if WantsReqStat(o.Logger) {
+	if oplog.WantsReqStat[DefaultLogger, NoopLogger](o.Logger) {
 		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat
 	}
 	c.pipe = engine.New(p)

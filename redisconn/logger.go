@@ -54,19 +54,6 @@ func (NoopLogger) Report(*Connection, LogEvent) {}
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
 
-// WantsReqStat reports whether a logger uses statistics. It calls the logger's method
-// WantsReqStat() bool, if there is one. nil and the loggers of this package don't use statistics.
-func WantsReqStat(l Logger) bool {
-	if chooser, ok := l.(interface{ WantsReqStat() bool }); ok {
-		return chooser.WantsReqStat()
-	}
-	switch l.(type) {
-	case nil, DefaultLogger, *DefaultLogger, NoopLogger, *NoopLogger:
-		return false
-	}
-	return true
-}
-
 // Request is redis.Request.
 type Request = redis.Request
 

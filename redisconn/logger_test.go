@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -190,7 +191,7 @@ func (b *lockedBuffer) String() string {
 func TestSlogLogger(t *testing.T) {
 	var out lockedBuffer
 	logger := redisconn.NewSlogLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	require.False(t, redisconn.WantsReqStat(logger))
+	require.False(t, oplog.WantsReqStat[redisconn.DefaultLogger, redisconn.NoopLogger](logger))
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: logger, MaxRequests: -1})
 	redis.Sync{S: conn}.Do("PING")

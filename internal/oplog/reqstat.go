@@ -1,0 +1,14 @@
+package oplog
+
+// WantsReqStat reports whether a logger uses statistics of requests. It calls the logger's method
+// WantsReqStat() bool; without one, every logger uses them but nil, a D and an N.
+func WantsReqStat[D, N any](logger any) bool {
+	if chooser, ok := logger.(interface{ WantsReqStat() bool }); ok {
+		return chooser.WantsReqStat()
+	}
+	switch logger.(type) {
+	case nil, D, *D, N, *N:
+		return false
+	}
+	return true
+}
