@@ -24,6 +24,11 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 		return redis.Err(c.errClosed())
 	}
 	links := c.refresher.links()
+	for l := range links {
+		if l.Inner.Dialer().Asks(ctx) { // it is the provider that calls, and the connection refuses
+			return l.Conn.Reauthenticate(ctx)
+		}
+	}
 	errs := make(chan error, len(links))
 	var wg sync.WaitGroup
 	for l := range links {

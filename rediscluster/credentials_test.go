@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
@@ -87,6 +88,23 @@ func TestReauthenticate(t *testing.T) {
 func TestClientNameIsChecked(t *testing.T) {
 	_, err := NewCluster(context.Background(), sharedCluster(t).Addrs(), Opts{HostOpts: redisconn.Opts{ClientName: "a b"}, Logger: NoopLogger{}})
 	isType(t, redisconn.ErrClientName, err)
+}
+
+// A provider that calls Reauthenticate of its cluster would wait for itself, and is refused at once.
+func TestReauthenticateWithinProvider(t *testing.T) {
+	var c atomic.Pointer[Cluster]
+	var refused atomic.Int64
+	opened, _ := connect(t, sharedCluster(t).Addrs(), Opts{HostOpts: redisconn.Opts{CredentialsProvider: func(context.Context) (cr redisconn.Credentials, _ error) {
+		if c := c.Load(); c != nil {
+			err := c.Reauthenticate(context.Background())
+			assert.ErrorContains(t, err, "called Reauthenticate")
+			refused.Add(1)
+		}
+		return cr, nil
+	}}})
+	c.Store(opened)
+	isType(t, redisconn.ErrCredentials, opened.Reauthenticate(t.Context())) // there are none
+	require.EqualValues(t, len(opened.refresher.links()), refused.Load())
 }
 
 // That nobody has confirmed is an error, also if all connections have ended.

@@ -35,8 +35,8 @@ import (
 // keeps its user. If ctx ends first, it returns [redis.ErrRequestCancelled], and AUTH may
 // still be sent. A retry is always safe.
 //
-// Neither a CredentialsProvider nor a [Logger] may call it: Reauthenticate would wait for its own caller. Called with
-// the provider's context it returns [ErrCredentials].
+// Neither a CredentialsProvider nor a [Logger] may call it: Reauthenticate would wait for its own caller. If the
+// provider calls it, in its own goroutine or with its context, it returns [ErrCredentials].
 //
 // With ScriptMode a transaction may be open, so the error is
 // [redis.ErrCommandForbidden]: send AUTH yourself.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
@@ -365,6 +366,16 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 // wait for itself.
 func TestReauthenticateWithinProvider(t *testing.T) {
 	t.Parallel()
+	t.Run("its context", func(t *testing.T) {
+		reauthenticateWithinProvider(t, func(ctx context.Context) context.Context { return ctx })
+	})
+	t.Run("another context", func(t *testing.T) {
+		reauthenticateWithinProvider(t, func(context.Context) context.Context { return background })
+	})
+}
+
+func reauthenticateWithinProvider(t *testing.T, with func(context.Context) context.Context) {
+	t.Parallel()
 	s := twoUsers(t)
 	v := &vault{}
 	v.set("alice", canary, nil)
@@ -374,7 +385,7 @@ func TestReauthenticateWithinProvider(t *testing.T) {
 		Logger: redisconn.NoopLogger{}, DialTimeout: time.Minute,
 		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
 			if conn := conn.Load(); conn != nil {
-				within = conn.Reauthenticate(ctx)
+				within = conn.Reauthenticate(with(ctx))
 			}
 			return v.credentials(ctx)
 		},
@@ -387,4 +398,20 @@ func TestReauthenticateWithinProvider(t *testing.T) {
 	require.Equal(t, int64(1), s.Do("CLIENT KILL", "USER", "alice"))
 	eventually(t, "connected again", func() bool { return called.Ping() == nil })
 	requireType(t, within, redisconn.ErrCredentials)
+}
+
+// A provider may make another connection authenticate again.
+func TestReauthenticateOfAnotherWithinProvider(t *testing.T) {
+	t.Parallel()
+	s := twoUsers(t)
+	v := &vault{}
+	v.set("alice", canary, nil)
+	other := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: redisconn.NoopLogger{}})
+	connect(t, s.Addr(), redisconn.Opts{
+		Logger: redisconn.NoopLogger{},
+		CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
+			assert.NoError(t, other.Reauthenticate(ctx))
+			return v.credentials(ctx)
+		},
+	})
 }

@@ -28,6 +28,7 @@ type Dialer struct {
 	peers
 	ctx     context.Context
 	overdue overdue
+	asking  atomic.Int32 // calls of Provider that have not returned
 }
 
 // New returns a Dialer, whose attempts end with ctx.
@@ -174,14 +175,7 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	if d.Provider == nil {
 		return d.Credentials, nil
 	}
-	type provided struct {
-		cr  Credentials
-		err error
-	}
-	p, err := callUntil(ctx, &d.overdue, "Opts.CredentialsProvider", func() (p provided) {
-		p.cr, p.err = d.Provider(context.WithValue(ctx, askedBy{d}, true))
-		return p
-	}, func(provided) {})
+	p, err := callUntil(ctx, &d.overdue, "Opts.CredentialsProvider", func() provided { return d.provide(ctx) }, func(provided) {})
 	if err != nil {
 		return Credentials{}, ErrCredentials.Wrap(err, "asking for credentials").WithProperty(EKCredentialsCause, err)
 	}
@@ -191,12 +185,6 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	}
 	return p.cr, nil
 }
-
-// askedBy is a key in the context of a call of a provider: the Dialer that calls it.
-type askedBy struct{ d *Dialer }
-
-// Asks reports whether ctx is the context that the Dialer passes to its provider.
-func (d *Dialer) Asks(ctx context.Context) bool { return ctx.Value(askedBy{d}) != nil }
 
 // Renew does RESET and the whole handshake again on a socket. It calls credentials after the
 // handshake counts as begun. It reports whether that has succeeded within Timeout and before

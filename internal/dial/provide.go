@@ -1,0 +1,49 @@
+package dial
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+)
+
+// provided is what a provider returns.
+type provided struct {
+	cr  Credentials
+	err error
+}
+
+// provide calls the provider. Asks finds it among the callers of whatever the provider calls.
+func (d *Dialer) provide(ctx context.Context) (p provided) {
+	d.asking.Add(1)
+	defer d.asking.Add(-1)
+	p.cr, p.err = d.Provider(context.WithValue(ctx, askedBy{d}, true))
+	return p
+}
+
+// askedBy is a key in the context of a call of a provider: the Dialer that calls it.
+type askedBy struct{ d *Dialer }
+
+// Asks reports whether the Dialer's provider calls it, directly or with the context that it was given.
+func (d *Dialer) Asks(ctx context.Context) bool {
+	return ctx.Value(askedBy{d}) != nil || d.asking.Load() > 0 && provides()
+}
+
+var provideName = runtime.FuncForPC(reflect.ValueOf((*Dialer).provide).Pointer()).Name()
+
+// provides reports whether a provider calls it, in whose goroutine it then is.
+func provides() bool {
+	callers := make([]uintptr, 64)
+	for skip := 0; ; skip += len(callers) {
+		n := runtime.Callers(skip, callers)
+		frames := runtime.CallersFrames(callers[:n])
+		for more := n > 0; more; {
+			var caller runtime.Frame
+			if caller, more = frames.Next(); caller.Function == provideName {
+				return true
+			}
+		}
+		if n < len(callers) {
+			return false
+		}
+	}
+}
