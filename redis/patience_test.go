@@ -124,6 +124,32 @@ func TestMovedWaitsForRoom(t *testing.T) {
 	}
 }
 
+// A request does not move while it has a buffer of its caller's: the server that has stalled would still
+// answer there, when the caller may use it again.
+func TestBufferDoesNotMove(t *testing.T) {
+	for size, want := range map[int]int{0: 2, 8: 1} {
+		stall, end := context.WithCancel(t.Context())
+		attempts := 0
+		s := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
+			if attempts++; attempts > 1 {
+				cb.Resolve([]byte("value"), n)
+				return
+			}
+			r.Ticket = send.Ticket{Queue: &stalling{stall: stall}, Moves: true}
+			end()
+			if size > 0 {
+				time.AfterFunc(time.Millisecond, func() { cb.Resolve([]byte("value"), n) })
+			}
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		value := make([]byte, 0, size)
+		require.NoError(t, SyncCtx{s}.DoInto(ctx, &value, "GET", "key"))
+		assert.Equal(t, "value", string(value))
+		assert.Equal(t, want, attempts)
+	}
+}
+
 // A request that does not move waits for its context, and so does one whose server does not stall.
 func TestDoesNotMove(t *testing.T) {
 	for _, moves := range []bool{false, true} {

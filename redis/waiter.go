@@ -222,9 +222,12 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	if !r.Inline {
 		r.Done = ctx.Done()
 	}
+	lends := t != nil && cap(t.Bytes) > 0
 	w := pooledWaiter(ctx, r, t, seen)
 	w.send(func() { to.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
+	// A server that has stalled may answer later, and its reply would go to the caller's buffer.
+	ticket.Moves = ticket.Moves && !lends
 	send.PutScratch(scratch)
 	return w.result(ctx, ticket, t, seen)
 }
