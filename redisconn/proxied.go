@@ -40,14 +40,19 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 	reqs = append(reqs, alone("EXEC"))
 	send.Queued(cb, send.Ticket{Heeded: true})
 	go func() {
-		answered := 0
+		results, answered := make([]any, len(reqs)), 0
 		err := c.exchangeApart(ctx, open, reqs, cb, func(i int, res any) {
-			answered = i + 1
-			c.pipe.Resolve(cb, res, uint64(i))
+			results[i], answered = res, i+1
 		})
-		for i := max(answered, 1); i < len(reqs); i++ { // whoever waits for MULTI waits for EXEC
-			c.pipe.Resolve(cb, redis.AsErrorx(err), uint64(i))
+		for i := answered; i < len(results); i++ {
+			results[i] = redis.AsErrorx(err)
 		}
+		first := 1 // whoever waits for MULTI waits for EXEC
+		if answered > 0 {
+			first = 0
+		}
+		// By now the connection is released: a future may block, or end the goroutine.
+		send.Each(first, len(results), func(i int) { c.pipe.Resolve(cb, results[i], uint64(i)) })
 	}()
 	return nil
 }
@@ -56,7 +61,8 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 // them is not answered. Unless EXEC has ended the transaction, the connection may still be in it, and is
 // made as new before anybody else gets it.
 //
-// The wait for a connection may take long. If nobody waits for the transaction then, it is not sent.
+// The wait for a connection may take long, and ends with ctx. If nobody waits for the transaction then, it is
+// not sent. Once it is sent, it is answered whatever becomes of ctx, as on the shared connection.
 func (c *Connection) exchangeApart(ctx context.Context, open dedicated.Opening, reqs []send.Request, cb Future, each func(int, any)) error {
 	s, err := open(ctx)
 	if err != nil {
@@ -76,7 +82,7 @@ func (c *Connection) exchangeApart(ctx context.Context, open dedicated.Opening, 
 			s.Release()
 		}
 	}()
-	return s.Exchange(ctx, reqs, func(i int, res any) {
+	return s.Exchange(context.WithoutCancel(ctx), reqs, func(i int, res any) {
 		failure := redis.AsErrorx(res)
 		ended = i == len(reqs)-1 && (failure == nil || failure.IsOfType(redis.ErrExecAbort))
 		each(i, res)

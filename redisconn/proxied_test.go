@@ -3,8 +3,10 @@ package redisconn_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -391,4 +393,57 @@ func TestProxyCloses(t *testing.T) {
 		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res))
 		require.Equal(t, 1, strings.Count(redis.AsErrorx(res).Error(), "a proxy closed the connection"), "%v", res)
 	}
+}
+
+// A future that blocks holds no connection, and one that ends its goroutine leaves no other request waiting.
+func TestRudeFuturesBehindProxies(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, envoy(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
+	reqs := []redis.Request{redis.Req("INCR", "a"), redis.Req("INCR", "b")}
+	held, release := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	conn.SendTransaction(reqs, redis.FuncFuture(func(any, uint64) { close(held); <-release }), 0)
+	await(t, "the future", held)
+	got := make(chan uint64, 3)
+	conn.SendBatchFlags(reqs, redis.FuncFuture(func(_ any, n uint64) {
+		got <- n
+		runtime.Goexit()
+	}), 0, redisconn.DoTransaction)
+	for n := range uint64(3) {
+		require.Equal(t, n, await(t, "a result", got))
+	}
+}
+
+// leaving is a future whose context ends, as that of a client that fails over.
+type leaving struct {
+	*outcome
+	ctx context.Context
+}
+
+func (l leaving) Context() context.Context { return l.ctx }
+
+// A transaction that was sent is answered, though the context of its future ends.
+func TestTransactionsBehindProxiesOutliveTheirContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(background)
+	var conn atomic.Pointer[redisconn.Connection]
+	s := peer(t, func(r chaos.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "INCR":
+			return "+QUEUED\r\n"
+		case "EXEC":
+			cancel()
+			for range 10 { // so that the client has noticed
+				redis.Sync{S: conn.Load()}.Do("GET", "k")
+			}
+			return "*1\r\n:1\r\n"
+		}
+		return ""
+	})
+	conn.Store(connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}}))
+	got := leaving{newOutcome(), ctx}
+	conn.Load().SendTransaction([]redis.Request{redis.Req("INCR", "a")}, got, 0)
+	require.Equal(t, []any{int64(1)}, got.wait(t))
 }
