@@ -2,6 +2,8 @@ package rediscluster_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -118,4 +121,59 @@ func TestReplicatedSaysWhyNoAddressIsKnown(t *testing.T) {
 	require.True(t, redis.AsErrorx(err).IsOfType(rediscluster.ErrNoMaster))
 	require.ErrorContains(t, err, "primary.invalid")
 	require.NotNil(t, redis.AsErrorx(err).Cause())
+}
+
+// What a running client meets when it connects again may last: the error names the cause, and a retry is
+// not safe.
+func TestNoAliveConnectionForReasonsThatLast(t *testing.T) {
+	t.Parallel()
+	testbed.Needs(t, testbed.TLS)
+	tb := testbed.NewCluster(t, testbed.ClusterOptions{
+		Options: testbed.Options{TLS: true, ACL: []string{"app on >secret ~* &* +@all"}}, Masters: 1, Replicas: -1,
+	})
+	node := tb.Node(0)
+	other, many := testbed.NewServer(t, testbed.Options{TLS: true}), testbed.NewServer(t, testbed.Options{Config: []string{"databases 100"}})
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	trusted, err := node.ClientTLS()
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		name    string
+		at      *testbed.Server
+		opts    redisconn.Opts
+		instead string // what is at the address when the client connects again
+		want    *errorx.Type
+		says    string
+	}{
+		{"HTTP server", node.Server, redisconn.Opts{}, web.Listener.Addr().String(), redisconn.ErrInit, "the server is not a Redis"},
+		{"certificate", node.Server, redisconn.Opts{TLSEnabled: true, TLSConfig: trusted}, other.TLSAddr(), redisconn.ErrTLS, "certificate"},
+		{"database", many, redisconn.Opts{DB: 99}, other.Addr(), redisconn.ErrInit, "DB index is out of range"},
+		{"user", node.Server, redisconn.Opts{Username: "app", Password: "secret"}, "", redisconn.ErrAuth, "WRONGPASS"},
+	} {
+		var d rediscluster.Detours
+		addr, open := tt.at.Addr(), rediscluster.NewCluster
+		if tt.opts.TLSEnabled {
+			addr = tt.at.TLSAddr()
+		}
+		if tt.at == many {
+			open = rediscluster.NewReplicated
+		}
+		tt.opts.Dialer, tt.opts.IOTimeout = d.Dial, patience
+		c, err := open(t.Context(), []string{addr}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: tt.opts})
+		require.NoError(t, err, tt.name)
+		require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"), tt.name)
+		if tt.instead != "" {
+			d.Lead(addr, tt.instead)
+		} else {
+			require.Equal(t, int64(1), tt.at.Do("ACL", "DELUSER", "app"))
+		}
+		tt.at.Do("CLIENT", "KILL", "TYPE", "NORMAL", "SKIPME", "yes")
+		awaitCause(t, c, addr, tt.want)
+		require.ErrorContains(t, redis.Err(redis.Sync{S: c}.Do("SET", "a", "1")), tt.says, tt.name)
+		c.Close()
+	}
+	_, err = rediscluster.NewReplicated(t.Context(), []string{other.Addr()}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{DB: 99}})
+	require.ErrorContains(t, err, "DB index is out of range")
+	require.False(t, redis.SafeToRetry(err))
+	require.NotNil(t, errs.PermanentCause(redis.AsErrorx(err)))
 }
