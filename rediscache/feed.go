@@ -158,7 +158,7 @@ func (f *feed) ask(t *tracker) {
 			return
 		}
 		if redis.OutcomeOf(res) == redis.OutcomeNotSent {
-			return // the lease runs out, unless the server is asked the next time: the queue may be full, or draining
+			return // the lease runs out, unless the server is asked the next time: the queue may be full
 		}
 		if !isTracking(res) {
 			f.end(t)

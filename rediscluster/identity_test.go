@@ -49,7 +49,7 @@ func knowsAgain(t *testing.T, c *Cluster, n uint64) {
 	await(t, "refreshes", func() bool { return c.Stats().Refreshes >= until })
 }
 
-// The address of a replica that has died is given to the master of another cluster: nothing goes there,
+// T39: the address of a replica that has died is given to the master of another cluster: nothing goes there,
 // whichever of the two addresses sorts lower.
 func TestTheAddressOfADeadReplicaIsGivenToAnotherCluster(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func uselessSeeds(t *testing.T, d *Detours) (good *testbed.Cluster) {
 	return good
 }
 
-// A useless seed spoils no good one, in either order, whatever its address is.
+// T39: a useless seed spoils no good one, in either order, whatever its address is.
 func TestUselessSeedsSpoilNoGoodOne(t *testing.T) {
 	t.Parallel()
 	var d Detours
