@@ -2,6 +2,7 @@ package redisrecipes_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/contrib/redisrecipes/limit"
+	"github.com/joomcode/redispipe/contrib/redisrecipes/lock"
+	"github.com/joomcode/redispipe/contrib/redisrecipes/once"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -82,4 +86,77 @@ func Example_limit() {
 	// true 0 <nil>
 	// false 0 <nil>
 	// true 2 <nil>
+}
+
+// WriteReport lets one process at a time work on the report.
+func WriteReport(ctx context.Context, locker *lock.Locker, work func(ctx context.Context, token int64) error) error {
+	l, err := locker.Lock(ctx, "report")
+	if err != nil {
+		return err
+	}
+	err = work(l.Context(), l.Token())
+	return errors.Join(err, l.Unlock(ctx))
+}
+
+// saveReport writes a report, unless a holder with a greater token has written one.
+var saveReport = redis.NewScript(`
+if tonumber(redis.call('HGET', KEYS[1], 'token') or 0) > tonumber(ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[1], 'token', ARGV[1], 'text', ARGV[2])
+return 1
+`)
+
+func Example_lock() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+
+	locker, err := lock.New(db, lock.Opts{TTL: time.Minute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = WriteReport(ctx, locker, func(ctx context.Context, token int64) error {
+		saved, err := redis.As[bool](saveReport.Do(ctx, db, []string{"report"}, token, "all is well"))
+		fmt.Println(saved, err)
+		_, err = locker.TryLock(ctx, "report")
+		fmt.Println(err)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// lock: another holds it
+	// <nil>
+}
+
+func Example_once() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+	charge := func(context.Context, string) ([]byte, error) {
+		fmt.Println("charged")
+		return []byte("receipt 1"), nil
+	}
+
+	runner, err := once.New(db, once.Opts{Lease: time.Minute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pay := func(ctx context.Context, id string) ([]byte, error) {
+		receipt, err := runner.Do(ctx, "payment:"+id, 24*time.Hour, func(ctx context.Context) ([]byte, error) {
+			return charge(ctx, id)
+		})
+		if errors.Is(err, once.ErrNotStored) {
+			log.Print(err) // charged, and a repeat may charge again
+			return receipt, nil
+		}
+		return receipt, err
+	}
+	for range 2 {
+		receipt, err := pay(ctx, "42")
+		fmt.Println(string(receipt), err)
+	}
+	// Output:
+	// charged
+	// receipt 1 <nil>
+	// receipt 1 <nil>
 }

@@ -1,0 +1,97 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// ErrLost is the cause of the end of a context whose lease may have ended.
+var ErrLost = errors.New("redisrecipes: the lease may have ended")
+
+// Hold renews a lease, and ends a context before the lease may end. The lease ends no earlier than its TTL after the last
+// acknowledged request for it was sent, because the server got that request later.
+type Hold struct {
+	// life ends with the hold: its cause is ErrLost, or that of End. ctx ends with life or with its parent.
+	life, ctx   context.Context
+	kill, leave context.CancelCauseFunc // of life and of ctx
+	ttl         time.Duration
+	renew       func(context.Context) (bool, error)
+	start       time.Time    // with the monotonic clock
+	until       atomic.Int64 // time after start, in nanoseconds, until which the lease is certain
+}
+
+// NewHold returns a hold of a lease that was granted to a request sent at the given time. Its goroutine
+// renews the lease until End, or until renewing has failed for too long. Call End.
+func NewHold(parent context.Context, ttl time.Duration, sent time.Time, renew func(context.Context) (bool, error)) *Hold {
+	h := &Hold{ttl: ttl, renew: renew, start: sent}
+	h.until.Store(int64(certain(ttl)))
+	h.life, h.kill = context.WithCancelCause(context.WithoutCancel(parent))
+	h.ctx, h.leave = context.WithCancelCause(parent)
+	go h.run()
+	return h
+}
+
+// certain returns how long after its request was sent a lease is certain: clocks may differ by 1 % in speed, and
+// the time that one has read is late.
+func certain(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Millisecond }
+
+// Context returns the context of the hold.
+func (h *Hold) Context() context.Context { return holdContext{h.ctx, h} }
+
+// End ends the hold and its context, and reports whether the lease was certain until now, or until an earlier End.
+func (h *Hold) End(cause error) bool {
+	h.certain()
+	h.end(cause)
+	return context.Cause(h.life) != ErrLost //nolint:errorlint // it is the cause itself
+}
+
+func (h *Hold) end(cause error) {
+	h.kill(cause)
+	h.leave(cause)
+}
+
+// certain reports whether the hold has not ended, and ends it if the lease is not certain any more. It looks at the
+// clock, as timers are late in a process that was stopped.
+func (h *Hold) certain() bool {
+	if time.Since(h.start) >= time.Duration(h.until.Load()) {
+		h.end(ErrLost)
+	}
+	return h.life.Err() == nil
+}
+
+// run renews the lease after each third of its TTL, and oftener while that fails.
+func (h *Hold) run() {
+	for pause := h.ttl / 3; ; {
+		left := time.Duration(h.until.Load()) - time.Since(h.start)
+		if !Sleep(h.life, min(pause, left)) || !h.certain() {
+			return
+		}
+		pause = h.ttl / 3
+		sent := time.Since(h.start)
+		ctx, cancel := context.WithTimeout(h.life, min(h.ttl/3, time.Duration(h.until.Load())-sent))
+		ours, err := h.renew(ctx)
+		cancel()
+		switch {
+		case err != nil:
+			pause = h.ttl / 20
+		case !ours:
+			h.end(ErrLost)
+		default:
+			h.until.Store(int64(sent + certain(h.ttl)))
+		}
+	}
+}
+
+// holdContext is a context that knows by the clock when it ends.
+type holdContext struct {
+	context.Context
+	hold *Hold
+}
+
+// Err implements context.Context.
+func (c holdContext) Err() error {
+	c.hold.certain()
+	return c.Context.Err()
+}

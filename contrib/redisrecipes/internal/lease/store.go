@@ -1,0 +1,143 @@
+// Package lease has what recipes share that give a key to one owner at a time: the scripts of a key and its
+// owner, the context of an owner, and how others wait.
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redispubsub"
+)
+
+// ErrAnswer: a key holds something that no recipe has written.
+var ErrAnswer = errors.New("redisrecipes: the server has answered something else")
+
+// Client is a [redispipe.Client].
+type Client interface {
+	redis.Sender
+	Subscriber() *redispubsub.Subscriber
+}
+
+// Store keeps leases: each key is a hash that says who owns it, until when by the clock of the server, and with
+// which token, or which value the last owner has left. Each owner has a name of its own, so
+// that all scripts may run several times.
+type Store struct {
+	DB  Client
+	TTL time.Duration // of a lease
+	// Keep is how long a key that nobody owns keeps its token.
+	Keep time.Duration
+}
+
+// NewOwner returns the name of an owner.
+func NewOwner() string { return rand.Text() }
+
+// Grant is the answer to Acquire: Token, Value or Wait is set.
+type Grant struct {
+	Token int64         // the lease is granted
+	Sent  time.Time     // when the request for Token was sent
+	Value []byte        // an owner has left this value
+	Wait  time.Duration // another owner has the lease for so long, unless it renews or releases it
+}
+
+// acquire grants a lease that nobody has, or that the owner has already. A new token is at least the
+// time in microseconds, so that it grows although a failover has lost the token before.
+var acquire = redis.NewScript(`
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local h = redis.call('HMGET', KEYS[1], 'owner', 'until', 'token', 'value')
+if h[4] then return {2, h[4]} end
+local live = h[2] and tonumber(h[2]) > now
+if live and h[1] ~= ARGV[1] then return {0, h[2] - now} end
+local token = live and h[3] or string.format('%.0f', math.max((h[3] or 0) + 1, now))
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'until', string.format('%.0f', now + ARGV[2]), 'token', token)
+redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000) + ARGV[3])
+return {1, tonumber(token)}
+`)
+
+// renew prolongs a lease that the owner has, and returns whether it does.
+var renew = redis.NewScript(`
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local h = redis.call('HMGET', KEYS[1], 'owner', 'until')
+if h[1] ~= ARGV[1] or not h[2] or tonumber(h[2]) <= now then return 0 end
+redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000) + ARGV[3])
+return 1
+`)
+
+// release ends a lease, tells those who wait, and returns whether the owner had the lease. A lease that has
+// expired is the owner's until another gets it.
+var release = redis.NewScript(`
+if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+redis.call('HDEL', KEYS[1], 'owner', 'until')
+redis.call('PUBLISH', KEYS[1], '')
+return 1
+`)
+
+// leave ends a lease as release does, and leaves a value. The owner's name stays, for repeats.
+var leave = redis.NewScript(`
+if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'value', ARGV[2])
+redis.call('HDEL', KEYS[1], 'until')
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('PUBLISH', KEYS[1], '')
+return 1
+`)
+
+// Acquire asks for a lease. It may be repeated. It asks again if the answer comes so late that half of the lease has passed.
+func (s *Store) Acquire(ctx context.Context, key, owner string) (Grant, error) {
+	for {
+		sent := time.Now()
+		grant, err := s.ask(ctx, key, owner)
+		if err != nil || grant.Token == 0 {
+			return grant, err
+		}
+		if time.Since(sent) < s.TTL/2 || ctx.Err() != nil {
+			grant.Sent = sent
+			return grant, nil
+		}
+	}
+}
+
+func (s *Store) ask(ctx context.Context, key, owner string) (Grant, error) {
+	var answer []any
+	if err := acquire.DoInto(ctx, s.DB, &answer, []string{key}, owner, s.TTL.Microseconds(), s.Keep.Milliseconds()); err != nil {
+		return Grant{}, err
+	}
+	if len(answer) == 2 {
+		n, _ := answer[1].(int64)
+		value, isValue := answer[1].([]byte)
+		switch {
+		case answer[0] == int64(0) && n > 0:
+			return Grant{Wait: time.Duration(n) * time.Microsecond}, nil
+		case answer[0] == int64(1) && n > 0:
+			return Grant{Token: n}, nil
+		case answer[0] == int64(2) && isValue:
+			return Grant{Value: value}, nil
+		}
+	}
+	return Grant{}, ErrAnswer
+}
+
+// Renew prolongs a lease. It reports whether the owner has it.
+func (s *Store) Renew(ctx context.Context, key, owner string) (bool, error) {
+	return redis.As[bool](renew.Do(ctx, s.DB, []string{key}, owner, s.TTL.Microseconds(), s.Keep.Milliseconds()))
+}
+
+// Release ends a lease, and reports whether the owner had it: see [Finish].
+func (s *Store) Release(ctx context.Context, key, owner string) (had bool, err error) {
+	return Finish(ctx, s.TTL, s.DB, release, []string{key}, owner)
+}
+
+// Leave ends a lease and leaves a value for ttl: see [Run].
+func (s *Store) Leave(ctx context.Context, key, owner string, value []byte, ttl time.Duration) (had bool, err error) {
+	return Run(ctx, s.DB, leave, []string{key}, owner, value, ttl.Milliseconds())
+}
+
+// Abandon releases a lease that the owner may have: see the function Abandon.
+func (s *Store) Abandon(ctx context.Context, key, owner string) {
+	Abandon(ctx, s.TTL, s.DB, release, []string{key}, owner)
+}

@@ -1,0 +1,56 @@
+package lease
+
+import (
+	"context"
+	"sync"
+)
+
+// Turns lets one goroutine of the process at a time wait for a key, in the order in which they ask, so that a key that is
+// released wakes one goroutine of each process. The zero value is ready to use.
+type Turns struct {
+	mu    sync.Mutex // guards what follows
+	turns map[string]*turn
+}
+
+type turn struct {
+	users int           // those who have or await the turn
+	taken chan struct{} // holds one value while somebody has the turn
+}
+
+// Take waits for the turn of a key. Call end to give it to the next.
+func (t *Turns) Take(ctx context.Context, key string) (end func(), err error) {
+	mine := t.enter(key)
+	select {
+	case mine.taken <- struct{}{}:
+		return func() {
+			<-mine.taken
+			t.leave(key, mine)
+		}, nil
+	case <-ctx.Done():
+		t.leave(key, mine)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (t *Turns) enter(key string) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.turns == nil {
+		t.turns = map[string]*turn{}
+	}
+	mine := t.turns[key]
+	if mine == nil {
+		mine = &turn{taken: make(chan struct{}, 1)}
+		t.turns[key] = mine
+	}
+	mine.users++
+	return mine
+}
+
+func (t *Turns) leave(key string, mine *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if mine.users--; mine.users == 0 {
+		delete(t.turns, key)
+	}
+}

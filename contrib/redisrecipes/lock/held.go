@@ -1,0 +1,51 @@
+package lock
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/contrib/redisrecipes/internal/lease"
+)
+
+// Lock is a lock that was taken. It is safe for concurrent use.
+type Lock struct {
+	store *lease.Store
+	key   string
+	owner string
+	token int64
+	hold  *lease.Hold
+	ended atomic.Bool // Unlock was called
+}
+
+// newLock returns a lock that was granted.
+func newLock(ctx context.Context, a *attempts, grant lease.Grant) *Lock {
+	l := &Lock{store: &a.locker.store, key: a.key, owner: a.owner, token: grant.Token}
+	l.hold = lease.NewHold(context.WithoutCancel(ctx), l.store.TTL, grant.Sent, func(ctx context.Context) (bool, error) {
+		return l.store.Renew(ctx, l.key, l.owner)
+	})
+	return l
+}
+
+// Token returns the fencing token: it is greater than the tokens of all earlier holders of the key. A store that
+// refuses a token smaller than the greatest it has seen takes nothing from a holder that has lost its lock without noticing.
+func (l *Lock) Token() int64 { return l.token }
+
+// Context returns a context that ends before another can get the lock, and after Unlock. It has the values of the
+// context that was passed to Lock, but outlives it. Its Err looks at the clock, so it is right even if timers are
+// late, because the process was stopped.
+func (l *Lock) Context() context.Context { return l.hold.Context() }
+
+// Unlock ends the context and releases the lock. It repeats its request until the server has answered, ctx is done or TTL has
+// passed. If ctx is done first, it goes on in the background until TTL has passed. It is safe to call it again.
+//
+// A nil error means that nobody else had the lock until now. With [ErrLost] another may have had it, whatever became of
+// the release. After any other error the lock may not be released, and ends within TTL. If that error matches redis.ErrUnknown, it may be
+// released.
+func (l *Lock) Unlock(ctx context.Context) error {
+	certain, first := l.hold.End(ErrUnlocked), l.ended.CompareAndSwap(false, true)
+	had, err := l.store.Release(ctx, l.key, l.owner)
+	if !certain || err == nil && first && !had {
+		err = ErrLost
+	}
+	return err
+}

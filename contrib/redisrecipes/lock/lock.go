@@ -1,0 +1,152 @@
+// Package lock has locks that are shared by all processes of a Redis.
+//
+//	locker, err := lock.New(client, lock.Opts{})
+//	…
+//	l, err := locker.Lock(ctx, "report")
+//	if err != nil {
+//		return err
+//	}
+//	defer l.Unlock(ctx)
+//	write(l.Context(), l.Token()) // a store should refuse a token smaller than the largest it has seen
+//
+// The guide is docs/recipes.md.
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/joomcode/redispipe/contrib/redisrecipes/internal/lease"
+)
+
+var (
+	// ErrOpts is returned by [New] for invalid options.
+	ErrOpts = errors.New("lock: invalid options")
+	// ErrKey: the key is empty. Nothing was sent.
+	ErrKey = errors.New("lock: the key is empty")
+	// ErrHeld is returned by [Locker.TryLock] if another holds the lock.
+	ErrHeld = errors.New("lock: another holds it")
+	// ErrLost is the cause of the end of [Lock.Context] when another may get the lock. [Lock.Unlock] returns it
+	// if the lock was no longer certain when it was called: the work may have overlapped with another's.
+	ErrLost = lease.ErrLost
+	// ErrUnlocked is the cause of the end of [Lock.Context] after [Lock.Unlock].
+	ErrUnlocked = errors.New("lock: unlocked")
+)
+
+// keepToken is how long the token of a lock that nobody takes is kept. After that, the clock of the
+// server makes tokens grow.
+const keepToken = 24 * time.Hour
+
+// Client is a *redispipe.Client.
+type Client = lease.Client
+
+// Opts are the options of a [Locker]. The zero value is fit for production.
+type Opts struct {
+	// Prefix is put before each key. Default "lock:".
+	Prefix string
+	// TTL is how long a lock outlives a process that dies. A lock is renewed after each third of TTL, so that
+	// it can be held for any time. From 100 ms to an hour. Default 10 s.
+	TTL time.Duration
+}
+
+// Locker takes locks. It is safe for concurrent use.
+type Locker struct {
+	store  lease.Store
+	prefix string
+	turns  lease.Turns
+}
+
+// New returns a locker. It returns an [ErrOpts] if the options are invalid.
+func New(db Client, opts Opts) (*Locker, error) {
+	if opts.Prefix == "" {
+		opts.Prefix = "lock:"
+	}
+	if opts.TTL == 0 {
+		opts.TTL = 10 * time.Second
+	}
+	if opts.TTL < 100*time.Millisecond || opts.TTL > time.Hour {
+		return nil, fmt.Errorf("%w: TTL is %v", ErrOpts, opts.TTL)
+	}
+	return &Locker{store: lease.Store{DB: db, TTL: opts.TTL, Keep: keepToken}, prefix: opts.Prefix}, nil
+}
+
+// Lock waits until it has the lock of a key, or ctx is done. Only while the server can't be reached does it ask
+// again and again. Otherwise it asks when the holder has unlocked, or when the lock would expire. Goroutines of this Locker
+// that wait for the same key get it in order, but not before those of other processes, and one that calls Lock just when the lock is free may be
+// faster.
+//
+// It returns an error if ctx ends, if the server refuses the request, and if the client is closed. Then this call
+// does not hold the lock: if the server may have granted it, it is released in the background, and ends after TTL at the latest.
+func (l *Locker) Lock(ctx context.Context, key string) (*Lock, error) {
+	if key == "" {
+		return nil, ErrKey
+	}
+	key = l.prefix + key
+	a := &attempts{locker: l, key: key, owner: lease.NewOwner()}
+	wait, err := a.try(ctx)
+	if err == nil && wait > 0 {
+		err = l.turns.Wait(ctx, l.store.DB, key, a.try)
+	}
+	if err != nil {
+		a.abandon(ctx)
+		return nil, err
+	}
+	return a.lock, nil
+}
+
+// TryLock takes the lock of a key if it is free. Otherwise it returns an [ErrHeld]. For other errors see
+// [Locker.Lock]; TryLock also returns if the server can't be reached.
+func (l *Locker) TryLock(ctx context.Context, key string) (*Lock, error) {
+	if key == "" {
+		return nil, ErrKey
+	}
+	a := &attempts{locker: l, key: l.prefix + key, owner: lease.NewOwner()}
+	wait, err := a.once(ctx)
+	if err == nil && wait > 0 {
+		return nil, ErrHeld
+	}
+	if err != nil {
+		a.abandon(ctx)
+		return nil, err
+	}
+	return a.lock, nil
+}
+
+// attempts are those of one call to get a lock, all in the name of the same owner.
+type attempts struct {
+	locker  *Locker
+	key     string
+	owner   string
+	unknown bool // the server may have granted the lock
+	lock    *Lock
+}
+
+// once asks for the lock. It returns how long another has it, or 0 if it has set a.lock.
+func (a *attempts) once(ctx context.Context) (time.Duration, error) {
+	grant, err := a.locker.store.Acquire(ctx, a.key, a.owner)
+	switch {
+	case err != nil:
+		a.unknown = a.unknown || lease.Unknown(err)
+		return 0, err
+	case grant.Wait > 0:
+		return grant.Wait, nil
+	case grant.Token == 0:
+		return 0, lease.ErrAnswer
+	}
+	a.lock = newLock(ctx, a, grant)
+	return 0, nil
+}
+
+// try is once, and asks again while the server can't be reached.
+func (a *attempts) try(ctx context.Context) (wait time.Duration, err error) {
+	return lease.Settle(ctx, a.once)
+}
+
+// abandon releases the lock if the server may have granted it.
+func (a *attempts) abandon(ctx context.Context) {
+	if a.unknown {
+		a.locker.store.Abandon(ctx, a.key, a.owner)
+	}
+}

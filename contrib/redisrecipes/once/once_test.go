@@ -1,0 +1,187 @@
+package once
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/chaos"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// patience bounds what waits for a server, and is a lease that must not expire. It is longer than any
+// pause of a busy machine.
+const patience = time.Minute
+
+func runner(t *testing.T, addr string, lease time.Duration) *Runner {
+	t.Helper()
+	client, err := redispipe.Open(context.Background(), "redis://"+addr, redispipe.Logger(nil))
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	r, err := New(client, Opts{Lease: lease})
+	require.NoError(t, err)
+	return r
+}
+
+// answer is a function that counts its runs.
+type answer struct{ runs, running atomic.Int32 }
+
+func (a *answer) run(ctx context.Context) ([]byte, error) {
+	defer a.running.Add(-1)
+	if a.running.Add(1) > 1 {
+		return nil, errors.New("two at once")
+	}
+	return fmt.Append(nil, a.runs.Add(1)), ctx.Err()
+}
+
+// Many callers of several processes: one function runs, and all get its result.
+func TestOneRun(t *testing.T) {
+	server := testbed.NewServer(t)
+	var a answer
+	var callers sync.WaitGroup
+	for range 4 {
+		r := runner(t, server.Addr(), patience)
+		for range 8 {
+			callers.Go(func() {
+				result, err := r.Do(t.Context(), "a", time.Hour, a.run)
+				if string(result) != "1" || err != nil {
+					t.Error(string(result), err)
+				}
+			})
+		}
+	}
+	callers.Wait()
+	left, err := redis.As[int64](server.Do("PTTL", "once:a"))
+	require.NoError(t, err)
+	require.Positive(t, left)
+}
+
+// A function that fails, panics or is left keeps nobody waiting: the next one runs.
+func TestFailures(t *testing.T) {
+	server := testbed.NewServer(t)
+	first, second := runner(t, server.Addr(), patience), runner(t, server.Addr(), patience)
+	failed := errors.New("failed")
+	for name, fails := range map[string]func(context.Context) ([]byte, error){
+		"error":  func(context.Context) ([]byte, error) { return []byte("lost"), failed },
+		"panic":  func(context.Context) ([]byte, error) { panic(failed) },
+		"caller": func(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, failed },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			begun, ended := make(chan struct{}), make(chan error, 1)
+			go func() {
+				defer func() {
+					if v := recover(); v != nil {
+						ended <- v.(error)
+					}
+				}()
+				_, err := first.Do(ctx, name, time.Hour, func(ctx context.Context) ([]byte, error) {
+					close(begun)
+					for subscribed := int64(0); subscribed == 0; {
+						counts, err := redis.As[[]any](server.Do("PUBSUB NUMSUB", "once:"+name))
+						if err != nil {
+							return nil, err
+						}
+						subscribed = counts[1].(int64) // the second caller waits
+					}
+					if name == "caller" {
+						cancel()
+					}
+					return fails(ctx)
+				})
+				ended <- err
+			}()
+			<-begun
+			timed, stop := context.WithTimeout(t.Context(), patience/2)
+			defer stop()
+			result, err := second.Do(timed, name, time.Hour, func(context.Context) ([]byte, error) { return []byte("second"), nil })
+			require.NoError(t, err)
+			require.Equal(t, "second", string(result))
+			require.ErrorIs(t, <-ended, failed)
+		})
+	}
+}
+
+// The connection is cut before and after each request of a call, in turn: the function runs once, and all callers
+// get its result.
+func TestCuts(t *testing.T) {
+	server := testbed.NewServer(t)
+	other := runner(t, server.Addr(), patience)
+	isScript := func(request []byte) bool { return bytes.Contains(request, []byte("EVAL")) }
+	for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
+		for step := range 2 { // the claim, and the result
+			name := fmt.Sprint(on, step)
+			proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
+			r := runner(t, proxy.Addr(), patience)
+			_, err := r.Do(t.Context(), name+" before", time.Hour, func(context.Context) ([]byte, error) { return nil, nil })
+			require.NoError(t, err) // the server has the scripts
+
+			var seen atomic.Int32
+			armed := proxy.Arm(chaos.Fault{Do: chaos.Cut, On: on, At: chaos.AtRequest(func(request []byte) bool {
+				return isScript(request) && seen.Add(1) == int32(step+1)
+			})})
+			var a answer
+			result, err := r.Do(t.Context(), name, time.Hour, a.run)
+			require.NoError(t, err, name)
+			require.Equal(t, "1", string(result), name)
+			require.Equal(t, 1, armed.Fired(), name)
+			result, err = other.Do(t.Context(), name, time.Hour, a.run)
+			require.NoError(t, err, name)
+			require.Equal(t, "1", string(result), name)
+		}
+	}
+}
+
+// A process that is cut off while the function runs: its context ends before another takes over, and
+// its result is not stored.
+func TestTakeOver(t *testing.T) {
+	server := testbed.NewServer(t)
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
+	r, other := runner(t, proxy.Addr(), 300*time.Millisecond), runner(t, server.Addr(), patience)
+	var lost context.Context
+	result, err := r.Do(t.Context(), "a", time.Hour, func(ctx context.Context) ([]byte, error) {
+		lost = ctx
+		proxy.Refuse(true)
+		proxy.Arm(chaos.Fault{Do: chaos.Cut, On: chaos.Requests, At: chaos.After(0)})
+		taken, err := other.Do(t.Context(), "a", time.Hour, func(context.Context) ([]byte, error) {
+			if lost.Err() == nil {
+				t.Error("two live claims")
+			}
+			return []byte("taken"), nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, "taken", string(taken))
+		proxy.Refuse(false)
+		return []byte("mine"), nil
+	})
+	require.Equal(t, "mine", string(result))
+	require.ErrorIs(t, err, ErrNotStored)
+	require.Equal(t, ErrLost, context.Cause(lost))
+	result, err = r.Do(t.Context(), "a", time.Hour, nil)
+	require.NoError(t, err)
+	require.Equal(t, "taken", string(result))
+}
+
+func TestInvalidCalls(t *testing.T) {
+	_, err := New(nil, Opts{Lease: time.Millisecond})
+	require.ErrorIs(t, err, ErrOpts)
+	r, err := New(nil, Opts{})
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		key string
+		ttl time.Duration
+	}{{"", time.Hour}, {"a", 0}, {"a", 367 * 24 * time.Hour}} {
+		_, err = r.Do(t.Context(), tt.key, tt.ttl, nil)
+		require.ErrorIs(t, err, ErrCall)
+	}
+}
