@@ -154,7 +154,7 @@ type GroupReader struct {
 	// them waits.
 	acked   []string
 	waiting time.Time
-	// open has the delivered IDs with the time of delivery. An ID stays until this
+	// open holds the delivered IDs with the time of delivery. An ID stays until this
 	// reader acknowledges it or MinIdle has passed; after that another reader may have
 	// it.
 	open map[string]time.Time

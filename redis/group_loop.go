@@ -58,7 +58,7 @@ const groupBegin = "0-0"
 // groupLoop is one loop over a GroupReader, in the goroutine of its user.
 type groupLoop struct {
 	*GroupReader
-	// batch has the items that were read and not delivered yet; fetched is the time of the
+	// batch holds the items that were read and not delivered yet; fetched is the time of the
 	// read. After MinIdle another reader may have these entries.
 	batch   []groupItem
 	fetched time.Time

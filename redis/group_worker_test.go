@@ -70,7 +70,7 @@ func TestGroupWorker(t *testing.T) {
 	}
 }
 
-// journal has the server log what becomes of entries in the step that does it: see
+// journal makes the server log what becomes of entries in the step that does it: see
 // groupJudge.
 type journal struct {
 	redis.Sender

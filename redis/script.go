@@ -39,7 +39,7 @@ type Script struct {
 	disputed atomic.Bool
 
 	mu sync.Mutex // guards what follows
-	// bursts has the calls that wait for the answer to a body, keyed by the address of the node
+	// bursts holds the calls that wait for the answer to a body, keyed by the address of the node
 	// that lacks the script.
 	bursts map[string][]*scriptCall
 }

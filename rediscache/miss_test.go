@@ -79,7 +79,7 @@ func (m *misser) serverCPU(b *testing.B) (sum time.Duration) {
 	return sum
 }
 
-// asked has the cache remember that the next keys were asked for.
+// asked makes the cache remember that the next keys were asked for.
 func (m *misser) asked(b *testing.B, c *Cache) {
 	for i := range int64(missTurn) {
 		request, err := redis.AppendRequest(nil, redis.Req("GET", missKey(m.next.Load()+i)))

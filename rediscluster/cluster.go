@@ -46,7 +46,7 @@ type Cluster struct {
 	// corrected are the connection options that were reported as corrected.
 	corrected sync.Map
 
-	// onLeft has the functions to call with a slot that has left its master: see backend.Cluster.
+	// onLeft holds the functions to call with a slot that has left its master: see backend.Cluster.
 	onLeft sync.Map
 
 	weighing  atomic.Bool // the WeightProvider has not returned yet

@@ -16,7 +16,7 @@ import (
 // watched are the tests that look for leaks already.
 var watched sync.Map
 
-// watchLeaks has the calling goroutine, and all that it starts from now on, bear the test's
+// watchLeaks gives the calling goroutine, and all that it starts from now on, the test's
 // name. When the test is over, none of these may be left in the library. What bears no name,
 // such as functions of timers, is looked for when all tests are over.
 func watchLeaks(t testing.TB) {

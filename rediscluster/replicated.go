@@ -63,7 +63,7 @@ func NewReplicated(ctx context.Context, addrs []string, opts Opts) (*Cluster, er
 type serverList struct {
 	c     *Cluster
 	addrs []string
-	// last has the last report of each server.
+	// last holds the last report of each server.
 	last topology.ServerInfos
 	// open are the addresses of servers whose answers have not arrived or not been recorded yet.
 	// answers delivers them as functions, as gather expects. Each function records one answer, and

@@ -264,7 +264,7 @@ func (k *retrier) retryAfter(err *errorx.Error, wait time.Duration) {
 	})
 }
 
-// pause resumes the request once: when something calls wake, which begin gets, or when the caller's
+// pause gives begin a function wake, and resumes the request once: when wake is called or the caller's
 // context ends. If too many requests wait, it fails this one with err instead.
 func (k *retrier) pause(err *errorx.Error, begin func(wake func())) {
 	if k.c.waiting.Load() >= maxWaiting {

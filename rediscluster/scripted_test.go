@@ -64,7 +64,7 @@ func holding(reply string) (play chaos.ScriptedHandler, release chan struct{}) {
 	}, release
 }
 
-// serve has the node say that addr serves all slots; of several, each an equal share.
+// serve makes the node say that addr serves all slots, or each of several addresses an equal share.
 func (n *scriptedNode) serve(addrs ...string) {
 	slots := fmt.Sprintf("*%d\r\n", len(addrs))
 	for i, addr := range addrs {

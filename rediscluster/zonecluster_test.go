@@ -23,7 +23,7 @@ func localNodes(c *Cluster) (addrs []string) {
 	return addrs
 }
 
-// serveZoned has the node say that it serves all slots, with a replica, each in a zone.
+// serveZoned makes the node say that it serves all slots, with a replica, each in a zone.
 func (n *scriptedNode) serveZoned(replica, zone, replicaZone string) {
 	row := func(addr, zone string) string {
 		host, port, _ := net.SplitHostPort(addr)

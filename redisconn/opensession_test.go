@@ -24,7 +24,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// oneDedicated has all sessions use the same connection, one after the other.
+// oneDedicated makes all sessions use the same connection, one after the other.
 var oneDedicated = redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1, DB: 3}
 
 func TestSession(t *testing.T) {

@@ -32,7 +32,7 @@ func doing(ctx context.Context, conn *redisconn.Connection, cmd string, args ...
 	return done
 }
 
-// dedicatedAs has the first dedicated connection changed, whatever is dialed.
+// dedicatedAs changes the first dedicated connection, whatever is dialed.
 func dedicatedAs(change func(net.Conn) net.Conn) func(context.Context, string, string) (net.Conn, error) {
 	var dials atomic.Int64
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -50,7 +50,7 @@ type Stats struct {
 	// see [redis.Delay].
 	Queue, Wire, Reading, Callback *redis.Histogram
 
-	// Dedicated has the statistics of the dedicated connections, from a separate
+	// Dedicated holds the statistics of the dedicated connections, from a separate
 	// snapshot.
 	Dedicated DedicatedStats
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// tracking has the functions that a connection calls about the keys that it tracks: see
+// tracking holds the functions that a connection calls about the keys that it tracks: see
 // backend.Conn.
 type tracking struct {
 	told  func(*resp.Push)

@@ -51,7 +51,7 @@ package redispubsub
 //	Subscription → Set → Member → topic → Feed → session → PushSocket        (what is wanted)
 //	Event ← Inbox ← Intake ◄──────────────────── session                     (what comes)
 //
-// redispubsub has the goroutines, the lock and the sockets. It is a separate package, because no
+// redispubsub owns the goroutines, the lock and the sockets. It is a separate package, because no
 // part of it is a request: it needs sockets (push.Socket) and the nodes (backend.Nodes, which a
 // cluster implements), but no queue, batch or reader. Three packages below it do no I/O;
 // some of their types are aliases here:

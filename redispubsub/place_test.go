@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// fakeNodes has all topics on one of its masters, the one that a test says.
+// fakeNodes puts all topics on one of its masters, which the test chooses.
 type fakeNodes struct {
 	*redisconn.Connection // for Ctx
 	backend.NodesHolder
@@ -37,7 +37,7 @@ func newFakeNodes(masters ...*redisconn.Connection) *fakeNodes {
 	return n
 }
 
-// change has other masters, of which the first has all topics.
+// change replaces the masters, and puts all topics on the first.
 func (n *fakeNodes) change(masters ...*redisconn.Connection) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

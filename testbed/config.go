@@ -123,7 +123,7 @@ type port struct {
 	release func()
 }
 
-// portSet has the ports of a server. tls and bus are zero if not needed.
+// portSet holds the ports of a server. tls and bus are zero if not needed.
 type portSet struct{ plain, tls, bus port }
 
 // busOffset is the offset of the cluster bus port from the client port, in versions

@@ -38,7 +38,7 @@ type Options struct {
 
 	// cluster turns cluster mode on; it holds the node time-out.
 	cluster time.Duration
-	// sentinel has the configuration lines that make the server a sentinel.
+	// sentinel holds the configuration lines that make the server a sentinel.
 	sentinel []string
 	// keepConfig keeps redis.conf over restarts as the server has rewritten it.
 	keepConfig bool

@@ -142,7 +142,7 @@ var (
 	EKStays = NewProperty("stays")
 	// EKEarlier is the error of an earlier attempt that may have run (*errorx.Error): see Attempts.
 	EKEarlier = NewProperty("earlier")
-	// EKAttempts has the errors of all attempts to send a request ([]error): see redis.AttemptsOf.
+	// EKAttempts holds the errors of all attempts to send a request ([]error): see redis.AttemptsOf.
 	EKAttempts = NewProperty("attempts")
 	// EKConnection is redisconn.EKConnection.
 	EKConnection = NewProperty("connection")

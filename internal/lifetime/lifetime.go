@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// Closed is the cause of a life's end that is not the end of a user's context: it says what
-// happened. errors.Is treats it as context.Canceled, the Err of the ended context.
+// Closed says why a lifetime has ended, if not because a user's context has. errors.Is treats it as context.Canceled, the Err of the ended context.
 type Closed string
 
-// ErrClosed is the cause of a life's end if the user closed it.
+// ErrClosed is the cause if the user has called Close.
 const ErrClosed = Closed("Close was called")
 
 // Error implements error.

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/internal/dial"
 )
 
-// Config has the options and callbacks of these sockets.
+// Config holds the options and callbacks of these sockets.
 type Config struct {
 	// Timeout is how long a server may be silent, or take less than 64 KiB of what is written. After
 	// that the socket ends, if TimesOut is set.
@@ -68,7 +68,7 @@ func (s *Sockets) remove(p *Socket) {
 }
 
 // Authenticate sends AUTH on all sockets. It does not wait for the replies, because the owners may
-// not receive for now. With RESP2 a server accepts no AUTH from a subscriber.
+// not be receiving. With RESP2 a server accepts no AUTH from a subscriber.
 func (s *Sockets) Authenticate(cr dial.Credentials) {
 	if s.dialer.Protocol != 3 {
 		return

@@ -2,7 +2,7 @@ package send
 
 import "context"
 
-// Backend has the methods of connections and clusters that package redis uses in addition to
+// Backend is the methods of connections and clusters that package redis uses in addition to
 // redis.Sender. F is redis.Future.
 type Backend[F any] interface {
 	// SendEncoded sends a request that is already encoded, so that its arguments never leave the

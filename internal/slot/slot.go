@@ -25,7 +25,7 @@ func makeCRC16Table() (table [256]uint16) {
 	return table
 }
 
-// crc16Pairs has what a byte does to the sum once a zero byte has followed it.
+// crc16Pairs holds the effect of a byte on the sum after a following zero byte.
 var crc16Pairs = makeCRC16Pairs()
 
 func makeCRC16Pairs() (pairs [256]uint16) {

@@ -182,7 +182,7 @@ func (a *Armed) Disarm() { a.proxy.disarm(a) }
 // take counts one firing. It returns false if none is left or the fault is disarmed.
 func (a *Armed) take() bool {
 	select {
-	case <-a.gone: // between the request that it waits for and that one's reply
+	case <-a.gone: // disarmed since the request that it waits for, before its reply
 		return false
 	default:
 	}

@@ -130,7 +130,7 @@ func (p *proxyPump) meet(a *Armed) {
 // transaction it makes EXEC fail, as any refused request does.
 const refused = "*1\r\n$4\r\nECHO\r\n"
 
-// refuseHeld replaces the held request, and has the other pump replace the reply.
+// refuseHeld replaces the held request, and makes the other pump replace the reply.
 func (p *proxyPump) refuseHeld() {
 	if p.refuse == nil || p.remove {
 		return

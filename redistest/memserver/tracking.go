@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// tracking has the connections with CLIENT TRACKING on.
+// tracking holds the connections with CLIENT TRACKING on.
 type tracking struct {
 	mini  *miniredis.Miniredis
 	mu    sync.Mutex // guards peers

@@ -69,7 +69,7 @@ func (b *bed) measureIdle() (values, error) {
 	return values{bytesPerConn: (heapNow - heap + stackNow - stack) / conns / 1024}, nil
 }
 
-// measureWaiting has the server keep back its answers to writes while many
+// measureWaiting makes the server keep back its answers to writes while many
 // callers wait. The same goroutines waiting for a channel are the base.
 func (b *bed) measureWaiting(c peer.Client) (values, error) {
 	value := bytes.Repeat([]byte{'v'}, b.Case.Size)

@@ -101,8 +101,8 @@ func (g *guests) verify() {
 		g.scans.Load(), g.walks.Load(), g.links.Load(), g.stream.entries.Load())
 }
 
-// begin has all of them begin, and tells which slots are to be moved. end has them end, with what
-// else the caller has begun among all until ctx is done, and is called with the test's end as well.
+// begin starts all of them, and tells them which slots will move. The caller may start more in all,
+// which must run until ctx is done. end stops all and waits for them; the end of the test calls it too.
 func (g *guests) begin(slots *slotMover) (ctx context.Context, all *sync.WaitGroup, end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	all = new(sync.WaitGroup)

@@ -281,7 +281,7 @@ func askings(n *testbed.Node) string {
 	return info["cmdstat_asking"]
 }
 
-// replace has the master of a key replaced by its replica, and waits until all agree.
+// replace promotes the replica of a key's master, and waits until all agree.
 func replace(r *ClusterRig, key string, how func(master, replica *testbed.Node) error) error {
 	slot, err := r.Nodes.Slot(key)
 	if err != nil {

@@ -112,7 +112,7 @@ func tuned(o *redis.Options) {
 	o.ReadBufferSize, o.WriteBufferSize = 1<<10, 1<<10
 }
 
-// warm has each caller make its connection, if it has one.
+// warm makes each caller dial, if it has a connection of its own.
 func warm(b *testing.B, callers int, do func(int) error) {
 	var all sync.WaitGroup
 	for range callers {

@@ -108,7 +108,7 @@ func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply str
 	return "+OK\r\n"
 }
 
-// promote has the sentinel announce another master.
+// promote makes the sentinel announce another master.
 func (g *pipeGroup) promote(addr string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,7 +127,7 @@ func (g *pipeGroup) kill() {
 	}
 }
 
-// killAndRefuse kills it, and has the next one refuse the first two connections.
+// killAndRefuse kills it, and makes the next one refuse the first two connections.
 func (g *pipeGroup) killAndRefuse() {
 	g.kill()
 	g.refuses = 2

@@ -32,7 +32,7 @@ func eachJoin(t *testing.T, test func(t *testing.T, o *owner, sub *redispubsub.S
 	})
 }
 
-// delivers has the server send a message of the channel, which arrives.
+// delivers makes the server send a message of the channel, and waits until it arrives.
 func delivers(t *testing.T, o *owner, sub *redispubsub.Subscription) {
 	t.Helper()
 	o.publishes("1")

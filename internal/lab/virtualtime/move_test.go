@@ -57,7 +57,7 @@ func (m *move) subscribe() chan error {
 	return done
 }
 
-// move has the topology name the new node, after the old one has delivered a message.
+// move makes the topology name the new node, after the old one has delivered a message.
 func (m *move) move() {
 	m.Helper()
 	done := m.subscribe()
@@ -72,7 +72,7 @@ func (m *move) move() {
 	assert.Equal(m, redispubsub.SlotMoved, gap.Reason)
 }
 
-// missed has a node send a message that nobody gets, since the gap is open.
+// missed makes a node send a message that nobody gets, since the gap is open.
 func (m *move) missed(by *owner) {
 	m.Helper()
 	before := m.socket(by).Messages

@@ -151,7 +151,7 @@ func (o *owner) push(kind, rest string) string {
 	return fmt.Sprintf("%s3\r\n%s%s%s", o.head, chaos.ScriptedBulk(kind), chaos.ScriptedBulk("a"), rest)
 }
 
-// movingNodes has all topics on one of its masters, the one that a test says.
+// movingNodes puts all topics on one of its masters, which the test chooses.
 type movingNodes struct {
 	*redisconn.Connection // for Ctx
 	backend.NodesHolder
@@ -169,7 +169,7 @@ func newMovingNodes(first, second *owner) *movingNodes {
 	return n
 }
 
-// change has all topics on the first master.
+// change puts all topics on the first master.
 func (n *movingNodes) change(first, second *owner) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -22,7 +22,7 @@ type entry struct {
 
 	// The lock of the tag's shard guards the fields below, except visited.
 	placed  bool // it hangs from its tag; if not, nobody finds or fills it any more
-	filled  bool // and has its request and value, and a place in the queue of the shard
+	filled  bool // its request and value are set, and it is in the queue of the shard
 	visited atomic.Bool
 	reading *Read  // until it is filled or given up
 	request string // as it is sent

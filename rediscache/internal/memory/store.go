@@ -18,7 +18,7 @@ const (
 	reasons
 )
 
-// Store has the kept replies and the running reads of all servers. It is safe for concurrent use,
+// Store holds the kept replies and the running reads of all servers. It is safe for concurrent use,
 // starts no goroutine, and never calls a future.
 type Store struct {
 	shards [shards]shard

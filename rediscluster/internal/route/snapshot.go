@@ -31,7 +31,7 @@ type Snapshot struct {
 // Shard is a master with its replicas.
 type Shard struct {
 	Master *Node
-	// Nodes has the master first.
+	// Nodes lists the master first.
 	Nodes []*Node
 	// failed: the master has failed.
 	failed bool

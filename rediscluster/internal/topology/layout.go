@@ -19,9 +19,9 @@ type Layout struct {
 	others []string
 	// aliases are further addresses of the same nodes.
 	aliases map[string]string
-	// Hostnames has the host names of some addresses.
+	// Hostnames maps addresses to host names, where known.
 	Hostnames map[string]string
-	// Zones has the availability zones of some addresses.
+	// Zones maps addresses to availability zones, where known.
 	Zones map[string]string
 	// MasterOnly are the slots to read only from their masters, as users have set.
 	MasterOnly SlotSet

@@ -61,7 +61,7 @@ type Pipe struct {
 	listening *time.Timer // calls tellCallers, while anybody has to be told to listen
 }
 
-// Queue returns what the tickets of requests name.
+// Queue returns the queue that the tickets of requests contain.
 func (p *Pipe) Queue() *queue { return p.queue }
 
 // Session returns the present session, or the last one; nil if there was none.

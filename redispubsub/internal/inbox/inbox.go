@@ -32,7 +32,7 @@ type Inbox struct {
 	// batchCount and batchBytes are the size of batch. They count until it is used up.
 	batchCount, batchBytes int
 
-	// batch has the events that the consumer has taken and not seen yet, in the memory of space. Only
+	// batch holds the events that the consumer has taken and not seen yet, in the memory of space. Only
 	// the consumer uses both.
 	batch, space []any
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
-// Table has the requested topics of a server, or of the nodes of a cluster.
+// Table holds the requested topics of a server, or of the nodes of a cluster.
 type Table struct {
 	ctx   context.Context // feeds end with it
 	nodes backend.Nodes
@@ -45,7 +45,7 @@ type Set struct {
 	owns bool // its sockets, since it blocks them
 	// unknown is the last time when the set's nodes were known, or zero if they are known now.
 	unknown time.Time
-	// members has the members of each requested topic, one for each node.
+	// members holds the members of each requested topic, one for each node.
 	members map[pubsub.Topic][]*Member
 }
 

@@ -57,7 +57,7 @@ func (p *places) All() (masters, replicas []backend.Node, since time.Time) {
 func (p *places) Changed() <-chan struct{} { return p.changed }
 func (p *places) ForceReloading()          { p.reloads++ }
 
-// change has all topics on the first of other masters.
+// change replaces the masters, and puts all topics on the first.
 func (p *places) change(masters ...backend.Node) {
 	p.masters = masters
 	p.changed = make(chan struct{})

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// observed has the operations of hooks for the requests of a flight.
+// observed holds the operations of hooks for the requests of a flight.
 type observed struct {
 	ends  [][]func(res any, at send.Server) // by request, and by hook, the innermost first
 	where sync.Mutex                        // guards at
