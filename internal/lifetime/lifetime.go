@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Closed says why a lifetime has ended, if not because a user's context has. errors.Is treats it as context.Canceled, the Err of the ended context.
+// Closed says why a lifetime has ended, if not because a user's context has. errors.Is treats it as
+// context.Canceled, the Err of the ended context.
 type Closed string
 
 // ErrClosed is the cause if the user has called Close.

@@ -62,7 +62,8 @@ func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 }
 
 // newBlocking makes a blocking command from a request, which it copies. asked is the time of
-// the ASK that led here, or zero.
+// the ASK that led here, or zero. It reads the time-out from the encoded words: reading it from the
+// caller's arguments, where the command was resolved first, would move those of all requests to the heap.
 func (p *Pool) newBlocking(ctx context.Context, r *send.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
 	blocks := call.BlockTime()
