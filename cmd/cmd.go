@@ -59,7 +59,7 @@ const inline = 5
 // request is a command with its arguments.
 type request struct {
 	name      string
-	answersOK bool // though the result is a number
+	answersOK bool // the server may answer OK where the result is a number
 	n         int  // words
 	words     [inline]word
 	more      []any // behind them

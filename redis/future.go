@@ -10,7 +10,7 @@ import (
 type queued struct {
 	queueing sync.Mutex // guards what follows
 	ticket   send.Ticket
-	use      uint32 // that the ticket belongs to: see waiter.use
+	use      uint32 // the use that the ticket belongs to: see waiter.use
 }
 
 // Queued implements send.Queuer.

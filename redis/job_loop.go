@@ -66,7 +66,7 @@ func (l *jobLoop) step(ctx context.Context, yield func(Job, error) bool) bool {
 	job, taken, err := l.next(ctx)
 	failure := errs.AsErrorx(err)
 	switch {
-	case taken: // though ctx may have ended
+	case taken: // deliver it even if ctx has ended
 		l.pause = 0
 		return yield(job, nil)
 	case failure == nil:

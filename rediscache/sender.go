@@ -176,11 +176,11 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	r := &scratch.Request
 	switch {
 	case err != nil:
-		s.to.Send(req, cb, n) // which returns the error
+		s.to.Send(req, cb, n) // it returns the error
 	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case cb != nil && send.IsCancelled(cb):
-		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // which calls Cancelled of cb again
+		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // it calls Cancelled of cb again
 	case s.recall(r, waiter{cb, n}):
 	default:
 		switch s.read(r, waiter{cb, n}) {

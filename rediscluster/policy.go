@@ -240,7 +240,7 @@ func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
 		err = ErrNoAliveConnection.Wrap(failure.Err, "no node that could take the request is connected")
 	}
 	err = err.WithProperty(EKPolicy, spec.policy)
-	if spec.Slot >= 0 && c.rules.Sharded { // else it is that of all keys
+	if spec.Slot >= 0 && c.rules.Sharded { // otherwise the slot stands for all keys
 		err = err.WithProperty(redis.EKSlot, int64(spec.Slot))
 	}
 	switch {

@@ -112,7 +112,7 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 // it stops waiting, but requests that were sent may run.
 func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
 	if s == nil {
-		return []any{redis.SyncCtx{}.Send(ctx, req)} // which says so
+		return []any{redis.SyncCtx{}.Send(ctx, req)} // it returns the error of a nil sender
 	}
 	var shards []redis.Sender
 	var results []any

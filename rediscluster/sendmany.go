@@ -29,7 +29,7 @@ type part struct {
 
 // sendMany is SendMany with a policy.
 func (w *routed) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	if len(reqs) == 1 && !redis.Blocking(reqs[0].Cmd) { // which none in a batch may
+	if len(reqs) == 1 && !redis.Blocking(reqs[0].Cmd) { // a batch may not contain a blocking one
 		w.send(reqs[0], cb, start)
 		return
 	}

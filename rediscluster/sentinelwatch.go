@@ -57,7 +57,7 @@ func (w *sentinel) askSoon() { pause.Wake(w.due) }
 func (w *sentinel) run() {
 	defer w.s.c.recovered()
 	conn, err := redisconn.Connect(w.ctx, w.addr, w.s.opts)
-	if err == nil { // else the address is malformed
+	if err == nil { // Connect fails only for a malformed address
 		go w.listen(conn)
 	}
 	for w.ctx.Err() == nil {

@@ -79,7 +79,7 @@ func firstLayout(ctx context.Context, wake <-chan struct{}, try func(context.Con
 		if err == nil || final {
 			return l, err
 		}
-		if failure == nil || ctx.Err() == nil { // else they had no time to answer
+		if failure == nil || ctx.Err() == nil { // otherwise the servers had no time to answer
 			failure = err
 		}
 		if _, err := pause.For(ctx, pause.Doubled(startFirst, startMost, round), wake); err != nil {

@@ -41,7 +41,7 @@ type Connection struct {
 	// tracking is set if the connection tracks keys for a shared connection: see trackers.
 	tracking *tracking
 	trackers trackers
-	peer     sock.Peer     // that was reported last; the lifecycle's
+	peer     sock.Peer     // the one reported last; only the lifecycle uses it
 	proxy    atomic.Bool   // the last handshake has found a proxy
 	reauth   chan struct{} // holds the running call of Reauthenticate
 	latency  atomic.Int64  // see PingLatency

@@ -24,7 +24,7 @@ const (
 // health judges a member by how many requests have ended well and badly. It knows no clock.
 type health struct {
 	last   count              // at the last tick
-	window [windowTicks]count // what ended in each of the last ticks
+	window [windowTicks]count // the requests that ended in each of the last ticks
 	n      int                // ticks so far
 	goodAt time.Time          // the last tick with a success
 	failed uint64             // since then

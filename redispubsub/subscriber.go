@@ -36,7 +36,7 @@ type Subscriber struct {
 	// mu guards the fields below. After a change, release it with unlock.
 	mu       sync.Mutex
 	table    *subscriptions.Table
-	sessions map[*subscriptions.Feed]*session // that receive
+	sessions map[*subscriptions.Feed]*session // the running ones
 	ended    traffic                          // of sessions that have ended
 }
 

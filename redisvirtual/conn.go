@@ -14,7 +14,7 @@ import (
 // conn is a virtual connection. It has no goroutine except serve, while that runs.
 type conn struct {
 	to     *upstream.Servers
-	stream replies.Stream // what the client reads; its own mutex may be locked under mu
+	stream replies.Stream // the replies for the client; its own mutex may be locked under mu
 
 	// writing is held by Write. The fields below belong to the writer, which is Write or, while
 	// serving is set, serve.

@@ -66,7 +66,7 @@ const (
 	stringHeader = 16
 	elementSlot  = 16
 	mapHeader    = 48
-	pairs        = 7 // that a group of a map has room for; one more if it is the only group
+	pairs        = 7 // pairs per group of a map; one more if it is the only group
 	groupOfPairs = 264
 	number       = 8
 )

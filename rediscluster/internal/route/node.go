@@ -154,7 +154,7 @@ func (n *Node) Misnamed() bool {
 		if errors.As(err, &name) {
 			return true
 		}
-		wrapped := errorx.Cast(err) // which errors.As does not look into
+		wrapped := errorx.Cast(err) // errors.As does not unwrap it
 		if wrapped == nil {
 			return false
 		}

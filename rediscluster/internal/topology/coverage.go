@@ -60,7 +60,7 @@ func (c *Coverage) holder(l *Layout, slot int) (addr string, served bool) {
 		if l.Find(addr) >= 0 {
 			return addr, true
 		}
-		delete(c.importers, uint16(slot)) // who has left imports nothing
+		delete(c.importers, uint16(slot)) // a node that has left imports nothing
 	}
 	return l.masterOf(slot)
 }

@@ -53,7 +53,7 @@ func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Ti
 		if last.answers() {
 			last.silentSince = now
 		}
-	case !r.tilt || last.master == "" || last.tilt: // else what it said before counts
+	case !r.tilt || last.master == "" || last.tilt: // in tilt mode its previous report counts
 		last = r
 	}
 	last.from, last.err = addr, failure

@@ -74,7 +74,7 @@ type turn struct {
 // waiter is a user that waits for a place. granted receives the connection that comes with it.
 type waiter struct {
 	granted chan *Conn
-	bytes   int // that it holds to send
+	bytes   int // of the requests that it will send
 }
 
 // New makes a pool. When ctx ends, the pool is drained.

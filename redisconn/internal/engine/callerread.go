@@ -121,11 +121,11 @@ func (r *reader) mayIdle() bool {
 		return true
 	}
 	if !r.s.p.queue.idle() {
-		return false // what was pending may have been taken back
+		return false // the pending requests may have been taken back
 	}
 	err := sock.ErrUnsolicited
 	if !buffered {
-		err = r.s.readRecords(-time.Second) // what TLS has in a buffer of its own
+		err = r.s.readRecords(-time.Second) // the bytes that TLS has buffered
 	}
 	if err != nil {
 		r.s.failCheck(err)

@@ -33,7 +33,7 @@ type Entry struct {
 // soon as they are written.
 func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refused *errorx.Error) {
 	if q.admitted.Load() && q.admitted.Swap(false) {
-		runtime.Gosched() // so that the caller that was let in finds its room before others take it
+		runtime.Gosched() // lets the admitted caller take its room before others do
 	}
 	l := loadOf(reqs)
 	q.mu.Lock()

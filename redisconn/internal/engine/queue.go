@@ -66,7 +66,7 @@ type gate struct {
 	maxRequests, maxBytes int
 
 	state State
-	why   *errorx.Error // what ended the connection, while disconnected
+	why   *errorx.Error // the error that ended the connection, while disconnected
 
 	pending  int // requests accepted and not answered
 	internal int // how many of pending are the library's own

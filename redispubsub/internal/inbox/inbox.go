@@ -65,7 +65,7 @@ func (p Policy) String() string {
 
 // Counts are counters that several inboxes share.
 type Counts struct {
-	Gaps    [Failover + 1]atomic.Uint64 // that have begun, by Reason
+	Gaps    [Failover + 1]atomic.Uint64 // gaps that have begun, by Reason
 	Open    atomic.Int64
 	Dropped atomic.Uint64 // messages
 }

@@ -128,7 +128,7 @@ func (t *topic) anyNode() backend.Node {
 // on their way, so the client always waits for a new confirmation.
 func (t *topic) move(node backend.Node) {
 	to := t.t.feed(feedKey{node, t.key.owner})
-	there := to.topics[t.key.Topic] // that is being unsubscribed
+	there := to.topics[t.key.Topic] // the same topic, being unsubscribed there
 	if there == nil {
 		there = &topic{t: t.t, key: t.key, feed: to}
 		to.topics[t.key.Topic] = there
@@ -139,7 +139,7 @@ func (t *topic) move(node backend.Node) {
 	delete(t.t.delayed, t)
 	there.fences, there.givenUp = 1, false
 	if there.asked != nil && there.asked.Subscribe {
-		there.fences++ // what is on its way may confirm an earlier wish
+		there.fences++ // the next confirmation may belong to an earlier request
 	}
 	there.hasLeft() // it has come back
 	if t.feed != nil {
@@ -193,7 +193,7 @@ func (t *topic) refused(err error) {
 	t.t.nodes.ForceReloading()
 	to, _ := redis.AsErrorx(err).Property(redis.EKMovedTo)
 	addr, _ := to.(string)
-	if addr != "" { // that another node has it is no error
+	if addr != "" { // it is no error if another node has it
 		err = nil
 	}
 	t.openGaps(t.whyMoved(addr), err)

@@ -82,7 +82,7 @@ type Answer struct {
 	Err   error         // why the topic is not subscribed
 
 	of    *Member
-	calls int // that wait for it
+	calls int // calls that wait for it
 }
 
 // key identifies a subscription: the topic, the sets that share its socket (or the one set that has its
@@ -132,7 +132,7 @@ type Feed struct {
 	sock   *push.Socket        // nil while there is none
 	// reached: there was a socket.
 	reached bool
-	flight  pubsub.Flight // what was asked for on it
+	flight  pubsub.Flight // the commands in flight on it
 }
 
 type feedKey struct {

@@ -10,7 +10,7 @@ import (
 type Frames struct {
 	Requests bool // the stream has requests
 
-	values int64 // that are missing in the current frame, at any depth
+	values int64 // values still missing in the current frame, at any depth
 	skip   int64 // bytes that are missing in the current string
 	kind   byte  // of the current line, or 0 between lines
 	length int64 // in the current line

@@ -60,7 +60,7 @@ func (f *Flight) Send(last bool, send func()) error {
 		case last:
 			f.sentLocked()
 		default:
-			f.from++ // what refuses it from here on is a queue that it was redirected to
+			f.from++ // later refusals come from a queue that it was redirected to
 		}
 		s.mu.Unlock()
 		if room == nil {

@@ -25,7 +25,7 @@ type Stream struct {
 	terms *Terms
 
 	mu         sync.Mutex // guards the rest, and what flights say of it
-	head, tail *Flight    // what is not read, in order
+	head, tail *Flight    // the flights not read yet, in order
 	unresolved int        // replies that are to come
 	settling   chan struct{}
 	failed     *errorx.Error // there is a reply that does not come
@@ -34,11 +34,11 @@ type Stream struct {
 	serving bool        // the writer has requests of the client's that it is yet to send
 	ended   bool        // behind the replies is the end
 	closed  atomic.Bool // set under mu
-	own     net.Conn    // what is read behind the replies
+	own     net.Conn    // read after the replies
 	ctx     context.Context
 	cancel  context.CancelFunc
 
-	readers         int // that wait for wake
+	readers         int // readers that wait for wake
 	wake            chan struct{}
 	readBy, writeBy time.Time
 	alarm           *time.Timer
@@ -165,7 +165,7 @@ func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	}
 	wakes := s.readers > 0 && (f == s.head && n == f.read || s.unresolved == 0 && s.failed != nil)
 	s.mu.Unlock()
-	if wakes { // who reads wants the lock
+	if wakes { // the woken reader wants the lock
 		s.wakeReader()
 	}
 }
