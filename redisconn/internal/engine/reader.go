@@ -77,7 +77,7 @@ func (r *reader) passOn() bool {
 	}
 	if loop {
 		if r.s.p.queue.crowded.Load() {
-			runtime.Gosched() // more comes while those whom the replies woke send
+			runtime.Gosched() // the woken callers send, and more replies come
 		}
 		return true
 	}
