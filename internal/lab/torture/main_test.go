@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"math/rand"
 	"os"
 	"os/exec"
 	"strconv"
@@ -46,13 +45,13 @@ func beside(t *testing.T) {
 	}
 }
 
-// halved skips half of the tests that call it in make race, at random by the seed: each takes seconds of
-// the processors there, and make test runs them all.
+// halved lets make test and make race run one half each of the tests that call it, unless they run in
+// full: each takes seconds of the processors. The halves change with the day.
 func halved(t *testing.T) {
 	t.Helper()
 	h := fnv.New64()
-	fmt.Fprint(h, seed, t.Name())
-	if testing.Short() && rand.New(rand.NewSource(int64(h.Sum64()))).Intn(2) == 0 {
+	fmt.Fprint(h, time.Now().YearDay(), t.Name())
+	if odd := h.Sum64()%2 == 1; odd == testing.Short() && !inFull {
 		t.Skip("the other half's turn")
 	}
 }
