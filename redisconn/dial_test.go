@@ -205,28 +205,33 @@ func TestHandshakeStall(t *testing.T) {
 
 // An error that a context has caused says so once, whichever context that is.
 func TestContextIsOneCause(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	for name, opts := range map[string]redisconn.Opts{
-		"TLS": {TLSEnabled: true},
-		"credentials": {CredentialsProvider: func(ctx context.Context) (cr redisconn.Credentials, err error) {
-			<-ctx.Done()
-			time.Sleep(10 * time.Millisecond) // nobody waits for it any more
-			return cr, nil
-		}},
-	} {
-		opts.ReconnectPause, opts.Logger = -1, redisconn.NoopLogger{}
-		ctx, cancel := context.WithTimeout(background, 50*time.Millisecond)
-		defer cancel()
-		_, ofGiven := redisconn.Connect(ctx, l.Addr().String(), opts)
-		opts.DialTimeout = 50 * time.Millisecond
-		_, ofDialing := redisconn.Connect(background, l.Addr().String(), opts)
-		for _, err := range []error{ofGiven, ofDialing} {
-			require.ErrorIs(t, redis.Err(err), context.DeadlineExceeded, name)
-			require.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), "%s: %v", name, err)
+	virtualtime.Run(t, func(t *testing.T) {
+		for name, opts := range map[string]redisconn.Opts{
+			"TLS": {TLSEnabled: true},
+			"credentials": {CredentialsProvider: func(ctx context.Context) (cr redisconn.Credentials, err error) {
+				<-ctx.Done()
+				time.Sleep(10 * time.Millisecond) // nobody waits for it any more
+				return cr, nil
+			}},
+		} {
+			opts.ReconnectPause, opts.Logger = -1, redisconn.NoopLogger{}
+			opts.Dialer = func(context.Context, string, string) (net.Conn, error) {
+				client, server := net.Pipe()
+				go func() { _, _ = io.Copy(io.Discard, server) }() // ends with the pipe
+				return client, nil
+			}
+			ctx, cancel := context.WithTimeout(background, 50*time.Millisecond)
+			defer cancel()
+			_, ofGiven := redisconn.Connect(ctx, "pipe:1", opts)
+			opts.DialTimeout = 50 * time.Millisecond
+			_, ofDialing := redisconn.Connect(background, "pipe:1", opts)
+			for _, err := range []error{ofGiven, ofDialing} {
+				require.ErrorIs(t, redis.Err(err), context.DeadlineExceeded, name)
+				require.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), "%s: %v", name, err)
+			}
 		}
-	}
+		time.Sleep(time.Second) // all must have ended then
+	})
 }
 
 // A server that reads no more, over a transport without deadlines, does not hold up
