@@ -90,6 +90,9 @@ func (c *call) GiveRead(r send.ReadRight) bool {
 	return true
 }
 
+// Waits implements send.Caller.
+func (c *call) Waits() bool { return c.state.Load() != callSending }
+
 // Touch implements send.Caller.
 func (c *call) Touch() int { return int(c.state.Load()) + len(c.signals) }
 

@@ -134,8 +134,11 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 // returned: it may wait for another request.
 func TestCallOfAUsersSender(t *testing.T) {
 	given := 0
+	c := newCall()
+	require.True(t, c.Waits())
 	send := func(cb Future) {
 		assert.NotNil(t, send.CallerOf(cb))
+		assert.False(t, send.CallerOf(cb).Waits(), "its sender may send more")
 		assert.False(t, send.CallerOf(cb).GiveRead(send.ReadRight{}), "it does not wait yet")
 		r := &scriptedReader{read: func(context.Context, uint64) bool {
 			given++

@@ -39,9 +39,10 @@ func (m *manyWaiter) NamesRequests() {}
 
 // Cancelled implements Future.
 func (m *manyWaiter) Cancelled() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.abandoned
+	if m.state.Load() == callAbandoned {
+		return errs.ErrRequestCancelled.New("the caller's context ended")
+	}
+	return nil
 }
 
 // abandon sets err as the result of every unresolved request. Nothing changes

@@ -224,6 +224,7 @@ func newScriptedCaller() *scriptedCaller {
 
 func (c *scriptedCaller) Caller() send.Caller { return c }
 func (c *scriptedCaller) Listen() bool        { return false }
+func (c *scriptedCaller) Waits() bool         { return true }
 func (c *scriptedCaller) Touch() int          { return 0 }
 
 func (c *scriptedCaller) GiveRead(r send.ReadRight) bool {

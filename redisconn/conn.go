@@ -142,7 +142,7 @@ func (c *Connection) makePipe() {
 	p := engine.Opts{
 		Ctx: c.ctx, MaxRequests: o.MaxRequests, MaxBytes: o.MaxBytes, Timeout: o.IOTimeout, Silence: c.silence(), Heartbeat: o.Heartbeat,
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
-		WithConn: c.withConn, Server: c.place, Measured: c.measured,
+		WithConn: c.withConn, Server: c.place, Measured: c.measured, Trip: owner{c}.ShortestTrip,
 		Panicked: shared{c}.Panicked,
 	}
 	if oplog.WantsReqStat[DefaultLogger, NoopLogger](o.Logger) {

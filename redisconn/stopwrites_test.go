@@ -225,6 +225,7 @@ type givenCaller struct {
 
 func (c *givenCaller) Caller() send.Caller { return c }
 func (c *givenCaller) Listen() bool        { return false }
+func (c *givenCaller) Waits() bool         { return true }
 func (c *givenCaller) Touch() int          { return 0 }
 func (c *givenCaller) GiveRead(r send.ReadRight) bool {
 	c.given <- r

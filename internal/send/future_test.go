@@ -27,6 +27,7 @@ func (a *asked) Observes() bool            { return true }
 func (a *asked) AnsweredBy(at send.Server) { a.place = at }
 func (a *asked) Caller() send.Caller       { return a }
 func (a *asked) Listen() bool              { return true }
+func (a *asked) Waits() bool               { return true }
 func (a *asked) Touch() int                { return 0 }
 func (a *asked) GiveRead(r send.ReadRight) bool {
 	a.right = r

@@ -196,11 +196,12 @@ type Scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 
-// A larger buffer, or one of a batch of more requests, is left to the garbage collector, so that
-// one large request does not pin memory forever.
+// A Scratch is used again only if its buffer has at most BufferKept bytes, and if it had at most BatchKept
+// requests at once. A larger one is left to the garbage collector, so that one large request does not pin
+// memory forever.
 const (
-	bufferKept = 64 << 10
-	batchKept  = 256
+	BufferKept = 64 << 10
+	BatchKept  = 256
 )
 
 // GetScratch returns a Scratch whose Buf is empty.
@@ -220,7 +221,7 @@ func (s *Scratch) Batch(n int) []*Request {
 
 // PutScratch takes a Scratch back.
 func PutScratch(s *Scratch) {
-	if cap(s.Buf) > bufferKept || cap(s.batch) > batchKept {
+	if cap(s.Buf) > BufferKept || cap(s.batch) > BatchKept {
 		return
 	}
 	clear(s.batch)

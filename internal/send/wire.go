@@ -18,6 +18,9 @@ type Caller interface {
 	// for the end of its context as well. It does nothing and returns false if the caller does
 	// something else.
 	Listen() bool
+	// Waits reports whether the caller's goroutine sends nothing else before it has the result or leaves. A
+	// user's own sender, through which the request came, may send more.
+	Waits() bool
 	// Touch reads the caller's memory, so that it is in the processor's caches when the caller gets
 	// its reply. The result has no meaning.
 	Touch() int

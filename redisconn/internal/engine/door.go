@@ -21,6 +21,7 @@ func New(o Opts) *Pipe {
 // Enter puts requests into the queue, and writes them or leaves that to others. It returns an error if
 // they have not entered. Only their owner may read reqs afterwards: see [queue.enter].
 func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
+	e.divided = p.divide(reqs, e)
 	s, d, refused := p.enter(reqs, e)
 	p.do(d, s)
 	return refused

@@ -26,12 +26,15 @@ type Entry struct {
 	// on, if not nil, is the only session on which the requests may be written: they are
 	// resolved when it fails.
 	on *Session
+	// divided, if not nil, is what the requests are divided into. They enter as a whole if they have to
+	// wait for a connection.
+	divided *divided
 }
 
 // enter admits requests, or refuses them. The sender must then do its duty d on s. The queue keeps
 // neither reqs nor e. Once they have entered, only their owner may read reqs, which it may use again as
 // soon as they are written.
-func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refused *errorx.Error) {
+func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, _ duty, refused *errorx.Error) {
 	if q.admitted.Load() && q.admitted.Swap(false) {
 		runtime.Gosched() // lets the admitted caller take its room before others do
 	}
@@ -42,6 +45,19 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refus
 	if refused = q.admit(reqs, l, e, internal); refused != nil {
 		return nil, 0, refused
 	}
+	var tells duty
+	if e.divided != nil && q.session != nil {
+		tells = q.putFirst(e.divided)
+	} else {
+		tells = q.addOpen(reqs, e, internal)
+	}
+	s, rights := q.duty()
+	return s, tells | rights, nil
+}
+
+// addOpen puts requests into the open batch. tells is mustListen if the sender must see to it that
+// listen is called.
+func (q *queue) addOpen(reqs []*send.Request, e *Entry, internal bool) (tells duty) {
 	if q.open == nil {
 		q.open = q.newBatch()
 		q.opened, q.postponed = timing.Clock(), postponed{}
@@ -52,10 +68,9 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, d duty, refus
 	q.internal += q.open.internal - m.internal
 	q.bytes += len(q.open.buf) - m.bytes
 	if last.Tells {
-		d = q.arrangeListen()
+		tells = q.arrangeListen()
 	}
-	s, rights := q.duty()
-	return s, d | rights, nil
+	return tells
 }
 
 // admit returns nil if the requests may enter, and otherwise their error. If nothing is

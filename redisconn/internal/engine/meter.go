@@ -103,7 +103,8 @@ func (q *queue) Stats() (s Stats) {
 	if q.open != nil {
 		s.Queued = len(q.open.items) - q.open.withdrawn
 	}
-	s.InFlight, s.QueuedBytes, s.WaitingForRoom = q.pending-s.Queued, q.bytes, q.waiting.Len()
+	s.InFlight, s.QueuedBytes, s.WaitingForRoom = q.pending-s.Queued, q.bytes+q.held.bytes, q.waiting.Len()
+	s.Queued += q.held.requests
 	return s
 }
 

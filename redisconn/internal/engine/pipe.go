@@ -47,6 +47,8 @@ type Opts struct {
 	Panicked func(v any, stack []byte)
 	// Measured is called with the round trip of each heartbeat.
 	Measured func(time.Duration)
+	// Trip returns the shortest recent round trip, or 0.
+	Trip func() time.Duration
 	// Stat, if not nil, makes the statistics of a request, or returns nil if the logger must not see it.
 	Stat func(*send.Request) *timing.Stat
 	// ReqStat, if not nil, is called for each answered request that has a Stat. in and out

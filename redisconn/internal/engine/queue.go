@@ -68,9 +68,10 @@ type gate struct {
 	state State
 	why   *errorx.Error // the error that ended the connection, while disconnected
 
-	pending  int // requests accepted and not answered
-	internal int // how many of pending are the library's own
-	bytes    int // bytes accepted and not taken
+	pending  int  // requests accepted and not answered
+	internal int  // how many of pending are the library's own
+	bytes    int  // bytes accepted and not taken
+	held     load // the parts of divided batches that have not entered; neither pending nor bytes count them
 	// lingering counts withdrawn requests whose bytes are still in the open batch.
 	lingering int
 
@@ -101,6 +102,9 @@ func loadOf(reqs []*send.Request) (l load) {
 // plus returns both loads.
 func (l load) plus(more load) load { return load{l.requests + more.requests, l.bytes + more.bytes} }
 
+// minus returns what is left of a load.
+func (l load) minus(less load) load { return load{l.requests - less.requests, l.bytes - less.bytes} }
+
 // waiter is a caller that waits for room.
 type waiter struct {
 	load
@@ -108,15 +112,16 @@ type waiter struct {
 }
 
 func (g *gate) fits(l load) bool {
+	l = l.plus(g.held)
 	return g.pending+g.lingering+l.requests <= g.maxRequests && g.bytes+l.bytes <= g.maxBytes
 }
 
 // errFull says which bound keeps requests out.
 func (g *gate) errFull(l load) *errorx.Error {
-	if g.bytes+l.bytes > g.maxBytes {
-		return redis.ErrQueueFull.New("the queue is full: %d bytes are not written yet, and Opts.MaxBytes is %d", g.bytes, g.maxBytes)
+	if bytes := g.bytes + g.held.bytes; bytes+l.bytes > g.maxBytes {
+		return redis.ErrQueueFull.New("the queue is full: %d bytes are not written yet, and Opts.MaxBytes is %d", bytes, g.maxBytes)
 	}
-	return redis.ErrQueueFull.New("the queue is full: %d requests are not answered yet, and Opts.MaxRequests is %d", g.pending+g.lingering, g.maxRequests)
+	return redis.ErrQueueFull.New("the queue is full: %d requests are not answered yet, and Opts.MaxRequests is %d", g.pending+g.lingering+g.held.requests, g.maxRequests)
 }
 
 // admitWaiting wakes the callers that wait for room, oldest first, while there is room for them; all

@@ -21,6 +21,7 @@ type modelCaller struct {
 
 func (c *modelCaller) Caller() send.Caller { return c }
 func (c *modelCaller) Listen() bool        { return false }
+func (c *modelCaller) Waits() bool         { return true }
 func (c *modelCaller) Touch() int          { return 0 }
 func (c *modelCaller) Resolve(any, uint64) { c.resolved = true }
 func (c *modelCaller) Cancelled() error    { return nil }

@@ -111,5 +111,5 @@ func (q *queue) Left() (notSent, unknown int) {
 	if q.open != nil {
 		notSent = len(q.open.items) - q.open.withdrawn - q.open.internal
 	}
-	return notSent, q.pending - q.internal - notSent
+	return notSent + q.held.requests, q.pending - q.internal - notSent
 }

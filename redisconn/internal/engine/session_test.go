@@ -29,6 +29,7 @@ func testPipe() *Pipe {
 		WithConn: func(err *errorx.Error) *errorx.Error { return err },
 		Server:   func() send.Server { return send.Server{} },
 		Measured: func(time.Duration) {},
+		Trip:     func() time.Duration { return 0 },
 		Panicked: func(any, []byte) {},
 	})
 	p.Change(Connecting, nil, nil)
@@ -112,6 +113,7 @@ func (c *caller) Caller() send.Caller       { return c }
 func (c *caller) Cancelled() error          { return nil }
 func (c *caller) Resolve(res any, _ uint64) { c.res <- res }
 func (c *caller) Touch() int                { return 0 }
+func (c *caller) Waits() bool               { return true }
 func (c *caller) Listen() bool {
 	if c.gone.Load() || len(c.given) > 0 {
 		return false

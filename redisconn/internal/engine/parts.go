@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/sock"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// A part ends after so many requests or bytes. Behind a longer round trip, of up to partTrips times
+// partTrip, parts are larger, so that two of them keep the server busy.
+const (
+	partRequests = 512
+	partBytes    = 64 << 10
+	partTrip     = 500 * time.Microsecond
+	partTrips    = 1000
+)
+
+// divided is a large batch of a caller that waits for it. It enters in parts, so that requests of
+// others go between them: two parts are pending at a time, and with the last reply of one the part
+// after the next one enters.
+//
+// The caller's requests stay in order: it sends nothing else until all are answered, or until it
+// leaves, after which no part enters. All parts enter on one session, so that nothing is sent after a
+// request of the batch that was not.
+type divided struct {
+	send.Forward // to the future of the batch
+	p            *Pipe
+	on           *Session // set when the first part enters
+	reqs         []*send.Request
+	n            uint64 // number of the first
+	queuer       send.Queuer
+	ends         []int // of the parts, in reqs
+}
+
+// The memory of reqs must stay as it is until all have entered: what is divided is too large for a
+// Scratch that is used again.
+const (
+	_ = uint(2*partRequests - send.BatchKept)
+	_ = uint(2*partBytes - send.BufferKept)
+)
+
+// divide divides requests that enter together, if somebody waits for them and they are many or
+// large; otherwise it returns nil.
+func (p *Pipe) divide(reqs []*send.Request, e *Entry) *divided {
+	if len(reqs) <= 1 || reqs[0].Caller == nil || e.Transaction || e.Asking || p.opts.Script || !reqs[0].Caller.Waits() {
+		return nil // in ScriptMode a batch may contain MULTI
+	}
+	times := 1 + int(min(p.opts.Trip()/partTrip, partTrips))
+	ends := endsOf(reqs, load{times * partRequests, times * partBytes})
+	if len(ends) <= 2 {
+		return nil
+	}
+	return &divided{Forward: send.Forward{To: e.Future}, p: p, reqs: reqs, n: e.N, queuer: e.Queuer, ends: ends}
+}
+
+// endsOf returns where the parts of requests end. Only its last request makes a part larger than most.
+func endsOf(reqs []*send.Request, most load) (ends []int) {
+	var l load
+	for i, r := range reqs {
+		l = l.plus(load{1, len(r.Buf)})
+		if l.requests >= most.requests || l.bytes >= most.bytes {
+			ends, l = append(ends, i+1), load{}
+		}
+	}
+	if l.requests > 0 {
+		ends = append(ends, len(reqs))
+	}
+	return ends
+}
+
+// part is the future of the requests of one part.
+type part struct {
+	*divided
+	i int
+}
+
+// begin returns the index of the first request of part i.
+func (d *divided) begin(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return d.ends[i-1]
+}
+
+// requests returns the requests of part i.
+func (d *divided) requests(i int) []*send.Request { return d.reqs[d.begin(i):d.ends[i]] }
+
+// entry returns the entry of part i.
+func (d *divided) entry(i int) *Entry {
+	return &Entry{Future: &part{d, i}, N: d.n + uint64(d.begin(i)), Queuer: d.queuer}
+}
+
+// Resolve implements redis.Future.
+func (p *part) Resolve(res any, n uint64) {
+	if last := p.n + uint64(p.ends[p.i]) - 1; n == last && p.i+2 < len(p.ends) {
+		p.enter(p.i + 2)
+	}
+	send.Resolve(p.To, res, n)
+}
+
+// enter enters part i, or resolves its requests if it is refused.
+func (d *divided) enter(i int) {
+	s, duty, refused := d.p.enterPart(d, i)
+	if refused == nil {
+		d.p.do(duty, s)
+		return
+	}
+	reqs, e := d.requests(i), d.entry(i)
+	d.p.CountLeft(uint64(len(reqs)), 0)
+	refused = d.p.opts.WithConn(refused)
+	send.Each(0, len(reqs), func(j int) {
+		err := refused
+		if reqs[j].Plain {
+			err = err.WithProperty(redis.EKRequest, requestOf(reqs[j].Buf))
+		}
+		d.p.Resolve(e.Future, err, e.N+uint64(j))
+	})
+}
+
+// putFirst puts the first two parts of d into the open batch, and holds room for the others.
+func (q *queue) putFirst(d *divided) (tells duty) {
+	d.on = q.session
+	q.held = q.held.plus(loadOf(d.reqs[d.ends[1]:]))
+	return q.addOpen(d.requests(0), d.entry(0), false) | q.addOpen(d.requests(1), d.entry(1), false)
+}
+
+// enterPart is enter for part i of a batch, whose first parts were admitted. The part is refused if it
+// can't follow them, or if nobody waits for the batch any more.
+func (q *queue) enterPart(d *divided, i int) (s *Session, _ duty, refused *errorx.Error) {
+	reqs, e := d.requests(i), d.entry(i)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held = q.held.minus(loadOf(reqs))
+	switch {
+	case q.state == Closed, q.withheld.Load():
+		refused = sock.Refused(q.opts.Ctx)
+	case q.session != d.on:
+		refused = sock.ErrNotConnected.New("the session has ended")
+	case d.Cancelled() != nil: // the library's own future, which takes no lock
+		refused = redis.ErrRequestWithdrawn.New("the caller has left")
+	default:
+		tells := q.addOpen(reqs, e, false)
+		s, rights := q.duty()
+		return s, tells | rights, nil
+	}
+	q.admitWaiting()
+	return nil, 0, refused
+}
