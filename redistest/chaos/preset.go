@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,9 +40,12 @@ func SlowReplies(n int, interval time.Duration) Fault {
 }
 
 // ResetAfterExecution resets the connection once, after the server has run a request that contains
-// text and before its reply: the client can't know whether it ran.
+// text, in upper or lower case, and before its reply: the client can't know whether it ran.
 func ResetAfterExecution(text string) Fault {
-	return Fault{Do: Reset, On: Replies, At: AtRequestID(text)}
+	lower := bytes.ToLower([]byte(text))
+	return Fault{Do: Reset, On: Replies, At: AtRequest(func(request []byte) bool {
+		return bytes.Contains(bytes.ToLower(request), lower)
+	})}
 }
 
 // Loading refuses what a server refuses that is reading its data from disk: everything but
@@ -96,7 +100,7 @@ func ClusterDown() Fault {
 
 // Refusing answers the commands that match with an error, which begins with its code in capitals.
 // The server does not run them. match is called in the proxy's goroutines; args has the command's name
-// and its arguments.
+// and its arguments as the client wrote them; go-redis writes names in lower case.
 func Refusing(text string, match func(args []string) bool) Fault {
 	reply := "-" + strings.NewReplacer("\r", " ", "\n", " ").Replace(text) + "\r\n"
 	return Fault{

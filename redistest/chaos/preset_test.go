@@ -93,7 +93,7 @@ func TestSlowReplies(t *testing.T) {
 
 func TestResetAfterExecution(t *testing.T) {
 	p, s := echoProxy(t)
-	p.Arm(ResetAfterExecution("visits"))
+	p.Arm(ResetAfterExecution("echo\r\n$6\r\nVISITS"))
 	c := dialProxy(t, p)
 	c.send(echoRequest("other"))
 	c.expect(ScriptedBulk("other"))
