@@ -1,102 +1,22 @@
 package oracle
 
 import (
-	"fmt"
-	"sort"
 	"sync"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest/ledger"
 )
 
-// ExecLog shows what the server ran: each goroutine pushes the tags of its requests to its own
-// list, in the order of sending. It is safe for concurrent use if each key has one user.
-type ExecLog struct {
-	// Lossy is set if the server may lose writes that it executed, for example in a failover that is
-	// not graceful. Then acknowledged writes may be missing.
-	Lossy bool
-
-	ledger *Ledger
-	mu     sync.Mutex // guards writes
-	writes map[string][]uint64
-}
+// ExecLog is ledger.Lists that makes the requests.
+type ExecLog struct{ *ledger.Lists }
 
 // NewExecLog makes an ExecLog whose requests are in l.
-func NewExecLog(l *Ledger) *ExecLog {
-	return &ExecLog{ledger: l, writes: map[string][]uint64{}}
-}
+func NewExecLog(l *Ledger) *ExecLog { return &ExecLog{ledger.NewLists(l.Ledger)} }
 
 // Issue opens a slot for a write to the list at key, and returns the request.
 func (e *ExecLog) Issue(key string) (redis.Request, uint64) {
-	id := e.ledger.IssueTagged(func(string) Check { return IsCount })
-	e.mu.Lock()
-	e.writes[key] = append(e.writes[key], id)
-	e.mu.Unlock()
-	return redis.Req("RPUSH", key, e.ledger.Tag(id)), id
-}
-
-// Keys returns the lists that were written to.
-func (e *ExecLog) Keys() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	keys := make([]string, 0, len(e.writes))
-	for key := range e.writes {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-// Verify compares the lists with the ledger once all requests are resolved. read returns a list
-// from the server, without the client under test.
-func (e *ExecLog) Verify(read func(key string) ([]string, error)) error {
-	for _, key := range e.Keys() {
-		executed, err := read(key)
-		if err != nil {
-			return fmt.Errorf("oracle: list %s: %w", key, err)
-		}
-		e.verify(key, executed)
-	}
-	return nil
-}
-
-func (e *ExecLog) verify(key string, executed []string) {
-	e.mu.Lock()
-	issued := e.writes[key]
-	e.mu.Unlock()
-	l, places := e.ledger, map[string]int{}
-	for i, tag := range executed {
-		if first, dup := places[tag]; dup {
-			l.Report.Violate(Duplicated, "%s: %s ran as number %d and %d", key, tag, first+1, i+1)
-			continue
-		}
-		places[tag] = i
-	}
-	last := -1 // the place of the latest acknowledged write
-	for _, id := range issued {
-		tag := l.Tag(id)
-		place, ran := places[tag]
-		delete(places, tag)
-		switch outcome := l.Outcome(id); {
-		case outcome == NotSent && ran:
-			l.Report.Violate(FalseNotSent, "%s: %s ran", key, tag)
-		case outcome == ServerError && ran:
-			l.Report.Violate(Mixed, "%s: %s ran, and got an error of the server", key, tag)
-		case outcome == Value && !ran && e.Lossy:
-		case outcome == Value && !ran:
-			l.Report.Violate(Missing, "%s: %s", key, tag)
-		case outcome == Value:
-			if place < last {
-				l.Report.Violate(Disordered, "%s: %s ran before one that was sent earlier", key, tag)
-			}
-			if n := l.Reply(id); n != int64(place+1) && !e.Lossy {
-				l.Report.Violate(Mixed, "%s: %s ran as number %d and was told %d", key, tag, place+1, n)
-			}
-			last = max(last, place)
-		}
-	}
-	for tag := range places {
-		l.Report.Violate(Mixed, "%s: holds %s, which was not sent to it", key, tag)
-	}
+	tag, id := e.Lists.Issue(key)
+	return redis.Req("RPUSH", key, tag), id
 }
 
 // Counter is a key that many goroutines increment.

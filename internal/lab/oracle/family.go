@@ -42,7 +42,7 @@ func (f Family) Left(within time.Duration, about ...string) []string {
 
 // Settle records the goroutines that are left as leaked.
 func (f Family) Settle(r *Report, within time.Duration, about ...string) {
-	r.leaked(f.Left(within, about...))
+	leaked(r, f.Left(within, about...))
 }
 
 // running returns the different stacks of the running goroutines.

@@ -15,25 +15,6 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Outcome is how a request ended.
-type Outcome uint32
-
-// The states of a request. Issued moves to one of the others, once.
-const (
-	None Outcome = iota // no such request
-	Issued
-	Value       // a reply that is no error
-	ServerError // a reply that is an error
-	NotSent     // provably no byte of it was written
-	Unknown     // it may have run
-	outcomes
-)
-
-// String returns the outcome's name.
-func (o Outcome) String() string {
-	return [...]string{"none", "issued", "value", "server error", "not sent", "unknown", "?"}[min(o, outcomes)]
-}
-
 // Classify returns the outcome of a result by the library's contract. typed is false for an error
 // that is not an *errorx.Error, which breaks the contract.
 func Classify(res any) (o Outcome, typed bool) {

@@ -49,19 +49,6 @@ func TestValueTellsWhoseItIs(t *testing.T) {
 	require.NoError(t, IsValueOf("key")(nil))
 }
 
-func TestReportsAddUp(t *testing.T) {
-	var sum, one Report
-	for range 7 {
-		one.Violate(Mixed, "example")
-	}
-	one.outcome(Value)
-	sum.Add(&one)
-	sum.Add(&one)
-	require.EqualValues(t, 14, sum.Count(Mixed))
-	require.EqualValues(t, 2, sum.Requests())
-	require.Contains(t, sum.String(), "mixed: 14")
-}
-
 func TestSlope(t *testing.T) {
 	begin := time.Now()
 	var samples []Sample

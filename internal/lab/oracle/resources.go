@@ -146,7 +146,7 @@ func concerns(stack string, about []string) bool {
 
 // Settle records the remaining goroutines as leaked.
 func (before Goroutines) Settle(r *Report, within time.Duration, about ...string) {
-	r.leaked(before.Left(within, about...))
+	leaked(r, before.Left(within, about...))
 }
 
 // TakeAllocated returns how many bytes the process has allocated so far, including freed ones.

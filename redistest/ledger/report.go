@@ -1,4 +1,4 @@
-package oracle
+package ledger
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 // Violation is a kind of broken promise.
 type Violation string
 
-// The kinds. None of them may ever occur.
+// The kinds. A client that keeps its promises causes none of them, unless the server loses what it has
+// run.
 const (
 	Lost         Violation = "lost"           // never resolved
 	Double       Violation = "double"         // resolved more than once
@@ -19,14 +20,12 @@ const (
 	Duplicated   Violation = "duplicated"     // ran more than once
 	Missing      Violation = "missing"        // acknowledged, but did not run
 	Disordered   Violation = "disordered"     // acknowledged in another order than it ran
-	Untyped      Violation = "untyped"        // an error that is not an *errorx.Error
-	Leaked       Violation = "leaked"         // a goroutine outlived Close
 )
 
 // maxExamples bounds the examples that a Report keeps of each kind.
 const maxExamples = 5
 
-// Report collects what the oracles saw. It is safe for concurrent use.
+// Report collects outcomes and violations. It is safe for concurrent use.
 type Report struct {
 	mu         sync.Mutex // guards all fields
 	outcomes   [outcomes]int64
@@ -44,13 +43,6 @@ func (r *Report) Violate(v Violation, format string, args ...any) {
 	r.violations[v]++
 	if len(r.examples[v]) < maxExamples {
 		r.examples[v] = append(r.examples[v], fmt.Sprintf(format, args...))
-	}
-}
-
-// leaked records goroutines by their stacks.
-func (r *Report) leaked(stacks []string) {
-	for _, stack := range stacks {
-		r.Violate(Leaked, "%s", stack)
 	}
 }
 
