@@ -1,17 +1,22 @@
 // Package redisotel records spans and metrics of requests, following OpenTelemetry's semantic
-// conventions for database clients and for Redis.
+// conventions for database clients and for Redis, of version 1.43.0.
 //
 // It records a span for each request, SendMany, SendTransaction and step of a scan, and, with
 // the hook in redispubsub.Opts, for each Subscribe and Unsubscribe.
 // Implicit pipelining, which writes the requests of many goroutines
 // together, is not a batch in these conventions. The package never records arguments, and so no
 // db.query.text.
+//
+// Two ends of an operation are no errors, because nothing is wrong with the database: NOSCRIPT in reply to EVALSHA, which
+// is how a server asks for a script that it has not seen, and an error of the caller's own in the
+// function given to Watch.
 package redisotel
 
 import (
 	"context"
 	"errors"
 	"net"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,11 +28,30 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-const scope = "github.com/joomcode/redispipe/contrib/redisotel"
+const (
+	scope = "github.com/joomcode/redispipe/contrib/redisotel"
+	// schema says which version of the conventions the names are of.
+	schema = "https://opentelemetry.io/schemas/1.43.0"
+)
+
+// version returns the version of this module in the program, or "" if it is not known.
+func version() string {
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
+		return ""
+	}
+	for _, module := range append(info.Deps, &info.Main) {
+		if module.Path == scope {
+			return module.Version
+		}
+	}
+	return ""
+}
 
 // DefaultBuckets are the bounds of durations in seconds, from 50 µs to 10 s. The bounds of the
 // convention start at 1 ms, but most requests within a data centre are faster.
@@ -37,12 +61,16 @@ var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 
 type Opts struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
+	// URL is what redispipe.Open is given. Address and DB are taken from it unless they are set; of
+	// several servers, Address is the first. Nothing else of the URL is kept.
+	URL string
 	// DB is the database that the connections have selected (redisconn.Opts.DB), for
 	// db.namespace.
 	DB int
 	// Address is the address of the server, or of a node of the cluster (host:port), for
-	// server.address and server.port. Default: the node that answered. NewHook refuses a URL, which
-	// may contain a password.
+	// server.address and server.port, which are then known when a span begins. Default: the node that
+	// answered, which network.peer.address names in any case. NewHook refuses a URL, which may contain
+	// a password.
 	Address string
 	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
 	// order. Default DefaultBuckets.
@@ -51,6 +79,18 @@ type Opts struct {
 
 // NewHook returns a hook for redispipe.Hooks or [redis.WithHook].
 func NewHook(opts Opts) (redis.Hook, error) {
+	if opts.URL != "" {
+		u, err := redisurl.Parse(opts.URL)
+		if err != nil {
+			return nil, redis.Err(err)
+		}
+		if opts.Address == "" {
+			opts.Address = u.Addrs[0]
+		}
+		if opts.DB == 0 {
+			opts.DB = u.DB
+		}
+	}
 	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
 		return nil, err
 	}
@@ -63,7 +103,8 @@ func NewHook(opts Opts) (redis.Hook, error) {
 	if opts.Buckets == nil {
 		opts.Buckets = DefaultBuckets
 	}
-	duration, err := opts.MeterProvider.Meter(scope).Float64Histogram("db.client.operation.duration",
+	duration, err := opts.MeterProvider.Meter(scope,
+		metric.WithInstrumentationVersion(version()), metric.WithSchemaURL(schema)).Float64Histogram("db.client.operation.duration",
 		metric.WithUnit("s"),
 		metric.WithDescription("Duration of database client operations."),
 		metric.WithExplicitBucketBoundaries(opts.Buckets...))
@@ -71,7 +112,7 @@ func NewHook(opts Opts) (redis.Hook, error) {
 		return nil, err
 	}
 	return &hook{
-		tracer:   opts.TracerProvider.Tracer(scope),
+		tracer:   opts.TracerProvider.Tracer(scope, trace.WithInstrumentationVersion(version()), trace.WithSchemaURL(schema)),
 		duration: duration,
 		common:   []attribute.KeyValue{attribute.String("db.system.name", "redis"), attribute.String("db.namespace", strconv.Itoa(opts.DB))},
 		address:  opts.Address,
@@ -101,11 +142,12 @@ func (h *hook) After(ctx context.Context, op redis.Operation, end redis.Completi
 		late = server(end.Address)
 	}
 	late = append(late, peer(end.Peer)...)
-	late = append(late, h.failure(end)...)
+	failed := isFailure(op, end)
+	late = append(late, h.failure(end, failed)...)
 
 	span := trace.SpanFromContext(ctx)
 	span.SetAttributes(late...)
-	if end.Outcome != redis.OutcomeValue {
+	if failed {
 		span.SetStatus(codes.Error, description(end.Err))
 	}
 	span.End()
@@ -197,16 +239,40 @@ func split(addr string) (host string, port int) {
 	return host, port
 }
 
-// failure returns the attributes of a failed operation.
-func (h *hook) failure(end redis.Completion) []attribute.KeyValue {
+// isFailure reports whether an operation has failed.
+func isFailure(op redis.Operation, end redis.Completion) bool {
+	switch {
+	case end.Outcome == redis.OutcomeValue:
+		return false
+	case end.Outcome == redis.OutcomeRefused && strings.HasPrefix(op.Command, "EVALSHA"):
+		return !isType(end.Err, redis.ErrNoScript)
+	case op.Kind == redis.OperationWatch && isType(end.Err, redis.ErrRequestWithdrawn):
+		return redis.CausedBy(end.Err, context.Canceled) || redis.CausedBy(end.Err, context.DeadlineExceeded)
+	}
+	return true
+}
+
+func isType(err error, typ *errorx.Type) bool {
+	var typed *errorx.Error
+	return errors.As(err, &typed) && typed.IsOfType(typ)
+}
+
+// failure returns the attributes of the error that ended an operation.
+func (h *hook) failure(end redis.Completion, failed bool) (attrs []attribute.KeyValue) {
 	if end.Outcome == redis.OutcomeValue || end.Err == nil {
 		return nil
 	}
-	if end.Outcome != redis.OutcomeRefused {
-		return []attribute.KeyValue{attribute.String("error.type", errorType(end.Err))}
+	kind := ""
+	if end.Outcome == redis.OutcomeRefused {
+		kind = h.seen.bounded(prefix(end.Err))
+		attrs = append(attrs, attribute.String("db.response.status_code", kind))
+	} else {
+		kind = errorType(end.Err)
 	}
-	code := h.seen.bounded(prefix(end.Err))
-	return []attribute.KeyValue{attribute.String("db.response.status_code", code), attribute.String("error.type", code)}
+	if failed {
+		attrs = append(attrs, attribute.String("error.type", kind))
+	}
+	return attrs
 }
 
 // errorType returns the full name of the error's type. There are some dozens of types.

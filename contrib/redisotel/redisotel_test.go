@@ -89,6 +89,7 @@ func TestConventions(t *testing.T) {
 			want[key] = value
 		}
 		require.Equal(t, c.name, spans[0].Name)
+		require.Equal(t, schema, spans[0].InstrumentationScope.SchemaURL)
 		require.Equal(t, want, attributes(spans[0].Attributes), c.name)
 		require.Equal(t, trace.SpanKindClient, spans[0].SpanKind)
 		require.Equal(t, parent.SpanContext().SpanID(), spans[0].Parent.SpanID())
@@ -104,6 +105,7 @@ func TestConventions(t *testing.T) {
 	require.NoError(t, tel.reader.Collect(context.Background(), &data))
 	require.Len(t, data.ScopeMetrics, 1)
 	require.Equal(t, scope, data.ScopeMetrics[0].Scope.Name)
+	require.Equal(t, schema, data.ScopeMetrics[0].Scope.SchemaURL)
 	require.Len(t, data.ScopeMetrics[0].Metrics, 1)
 	m := data.ScopeMetrics[0].Metrics[0]
 	require.Equal(t, "db.client.operation.duration", m.Name)
@@ -215,4 +217,69 @@ func TestAddressThatIsURL(t *testing.T) {
 		_, err := NewHook(Opts{Address: addr})
 		require.NoError(t, err, addr)
 	}
+}
+
+// With the URL of Open, the address is known when a span begins, and the database is the one in use.
+func TestURL(t *testing.T) {
+	for _, c := range []struct {
+		opts Opts
+		want map[string]any
+	}{
+		{Opts{URL: "redis://user:canary@redis.example:7000/3"}, map[string]any{"server.address": "redis.example", "server.port": int64(7000), "db.namespace": "3"}},
+		{Opts{URL: "redis-cluster://a.example,b.example:7001"}, map[string]any{"server.address": "a.example", "db.namespace": "0"}},
+		{Opts{URL: "unix:///run/redis.sock?db=2"}, map[string]any{"server.address": "/run/redis.sock", "db.namespace": "2"}},
+		{Opts{URL: "redis://a.example/3", Address: "b.example:7002", DB: 4}, map[string]any{"server.address": "b.example", "server.port": int64(7002), "db.namespace": "4"}},
+	} {
+		tel := newTelemetry()
+		c.opts.TracerProvider, c.opts.MeterProvider = tel.opts.TracerProvider, tel.opts.MeterProvider
+		hook, err := NewHook(c.opts)
+		require.NoError(t, err)
+		ctx := hook.Before(context.Background(), redis.Operation{Command: "GET", Requests: 1})
+		began := attributes(trace.SpanFromContext(ctx).(sdktrace.ReadOnlySpan).Attributes())
+		delete(began, "db.system.name")
+		delete(began, "db.operation.name")
+		require.Equal(t, c.want, began)
+	}
+	_, err := NewHook(Opts{URL: "redis://user:canary/x@host"})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "canary")
+}
+
+// What is no fault of the database leaves no error: the first use of a script, and a Watch whose function
+// gives up.
+func TestNoFalseAlarms(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	tel := newTelemetry()
+	hook, err := NewHook(tel.opts)
+	require.NoError(t, err)
+	db := redis.WithHook(conn, hook)
+
+	script := redis.NewScript("return 1")
+	one, err := redis.As[int](script.Do(t.Context(), db, nil))
+	require.NoError(t, err)
+	require.Equal(t, 1, one)
+	require.Eventually(t, func() bool { return len(tel.spans.GetSpans()) == 2 }, time.Minute, time.Millisecond) // EVAL ends in a goroutine of its own
+	own := errors.New("sold out")
+	_, err = redis.Watch(t.Context(), db, []string{"stock"}, func(*redis.Tx) error { return own })
+	require.ErrorIs(t, err, own)
+	spans := tel.spans.GetSpans()
+	names := make([]string, 0, len(spans))
+	for _, span := range spans {
+		names = append(names, span.Name)
+		require.Equal(t, codes.Unset, span.Status.Code, span.Name)
+		require.NotContains(t, attributes(span.Attributes), "error.type", span.Name)
+	}
+	require.Equal(t, []string{"EVALSHA", "EVAL", "WATCH"}, names)
+	require.Equal(t, "NOSCRIPT", attributes(spans[0].Attributes)["db.response.status_code"])
+
+	// The caller's deadline is one.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = redis.Watch(ctx, db, []string{"stock"}, func(*redis.Tx) error { return nil })
+	require.Error(t, err)
+	spans = tel.spans.GetSpans()
+	require.Equal(t, codes.Error, spans[len(spans)-1].Status.Code)
 }
