@@ -3,6 +3,7 @@ package rediscache
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,6 +107,71 @@ func TestMovedDropsAtOnce(t *testing.T) {
 		require.Greater(t, cluster.Stats().Moved, moved)
 	}
 	assert.Positive(t, tested)
+}
+
+// A master that loses its last slots becomes a replica, and reports nothing for seconds. What was read there
+// is dropped when a request meets MOVED, or else when the cache next asks for the role.
+func TestMasterLosesItsLastSlots(t *testing.T) {
+	testbed.Needs(t, testbed.AtomicMigration)
+	t.Parallel()
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{
+		Options: testbed.Options{Config: []string{"cluster-allow-replica-migration yes"}}, Masters: 3, Replicas: -1,
+	})
+	other, to := redis.SyncCtx{S: clusterOf(t, bed)}, bed.Node(2)
+	for i, timeout := range []time.Duration{time.Hour, 4 * time.Second} {
+		from, meetsMoved := bed.Node(i), timeout == time.Hour
+		cluster, err := rediscluster.NewCluster(context.Background(), bed.Addrs(), rediscluster.Opts{
+			Logger: rediscluster.NoopLogger{}, CheckInterval: time.Hour,
+			HostOpts: redisconn.Opts{IOTimeout: timeout, Logger: redisconn.NoopLogger{}},
+		})
+		require.NoError(t, err)
+		t.Cleanup(cluster.Close)
+		cache := cacheOf(t, cluster, all)
+		awaitLeases(t, cache)
+
+		nodes, _ := from.Do("CLUSTER NODES").([]byte)
+		first, last := 0, 0
+		for line := range strings.Lines(string(nodes)) {
+			if strings.Contains(line, "myself") {
+				_, err = fmt.Sscanf(line[strings.LastIndex(line, " "):], " %d-%d", &first, &last)
+				require.NoError(t, err)
+			}
+		}
+		tag := 0
+		for s := -1; s < first || s > last; s = int(slot.Of(fmt.Sprint(tag))) {
+			tag++
+		}
+		value, null := fmt.Sprintf("{%d}value", tag), fmt.Sprintf("{%d}null", tag)
+		must(t, other.Do(t.Context(), "SET", value, "old"))
+		require.Eventually(t, func() bool {
+			get(t, cache, value)
+			get(t, cache, null)
+			return kept(t, cache, "GET", value) && kept(t, cache, "GET", null)
+		}, patient, time.Millisecond)
+
+		begun := from.Do("CLUSTER MIGRATESLOTS", "SLOTSRANGE", first, last, "NODE", to.ID())
+		if redis.AsError(begun) != nil { // Redis begins at the new owner
+			begun = to.Do("CLUSTER MIGRATION", "IMPORT", first, last)
+		}
+		require.NoError(t, redis.AsError(begun))
+		require.Eventually(t, func() bool {
+			role, _ := from.Do("ROLE").([]any)
+			return len(role) > 0 && string(role[0].([]byte)) == "slave"
+		}, patient, 10*time.Millisecond, "it has become a replica")
+		must(t, other.Do(t.Context(), "SET", value, "new"))
+		must(t, other.Do(t.Context(), "SET", null, "new"))
+		if meetsMoved {
+			must(t, cache.Do(t.Context(), "TTL", fmt.Sprintf("{%d}other", tag)))
+			require.Positive(t, cluster.Stats().Moved)
+			require.False(t, kept(t, cache, "GET", value) || kept(t, cache, "GET", null))
+		}
+		for _, key := range []string{value, null} {
+			require.Eventually(t, func() bool {
+				got, _ := get(t, cache, key).([]byte)
+				return string(got) == "new"
+			}, patient, time.Millisecond)
+		}
+	}
 }
 
 // While slots move whole, others write: what is cached never goes back to an older version, and
