@@ -57,7 +57,7 @@ watch: ## show the rates, batches and times of your own process; URL=http://host
 	$(if $(URL),,$(error make watch needs URL=http://host:port/debug/vars))@$(GO) -C internal/lab/quickstart run . -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
-	@echo "compiling, then testing the slowest packages first: the first result comes after a minute or so"
+	@echo "compiling$(if $(filter ./...,$(PKG)),; the slowest packages come first and the first result after a minute or so)"
 	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
 	@echo "passed: $(if $(filter ./...,$(PKG)),all packages of the library and of its programs; make test-modules has contrib and the benchmarks,$(PKG))"
 
