@@ -7,7 +7,7 @@
 //	> heal
 //	curl -d 'slow 10 100ms' 127.0.0.1:8380
 //
-// The commands are those of `redischaos -help`. It ends when it is interrupted.
+// The commands are those of `redischaos -help`. It ends on SIGINT and SIGTERM.
 package main
 
 import (
@@ -23,13 +23,14 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "redischaos:", err)
