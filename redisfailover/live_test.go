@@ -165,3 +165,30 @@ func TestBlockingGoesOn(t *testing.T) {
 	require.True(t, redis.AsErrorx(err).IsOfType(rediscache.ErrNoServers), "%v", err)
 	require.NoError(t, db.Shutdown(ctx))
 }
+
+// Shutdown and Close end a command that blocks as those of its member do.
+func TestTheEndOfBlocking(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	for _, shut := range []bool{true, false} {
+		db, err := redisfailover.Open(t.Context(), []redisfailover.Member{{
+			URL: "redis://" + server.Addr() + "?read_timeout=60s", Options: []redispipe.Option{redispipe.Logger(nil)},
+		}}, redisfailover.Opts{Patience: time.Minute, Logger: redisfailover.NoopLogger{}})
+		require.NoError(t, err)
+		popped := make(chan any, 1)
+		db.Send(redis.Req("BLPOP", "list", 0), redis.FuncFuture(func(res any, _ uint64) { popped <- res }), 0)
+		require.Eventually(t, func() bool {
+			info, _ := redis.As[string](server.Do("INFO", "clients"))
+			return strings.Contains(info, "blocked_clients:1")
+		}, time.Minute, time.Millisecond)
+		if shut {
+			require.NoError(t, db.Shutdown(t.Context()))
+			err := redis.AsErrorx(<-popped)
+			require.True(t, err.IsOfType(redis.ErrContextClosed), "%v", err)
+			require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err))
+		} else {
+			db.Close()
+			require.NotErrorIs(t, redis.Err(<-popped), context.Canceled)
+		}
+	}
+}

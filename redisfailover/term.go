@@ -18,7 +18,7 @@ type term struct {
 	once    bool                       // sender resolves each request once, and then forgets its future
 	active  func() *term
 
-	ctx context.Context // ends with the term, and with the client
+	ctx context.Context // ends with the term, but not with the client: its members end what they have got
 	end context.CancelFunc
 }
 
@@ -27,7 +27,7 @@ func (c *Client) begin(m *member) *term {
 	t := &term{member: m, sender: m.sender, active: c.active.Load}
 	t.backend, t.once = backendOf(m.sender)
 	t.slots = t.backend != nil && t.backend.WantsSlot()
-	t.ctx, t.end = context.WithCancel(c.ctx)
+	t.ctx, t.end = context.WithCancel(context.Background())
 	return t
 }
 
