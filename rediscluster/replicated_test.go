@@ -3,8 +3,11 @@ package rediscluster_test
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -221,4 +225,59 @@ func TestReplicatedLeavesAFrozenMaster(t *testing.T) {
 	defer func() { _ = old.Resume() }()
 	require.Equal(t, "OK", next.Do("REPLICAOF", "NO", "ONE"))
 	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", "a", "2") == "OK" }, patience, 10*time.Millisecond)
+}
+
+// A replica of a replica that has lost the master hears nothing any more, though its own link is up. Reads
+// leave it then.
+func TestReadsLeaveTheReplicaOfALostReplica(t *testing.T) {
+	if os.Getenv("REDISPIPE_LONG") == "" {
+		t.Skip("it takes 15 s: REDISPIPE_LONG")
+	}
+	t.Parallel()
+	master := testbed.NewServer(t, testbed.Options{ACL: []string{"upper on >secret ~* &* +@all"}})
+	follows := func(s *testbed.Server, config ...string) *testbed.Server {
+		host, port, _ := strings.Cut(s.Addr(), ":")
+		return testbed.NewServer(t, testbed.Options{Config: append(config, "replicaof "+host+" "+port)})
+	}
+	upper := follows(master, "masteruser upper", "masterauth secret")
+	lower := follows(upper)
+	require.Equal(t, "OK", master.Do("SET", "a", "1"))
+	require.Eventually(t, func() bool { return string(asBytes(lower.Do("GET", "a"))) == "1" }, patience, time.Millisecond)
+	c := newReplicated(t, []string{master.Addr(), upper.Addr(), lower.Addr()}, rediscluster.Opts{
+		CheckInterval: 100 * time.Millisecond, ReplicaLinkDownTolerance: time.Nanosecond,
+	})
+	replicas := redis.Sync{S: c.WithPolicy(rediscluster.ForcePreferSlaves)}
+	gets := func(s *testbed.Server) string {
+		info, _ := s.Do("INFO", "commandstats").([]byte)
+		_, after, _ := strings.Cut(string(info), "cmdstat_get:calls=")
+		calls, _, _ := strings.Cut(after, ",")
+		return calls
+	}
+	takesReads := func(s *testbed.Server) bool {
+		before := gets(s)
+		for range 20 {
+			require.Equal(t, []byte("1"), replicas.Do("GET", "a"))
+		}
+		return gets(s) != before
+	}
+	require.Eventually(t, func() bool { return takesReads(upper) && takesReads(lower) }, patience, time.Millisecond)
+	require.Equal(t, int64(1), master.Do("ACL", "DELUSER", "upper"))
+	require.Eventually(t, func() bool { return !takesReads(upper) }, patience, time.Millisecond)
+	heard := func() (seconds int) { // when it has heard from upper last; -1 if it has no link
+		info, err := redisclusterutil.ParseInfo(lower.Do("INFO", "replication"))
+		require.NoError(t, err)
+		if seconds, err = strconv.Atoi(info["master_last_io_seconds_ago"]); err != nil || info["master_link_status"] != "up" {
+			return -1
+		}
+		return seconds
+	}
+	require.Eventually(t, func() bool { return heard() >= 0 && takesReads(lower) }, patience, time.Millisecond, "it is connected again")
+	require.Eventually(t, func() bool {
+		for range 20 { // now and then they leave a busy replica
+			if heard() <= 15 || takesReads(lower) {
+				return false
+			}
+		}
+		return true
+	}, 10*patience, 10*time.Millisecond)
 }
