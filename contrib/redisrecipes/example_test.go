@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/contrib/redisrecipes/aside"
 	"github.com/joomcode/redispipe/contrib/redisrecipes/limit"
 	"github.com/joomcode/redispipe/contrib/redisrecipes/lock"
 	"github.com/joomcode/redispipe/contrib/redisrecipes/once"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -160,3 +162,42 @@ func Example_once() {
 	// receipt 1 <nil>
 	// receipt 1 <nil>
 }
+
+func Example_aside() {
+	db, end := opened()
+	defer end()
+	ctx := context.Background()
+	render := func(_ context.Context, name string) ([]byte, error) {
+		fmt.Println("rendered")
+		return []byte("<html>" + name), nil
+	}
+
+	pages, err := aside.New(db, aside.Opts{TTL: 10 * time.Minute, RefreshAfter: time.Minute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	name := "news"
+	for range 2 {
+		page, err := pages.Get(ctx, "page:"+name, func(ctx context.Context) ([]byte, error) {
+			return render(ctx, name)
+		})
+		fmt.Println(string(page), err)
+	}
+	fmt.Println(pages.Delete(ctx, "page:"+name))
+	// Output:
+	// rendered
+	// <html>news <nil>
+	// <html>news <nil>
+	// <nil>
+}
+
+// NewPagesInMemory returns a cache of pages whose first level is the memory of the process.
+func NewPagesInMemory(db *redispipe.Client) (*aside.Cache, error) {
+	memory, err := rediscache.New(db, rediscache.Opts{Prefixes: []string{"aside:"}, MaxAge: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	return aside.New(db, aside.Opts{TTL: 10 * time.Minute, Memory: memory})
+}
+
+var _ = NewPagesInMemory

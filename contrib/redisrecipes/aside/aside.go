@@ -1,0 +1,158 @@
+// Package aside keeps what is slow to load in Redis, for all processes: one of them loads an entry, and the
+// others wait for it.
+//
+//	pages, err := aside.New(client, aside.Opts{TTL: time.Minute})
+//	…
+//	page, err := pages.Get(ctx, "page:1", func(ctx context.Context) ([]byte, error) {
+//		return render(ctx, 1)
+//	})
+//
+// The guide is docs/recipes.md.
+package aside
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/joomcode/redispipe/contrib/redisrecipes/internal/lease"
+	"github.com/joomcode/redispipe/redis"
+)
+
+var (
+	// ErrOpts is returned by [New] for invalid options.
+	ErrOpts = errors.New("aside: invalid options")
+	// ErrKey: the key is empty or starts with "}". Nothing was sent.
+	ErrKey = errors.New("aside: invalid key")
+	// ErrNotFound is for loaders: it says that there is nothing to load. This is kept for [Opts.NegativeTTL],
+	// and Get returns ErrNotFound.
+	ErrNotFound = errors.New("aside: not found")
+	// ErrLoad: another caller has failed to load the entry, and [Opts.RetryAfter] has not passed. The
+	// process that has loaded returns the loader's own error.
+	ErrLoad = errors.New("aside: another caller could not load the entry")
+	// ErrLost is the cause of the end of a loader's context if another process may load now.
+	ErrLost = lease.ErrLost
+
+	errDone = errors.New("aside: the loader has returned")
+)
+
+// Load loads an entry. It should end when its context does.
+type Load func(context.Context) ([]byte, error)
+
+// Cache gets entries. It is safe for concurrent use.
+type Cache struct {
+	client Client       // subscribes
+	db     redis.Sender // the client, or the cache in the memory of the process
+	opts   Opts
+
+	mu      sync.Mutex // guards what follows
+	flights map[string]*flight
+	// refreshes has the keys that goroutines of the process load in the background.
+	refreshes map[string]struct{}
+}
+
+// flight is a call that all callers of the process share who miss the same key.
+type flight struct {
+	done  chan struct{} // closed when what follows is set
+	value []byte
+	err   error
+	left  bool // the caller has left or has panicked: another has to fly
+}
+
+// New returns a cache. It returns an [ErrOpts] if the options are invalid.
+func New(db Client, opts Opts) (*Cache, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cache{client: db, db: db, opts: opts, flights: map[string]*flight{}, refreshes: map[string]struct{}{}}
+	if opts.Memory != nil {
+		c.db = opts.Memory
+	}
+	return c, nil
+}
+
+// Get returns the entry of a key. It must not be changed. If there is none, one caller of all processes
+// loads it, with load, and the others wait. From [Opts.RefreshAfter] on, one caller of all processes loads the entry again, in the
+// background, and Get returns the entry that there is.
+//
+// The context of load ends with ctx, or before another process may load. If load fails because ctx has ended, the next caller who waits
+// loads, with its own function. If load returns an error for another reason, Get returns that error to those of this process who wait, and nobody
+// loads the entry again before [Opts.RetryAfter] has passed: until then, other callers get [ErrLoad] if there is no entry.
+//
+// A loader that panics in the background ends the program, as any goroutine does. At most 128 loaders of a Cache run in the
+// background; other entries are loaded when they end.
+//
+// Get returns an error of the library if the server does not answer or refuses a request. It returns a loaded value also
+// if it could not store it. Repeating the call is safe.
+func (c *Cache) Get(ctx context.Context, key string, load Load) ([]byte, error) {
+	k, err := c.opts.keys(key)
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.read(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	if e == nil {
+		return c.share(ctx, k, load)
+	}
+	if e.kind == found && time.Since(e.made) >= c.opts.RefreshAfter {
+		c.refresh(ctx, k, load)
+	}
+	return e.result()
+}
+
+// Delete removes the entry of a key. The context of a running loader ends soon, and what it returns is not kept, so an entry that is read after Delete has returned
+// was loaded after it was called. It repeats its request until the outcome is known, or ctx is done.
+func (c *Cache) Delete(ctx context.Context, key string) error {
+	k, err := c.opts.keys(key)
+	if err != nil {
+		return err
+	}
+	_, err = lease.Run(ctx, c.db, remove, k.list())
+	return err
+}
+
+// share makes a flight, or joins one of another caller.
+func (c *Cache) share(ctx context.Context, k keys, load Load) ([]byte, error) {
+	for {
+		f, mine := c.board(k)
+		if mine {
+			c.fly(ctx, k, load, f)
+			return f.value, f.err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if !f.left {
+			return f.value, f.err
+		}
+	}
+}
+
+func (c *Cache) board(k keys) (f *flight, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f = c.flights[k.entry]; f != nil {
+		return f, false
+	}
+	f = &flight{done: make(chan struct{}), left: true}
+	c.flights[k.entry] = f
+	return f, true
+}
+
+// fly gets an entry for all callers of a flight.
+func (c *Cache) fly(ctx context.Context, k keys, load Load, f *flight) {
+	defer func() {
+		c.mu.Lock()
+		delete(c.flights, k.entry)
+		c.mu.Unlock()
+		close(f.done)
+	}()
+	f.value, f.err = c.fetch(ctx, k, load)
+	f.left = f.err != nil && (ctx.Err() != nil || errors.Is(f.err, context.Canceled)) // it has left, or lost the lease
+}

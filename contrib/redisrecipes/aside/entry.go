@@ -1,0 +1,53 @@
+package aside
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/joomcode/redispipe/contrib/redisrecipes/internal/lease"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// An entry is kept as its kind, the time of the server when it was stored, in milliseconds and 15 digits, and the
+// value.
+const (
+	found     = 'v'
+	notFound  = 'n'
+	headerLen = 1 + 15
+)
+
+type entry struct {
+	kind  byte
+	made  time.Time
+	value []byte
+}
+
+// parse returns an entry.
+func parse(raw []byte) (*entry, error) {
+	if len(raw) < headerLen || raw[0] != found && raw[0] != notFound {
+		return nil, lease.ErrAnswer
+	}
+	made, err := strconv.ParseInt(string(raw[1:headerLen]), 10, 64)
+	if err != nil {
+		return nil, lease.ErrAnswer
+	}
+	return &entry{kind: raw[0], made: time.UnixMilli(made), value: raw[headerLen:]}, nil
+}
+
+// result returns what Get does.
+func (e *entry) result() ([]byte, error) {
+	if e.kind == notFound {
+		return nil, ErrNotFound
+	}
+	return e.value, nil
+}
+
+// read returns the entry that is kept, or nil. It may come from the memory of the process.
+func (c *Cache) read(ctx context.Context, k keys) (*entry, error) {
+	raw, err := redis.DoAs[[]byte](ctx, c.db, "GET", k.entry)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	return parse(raw)
+}

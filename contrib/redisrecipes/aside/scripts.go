@@ -1,0 +1,63 @@
+package aside
+
+import "github.com/joomcode/redispipe/redis"
+
+// What a script of an entry answers to a caller who wants to load it.
+const (
+	granted = iota // it shall load
+	kept           // there is a new entry
+	waiting        // another loads; the lease ends in so many milliseconds
+	failing        // loading has failed, and is not tried again for so many milliseconds
+)
+
+// claim grants the lease of an entry that is not kept, or is as old as ARGV[3], to the owner ARGV[1] for ARGV[2].
+var claim = redis.NewScript(`
+local raw = redis.call('GET', KEYS[1])
+if raw then
+  local t = redis.call('TIME')
+  local age = t[1] * 1000 + math.floor(t[2] / 1000) - string.sub(raw, 2, 16)
+  if string.sub(raw, 1, 1) ~= 'v' or age < tonumber(ARGV[3]) then return {1, raw} end
+end
+local owner = redis.call('GET', KEYS[2])
+if owner and owner ~= ARGV[1] then
+  return {owner == 'failed' and 3 or 2, redis.call('PTTL', KEYS[2])}
+end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return {0, 0}
+`)
+
+// renew prolongs the lease of an owner.
+var renew = redis.NewScript(`
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[2], ARGV[2])
+`)
+
+// store ends the lease of an owner, and keeps an entry of the kind ARGV[2] with the value ARGV[3] for ARGV[4].
+var store = redis.NewScript(`
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+local t = redis.call('TIME')
+local made = string.format('%015.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+redis.call('SET', KEYS[1], ARGV[2] .. made .. ARGV[3], 'PX', ARGV[4])
+redis.call('DEL', KEYS[2])
+redis.call('PUBLISH', KEYS[1], '')
+return 1
+`)
+
+// release ends the lease of an owner. If loading has failed, it keeps others from it for ARGV[2].
+var release = redis.NewScript(`
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+if tonumber(ARGV[2]) > 0 then
+  redis.call('SET', KEYS[2], 'failed', 'PX', ARGV[2])
+else
+  redis.call('DEL', KEYS[2])
+end
+redis.call('PUBLISH', KEYS[1], '')
+return 1
+`)
+
+// remove removes an entry and its lease, and wakes those who wait.
+var remove = redis.NewScript(`
+local removed = redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('PUBLISH', KEYS[1], '')
+return removed > 0 and 1 or 0
+`)
