@@ -94,6 +94,7 @@ var socketOwners = []socketOwner{
 	{"DoStream", 1, func(t *testing.T, c *redispipe.Client) func() error {
 		begun, read := make(chan struct{}), make(chan struct{})
 		w := &slow{begun: sync.OnceFunc(func() { close(begun) }), read: read}
+		require.NoError(t, redis.AsError(c.Do(t.Context(), "SET", "{key}long", make([]byte, long))))
 		ended := make(chan any, 1)
 		go func() { ended <- connOf(c).DoStream(context.Background(), w, "GET", "{key}long") }()
 		<-begun
@@ -191,58 +192,68 @@ func connOf(c *redispipe.Client) (conn *redisconn.Connection) {
 func TestShutdownOfAllSockets(t *testing.T) {
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1, DownAfter: time.Hour})
-	for _, at := range []struct {
-		url     string
-		master  *testbed.Server
-		sockets int64 // at first
-	}{
-		{"redis://" + server.Addr(), server, 1},
-		{"redis-cluster://" + nodes.Addrs()[0], nodes.Node(0).Server, 1},
-		{"redis-sentinel://" + group.SentinelAddrs()[0] + "/mymaster", group.Servers()[0], 3}, // one asks, one listens
-	} {
-		var d dialer
-		options := func(o *redisconn.Opts) { o.Dialer, o.IOTimeout = d.dial, time.Minute }
-		c, err := redispipe.Open(t.Context(), at.url, redispipe.Logger(nil), redispipe.Conn(options),
-			redispipe.Cluster(func(o *rediscluster.Opts) {
-				options(&o.SentinelOpts)
-				o.ConnsPerHost = 1
-			}))
-		require.NoError(t, err)
-		require.NoError(t, redis.AsError(c.Do(t.Context(), "SET", "{key}long", make([]byte, long))))
-		require.NoError(t, redis.AsError(c.Do(t.Context(), "SET", "key", "v")))
-		require.Eventually(t, func() bool { return d.open.Load() == at.sockets }, time.Minute, time.Millisecond, at.url)
-		conn := connOf(c)
-		uses, pending := map[string]func() error{}, 0
-		for _, o := range socketOwners {
-			before := d.open.Load()
-			uses[o.name] = o.prepare(t, c)
-			require.Equal(t, o.sockets, d.open.Load()-before, "%s: %s", at.url, o.name)
-			if o.name != "subscriber" { // it is waited for by none
-				pending++
-			}
-		}
-		require.NoError(t, at.master.Pause())
-		answers := map[string]chan error{}
-		for name, use := range uses {
-			answer := make(chan error, 1)
-			answers[name] = answer
-			go func() { answer <- use() }()
-		}
-		require.Eventually(t, func() bool { return conn.Pending() == pending }, time.Minute, time.Millisecond)
-		ended := make(chan error, 1)
-		go func() { ended <- c.Shutdown(context.Background()) }()
-		require.Eventually(t, func() bool {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			defer cancel()
-			return redis.AsErrorx(conn.DoStream(ctx, nil, "PING")).IsOfType(redis.ErrContextClosed)
-		}, time.Minute, time.Millisecond)
-		require.Empty(t, ended)
-		require.NoError(t, at.master.Resume())
-		for name, answer := range answers {
-			require.NoError(t, <-answer, "%s: %s", at.url, name)
-		}
-		require.NoError(t, <-ended)
-		require.Eventually(t, func() bool { return d.open.Load() == 0 }, time.Minute, time.Millisecond, at.url)
-		requireNoneLeft(t)
+	shutDown(t, "redis://"+server.Addr(), server, 1, socketOwners)
+	shutDown(t, "redis-cluster://"+nodes.Addrs()[0], nodes.Node(0).Server, 1, socketOwners)
+	// Of a sentinel's sockets one asks, and one listens.
+	shutDown(t, "redis-sentinel://"+group.SentinelAddrs()[0]+"/mymaster", group.Servers()[0], 3, socketOwners)
+}
+
+// Shutdown waits for each owner of a socket, also if there is nothing else to wait for.
+func TestShutdownOfEachSocket(t *testing.T) {
+	server := testbed.NewServer(t)
+	for _, o := range socketOwners {
+		shutDown(t, "redis://"+server.Addr(), server, 1, []socketOwner{o})
 	}
+}
+
+// shutDown shuts a client down, which has so many sockets at first, while all owners use theirs and the
+// master is frozen.
+func shutDown(t *testing.T, url string, master *testbed.Server, sockets int64, owners []socketOwner) {
+	t.Helper()
+	var d dialer
+	options := func(o *redisconn.Opts) { o.Dialer, o.IOTimeout = d.dial, time.Minute }
+	c, err := redispipe.Open(t.Context(), url, redispipe.Logger(nil), redispipe.Conn(options),
+		redispipe.Cluster(func(o *rediscluster.Opts) {
+			options(&o.SentinelOpts)
+			o.ConnsPerHost = 1
+		}))
+	require.NoError(t, err)
+	require.NoError(t, redis.AsError(c.Do(t.Context(), "SET", "key", "v")))
+	require.Eventually(t, func() bool { return d.open.Load() == sockets }, time.Minute, time.Millisecond, url)
+	conn := connOf(c)
+	uses, pending := map[string]func() error{}, 0
+	for _, o := range owners {
+		before := d.open.Load()
+		uses[o.name] = o.prepare(t, c)
+		require.Equal(t, o.sockets, d.open.Load()-before, "%s: %s", url, o.name)
+		if o.name != "subscriber" { // it is waited for by none
+			pending++
+		}
+	}
+	require.NoError(t, master.Pause())
+	answers := map[string]chan error{}
+	for name, use := range uses {
+		answer := make(chan error, 1)
+		answers[name] = answer
+		go func() { answer <- use() }()
+	}
+	require.Eventually(t, func() bool { return conn.Pending() == pending }, time.Minute, time.Millisecond)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Shutdown(context.Background()) }()
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		return redis.AsErrorx(conn.DoStream(ctx, nil, "PING")).IsOfType(redis.ErrContextClosed)
+	}, time.Minute, time.Millisecond)
+	if pending > 0 {
+		time.Sleep(50 * time.Millisecond) // for a Shutdown that does not wait
+		require.Empty(t, ended, "%s: %v", url, owners[0].name)
+	}
+	require.NoError(t, master.Resume())
+	for name, answer := range answers {
+		require.NoError(t, <-answer, "%s: %s", url, name)
+	}
+	require.NoError(t, <-ended)
+	require.Eventually(t, func() bool { return d.open.Load() == 0 }, time.Minute, time.Millisecond, url)
+	requireNoneLeft(t)
 }
