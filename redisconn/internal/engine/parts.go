@@ -49,6 +49,9 @@ func (p *Pipe) divide(reqs []*send.Request, e *Entry) *divided {
 	if len(reqs) <= 1 || reqs[0].Caller == nil || e.Transaction || e.Asking || p.opts.Script || !reqs[0].Caller.Waits() {
 		return nil // in ScriptMode a batch may contain MULTI
 	}
+	if l := loadOf(reqs); l.requests <= 2*partRequests && l.bytes <= 2*partBytes {
+		return nil
+	}
 	times := 1 + int(min(p.opts.Trip()/partTrip, partTrips))
 	ends := endsOf(reqs, load{times * partRequests, times * partBytes})
 	if len(ends) <= 2 {
