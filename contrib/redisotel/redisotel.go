@@ -7,19 +7,20 @@
 // together, is not a batch in these conventions. The package never records arguments, and so no
 // db.query.text.
 //
-// Two ends of an operation are no errors, because nothing is wrong with the database: NOSCRIPT in reply to EVALSHA, which
-// is how a server asks for a script that it has not seen, and an error of the caller's own in the
-// function given to Watch.
+// Some ends of an operation are no errors, because nothing is wrong with the database: NOSCRIPT in reply to EVALSHA, which
+// is how a server asks for a script that it has not seen; an error of the caller's own in the
+// function given to Watch; and a blocking command or a Subscribe that ends because the program has shut the
+// client down. A blocking command whose outcome is unknown after Close is an error: it may have taken an element.
+//
+// The package does not record db.stored_procedure.name, because a hook does not get arguments.
 package redisotel
 
 import (
 	"context"
-	"errors"
 	"net"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/joomcode/errorx"
 	"go.opentelemetry.io/otel"
@@ -237,95 +238,4 @@ func split(addr string) (host string, port int) {
 	}
 	port, _ = strconv.Atoi(text)
 	return host, port
-}
-
-// isFailure reports whether an operation has failed.
-func isFailure(op redis.Operation, end redis.Completion) bool {
-	switch {
-	case end.Outcome == redis.OutcomeValue:
-		return false
-	case end.Outcome == redis.OutcomeRefused && strings.HasPrefix(op.Command, "EVALSHA"):
-		return !isType(end.Err, redis.ErrNoScript)
-	case op.Kind == redis.OperationWatch && isType(end.Err, redis.ErrRequestWithdrawn):
-		return redis.CausedBy(end.Err, context.Canceled) || redis.CausedBy(end.Err, context.DeadlineExceeded)
-	}
-	return true
-}
-
-func isType(err error, typ *errorx.Type) bool {
-	var typed *errorx.Error
-	return errors.As(err, &typed) && typed.IsOfType(typ)
-}
-
-// failure returns the attributes of the error that ended an operation.
-func (h *hook) failure(end redis.Completion, failed bool) (attrs []attribute.KeyValue) {
-	if end.Outcome == redis.OutcomeValue || end.Err == nil {
-		return nil
-	}
-	kind := ""
-	if end.Outcome == redis.OutcomeRefused {
-		kind = h.seen.bounded(prefix(end.Err))
-		attrs = append(attrs, attribute.String("db.response.status_code", kind))
-	} else {
-		kind = errorType(end.Err)
-	}
-	if failed {
-		attrs = append(attrs, attribute.String("error.type", kind))
-	}
-	return attrs
-}
-
-// errorType returns the full name of the error's type. There are some dozens of types.
-func errorType(err error) string {
-	var typed *errorx.Error
-	if errors.As(err, &typed) {
-		return typed.Type().FullName()
-	}
-	return "_OTHER"
-}
-
-// prefix returns the error code of a server's error, which is its first word. It returns ERR if the word
-// does not look like a code, because a script may raise any text.
-func prefix(err error) string {
-	word, _, _ := strings.Cut(redis.AsErrorx(err).Message(), " ")
-	if word == "" || len(word) > 20 || strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		return "ERR"
-	}
-	return word
-}
-
-// prefixesMost bounds the values of db.response.status_code: servers use about 40 prefixes,
-// and a script may raise any.
-const prefixesMost = 128
-
-// prefixes are the prefixes seen so far.
-type prefixes struct {
-	mu   sync.Mutex // guards seen
-	seen map[string]struct{}
-}
-
-// bounded returns prefix, or "_OTHER" if too many others were seen before.
-func (p *prefixes) bounded(prefix string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, known := p.seen[prefix]; known {
-		return prefix
-	}
-	if len(p.seen) >= prefixesMost {
-		return "_OTHER"
-	}
-	if p.seen == nil {
-		p.seen = make(map[string]struct{})
-	}
-	p.seen[prefix] = struct{}{}
-	return prefix
-}
-
-// description returns the description of a span's status. It is the error's type, because its text may
-// come from the server.
-func description(err error) string {
-	if err == nil {
-		return ""
-	}
-	return errorType(err)
 }
