@@ -12,6 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
 	"github.com/joomcode/redispipe/redistest/chaos"
+	"github.com/joomcode/redispipe/redistest/ledger"
 	"github.com/joomcode/redispipe/redistest/memserver"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -147,5 +148,46 @@ func TestChaos(t *testing.T) {
 	proxy.Heal()
 	if n, err := redis.As[int](client.Do(t.Context(), "INCR", "visits")); n != 2 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+func TestLedger(t *testing.T) {
+	server := memserver.New(t)
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
+	client, err := redispipe.Open(t.Context(), "redis://"+proxy.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+
+	proxy.Arm(chaos.ResetAfterExecution("RPUSH"))
+	book := ledger.New("run1") // a name that no other ledger on this server has
+	lists := ledger.NewLists(book)
+	for range 100 {
+		tag, id := lists.Issue("list1")
+		var n int64
+		err := client.DoInto(t.Context(), &n, "RPUSH", "list1", tag)
+		switch redis.OutcomeOf(err) {
+		case redis.OutcomeValue:
+			book.End(id, ledger.Value, n) // an int64
+		case redis.OutcomeRefused:
+			book.End(id, ledger.ServerError, err)
+		case redis.OutcomeNotSent:
+			book.End(id, ledger.NotSent, err)
+		case redis.OutcomeUnknown:
+			book.End(id, ledger.Unknown, err)
+		}
+	}
+	proxy.Heal()
+	report := book.Finish(time.Minute) // at most as long for requests that have not ended
+	// Miniredis reads the lists without the client. On a real server, use LRANGE over another connection.
+	if err := lists.Verify(server.Miniredis().List); err != nil {
+		t.Fatal(err)
+	}
+	if report.Failed() {
+		t.Error(report)
+	}
+	if unknown := report.Outcomes(ledger.Unknown); unknown != 1 || report.Requests() != 100 {
+		t.Error(report)
 	}
 }
