@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"go/importer"
@@ -25,39 +24,46 @@ func findModule() (module, error) {
 // exported lists what each package exports that others may import: the
 // package's path in the module -> lines. That of the root is its name.
 func (m module) exported() (map[string][]string, error) {
-	// What the packages import is listed as well: to read one takes the others.
-	text, err := goList("-export", "-deps", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}", m.path+"/...")
+	packages, err := compile(m.path + "/...")
 	if err != nil {
 		return nil, err
 	}
-	files := map[string]string{}
-	var paths []string
-	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-		fields := strings.Split(lines.Text(), "\t")
-		files[fields[0]] = fields[2]
-		if fields[2] == "" {
-			continue // it has tests only
-		}
-		if strings.HasPrefix(fields[0]+"/", m.path+"/") && fields[1] != "main" && !strings.Contains(fields[0], "/internal/") {
-			paths = append(paths, fields[0])
-		}
-	}
-	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(files[path])
-	})
 	all := map[string][]string{}
-	for _, path := range paths {
-		pkg, err := imports.Import(path)
+	for path, name := range packages.names {
+		if !strings.HasPrefix(path+"/", m.path+"/") || name == "main" || strings.Contains(path, "/internal/") {
+			continue
+		}
+		pkg, err := packages.Import(path)
 		if err != nil {
 			return nil, fmt.Errorf("import %s: %w", path, err)
 		}
-		name := strings.TrimPrefix(path, m.path+"/")
+		name = strings.TrimPrefix(path, m.path+"/")
 		if path == m.path {
 			name = pkg.Name()
 		}
 		all[name] = list(pkg)
 	}
 	return all, nil
+}
+
+// compiled imports packages from what go has compiled.
+type compiled struct {
+	types.Importer
+	names map[string]string // the path of each package -> its name
+}
+
+// compile compiles the packages that match the patterns, and all that they import.
+func compile(patterns ...string) (compiled, error) {
+	text, err := goList(append([]string{"-export", "-deps", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}"}, patterns...)...)
+	files, names := map[string]string{}, map[string]string{}
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if path, file := fields[0], fields[2]; file != "" { // else it has tests only
+			files[path], names[path] = file, fields[1]
+		}
+	}
+	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
+	return compiled{importer.ForCompiler(token.NewFileSet(), "gc", open), names}, err
 }
 
 // goList returns what go list prints.
