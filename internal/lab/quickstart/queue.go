@@ -61,7 +61,7 @@ func showQueue(ctx context.Context, addr, password string, duration time.Duratio
 	}
 	printRow(fmt.Sprintf("%d workers in BLPOP", jobWorkers), &q.taken)
 	printRow(fmt.Sprintf("%d goroutines, SET and GET", jobNeighbours), &beside.latency)
-	fmt.Println("  A job's time is that from before its RPUSH to the worker that has it.")
+	fmt.Println("  The time of a job runs from its RPUSH until a worker has it.")
 	return nil
 }
 

@@ -58,7 +58,7 @@ func printFigures(results []figures) {
 			fmt.Sprintf("%.2f", f.allocsRequest))
 	}
 	fmt.Println("  Half of the requests are SET, half GET, with values of 16 bytes.")
-	fmt.Println("  Allocations are those of the whole client.")
+	fmt.Println("  Allocations are those of the whole client. A request counts as in flight until its whole batch is answered.")
 }
 
 // round rounds a duration to about three digits.
