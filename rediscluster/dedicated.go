@@ -51,8 +51,8 @@ type sessionConn struct {
 	hasState bool            // an answer was not a redirect
 }
 
-// choice is the shared connection to the node for a dedicated connection, or
-// the reason why there is none.
+// choice is the node for a dedicated connection, given as the shared connection to it, or the reason why no node
+// was found.
 type choice struct {
 	node   *redisconn.Connection
 	asking bool

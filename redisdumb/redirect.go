@@ -44,8 +44,8 @@ func movedTo(res any) (addr string, ask, ok bool) {
 	return addr, err.IsOfType(redis.ErrAsk), ok && addr != ""
 }
 
-// sameHost completes an address without a host, which means the host that
-// answered. A unix socket has none.
+// sameHost returns the address that a redirect names. If that has no host, it means the host that answered.
+// It reports false if the address is malformed, or there is no host, because the answer came over a unix socket.
 func sameHost(answered, addr string) (string, bool) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host != "" {

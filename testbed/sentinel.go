@@ -145,10 +145,9 @@ func fields(res any) (map[string]string, error) {
 }
 
 // Failover makes the sentinels promote a replica, and returns the new master when all
-// of them name it. With Graceful no acknowledged write is lost, and Failover waits until the group has
-// settled: from before the promotion until it is a replica, the old master answers no write, and
-// then its clients are disconnected (version 6.2 or later). With Force,
-// which is a plain SENTINEL FAILOVER, the old master continues as a master for about two seconds, or
+// of them name it. With Graceful (version 6.2 or later) no acknowledged write is lost: the old master
+// stops answering writes before the promotion, then it disconnects its clients and becomes a
+// replica. Failover waits until the group has settled. With Force, which is a plain SENTINEL FAILOVER, the old master continues as a master for about two seconds, or
 // ten before version 7.0, and loses the writes that it acknowledges in that time: see WaitSettled.
 func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 	old, err := g.Master()

@@ -6,9 +6,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// fromArray reports whether a reply is a push of Pub/Sub that comes in the form of RESP2, and stores it
-// in push: servers that only look like Redis send it so, though RESP3 was agreed on. If others were
-// framed as pushes, only the answer to PING may come so.
+// fromArray reports whether a reply is a push of Pub/Sub in the form of RESP2, and stores it in push.
+// Servers that only look like Redis send this form although RESP3 was agreed on. framed means that
+// this server has sent pushes in the form of RESP3: then only its answer to PING may be an array.
 func fromArray(reply any, push *redis.Push, framed bool) bool {
 	list, _ := reply.([]any)
 	if len(list) < 2 {

@@ -132,8 +132,8 @@ func (c *merged) class(name string) string {
 	return ""
 }
 
-// replicaSafe reports whether a command may be sent to a replica by its name
-// alone: it reads, and it has a key. Of a container so have all subcommands.
+// replicaSafe reports whether a command may be sent to a replica by its name alone: it reads, and it
+// has a key. A container, such as OBJECT, is safe if all its subcommands are, HELP aside.
 func (m *merger) replicaSafe(name string) bool {
 	c := m.commands[name]
 	if !c.container {

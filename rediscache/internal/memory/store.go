@@ -39,12 +39,12 @@ const (
 	cellOverhead  = 40
 	tagOverhead   = 48 + cellOverhead
 	storeOverhead = 100 << 10
-	// largestShare: an entry may take at most this fraction of the bound, so that a large value evicts
-	// no more than that.
+	// largestShare: an entry may take at most the bound / largestShare, so that a large value evicts no
+	// more than that.
 	largestShare = 32
-	// fullShare: a store counts as full when at most this fraction of the bound is free.
+	// fullShare: a store counts as full when at most the bound / fullShare is free.
 	fullShare = 16
-	// askedShare: the table of asked takes at most this fraction of the bound, so that it remembers
+	// askedShare: the table of asked takes at most the bound / askedShare, so that it remembers
 	// about as many requests as there is room for small entries. With a quarter of that, popular
 	// requests were forgotten before they came again; with four times as much, four times as many
 	// replies were kept that were not requested again.

@@ -56,7 +56,8 @@ type Opts struct {
 	ReqStat func(st *timing.Stat, res any, in, out int)
 }
 
-// Pipe takes the requests of a connection until they are resolved, whatever sockets it has.
+// Pipe holds the requests of a connection from when they are accepted until they are resolved. It outlives the
+// connection's sockets: each has a Session.
 type Pipe struct {
 	*queue
 	current   atomic.Pointer[Session]

@@ -106,7 +106,7 @@ func (s suite) compare(sockets, virtual results) (same bool) {
 	return same
 }
 
-// ended says what a test has ended with.
+// ended returns the verb for the result of a test: it passes, fails, is skipped, or does not end.
 func ended(result string) string {
 	switch result {
 	case "pass":
