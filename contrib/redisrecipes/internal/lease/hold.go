@@ -63,7 +63,7 @@ func (h *Hold) certain() bool {
 
 // run renews the lease after each third of its TTL, and oftener while that fails.
 func (h *Hold) run() {
-	for pause := h.ttl / 3; ; {
+	for pause := h.ttl/3 - time.Since(h.start); ; { // the grant may have come late
 		left := time.Duration(h.until.Load()) - time.Since(h.start)
 		if !Sleep(h.life, min(pause, left)) || !h.certain() {
 			return

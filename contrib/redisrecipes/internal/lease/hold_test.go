@@ -66,7 +66,7 @@ func TestHoldEndsInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &renewed{took: time.Second, ours: true}
 				sent := time.Now()
-				time.Sleep(2 * time.Second) // the answer took so long
+				time.Sleep(8 * time.Second) // the answer took so long
 				h := NewHold(t.Context(), ttl, sent, server.renew)
 				time.Sleep(10 * ttl)
 				require.NoError(t, h.Context().Err())

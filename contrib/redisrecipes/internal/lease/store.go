@@ -87,16 +87,20 @@ redis.call('PUBLISH', KEYS[1], '')
 return 1
 `)
 
-// Acquire asks for a lease. It may be repeated. It asks again if the answer comes so late that half of the lease has passed.
-func (s *Store) Acquire(ctx context.Context, key, owner string) (Grant, error) {
+// Acquire asks for a lease. It may be repeated. It asks again if the answer comes so late that half of the lease has
+// passed, but if that fails, the late grant counts.
+func (s *Store) Acquire(ctx context.Context, key, owner string) (grant Grant, err error) {
 	for {
-		sent := time.Now()
-		grant, err := s.ask(ctx, key, owner)
+		sent, late := time.Now(), grant
+		grant, err = s.ask(ctx, key, owner)
+		if err != nil && late.Token != 0 {
+			return late, nil
+		}
 		if err != nil || grant.Token == 0 {
 			return grant, err
 		}
+		grant.Sent = sent
 		if time.Since(sent) < s.TTL/2 || ctx.Err() != nil {
-			grant.Sent = sent
 			return grant, nil
 		}
 	}
@@ -132,9 +136,12 @@ func (s *Store) Release(ctx context.Context, key, owner string) (had bool, err e
 	return Finish(ctx, s.TTL, s.DB, release, []string{key}, owner)
 }
 
-// Leave ends a lease and leaves a value for ttl: see [Run].
-func (s *Store) Leave(ctx context.Context, key, owner string, value []byte, ttl time.Duration) (had bool, err error) {
-	return Run(ctx, s.DB, leave, []string{key}, owner, value, ttl.Milliseconds())
+// Leave ends a lease and leaves a value for ttl. It reports whether the value is left. It repeats its request until the
+// outcome is known, or ctx is done.
+func (s *Store) Leave(ctx context.Context, key, owner string, value []byte, ttl time.Duration) (left bool, err error) {
+	return Settle(ctx, func(ctx context.Context) (bool, error) {
+		return redis.As[bool](leave.Do(ctx, s.DB, []string{key}, owner, value, ttl.Milliseconds()))
+	})
 }
 
 // Abandon releases a lease that the owner may have: see the function Abandon.
