@@ -56,8 +56,8 @@ func (c *claim) run(ctx context.Context, ttl time.Duration, f func(context.Conte
 	}
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.TTL)
 	defer cancel()
-	had, failed := store.Leave(timed, c.key, c.owner, result, ttl) // the claim is still renewed
-	if failed == nil && !had {
+	left, failed := store.Leave(timed, c.key, c.owner, result, ttl) // the claim is still renewed
+	if failed == nil && !left {
 		failed = ErrLost
 	}
 	if failed != nil {

@@ -30,7 +30,7 @@ var (
 	// result may be stored.
 	ErrNotStored = errors.New("once: the result may not be stored")
 	// ErrLost is the cause of the end of the function's context when another may run the function. As
-	// the reason of an [ErrNotStored], it means that another has begun to.
+	// the reason of an [ErrNotStored], it means that another may have begun to.
 	ErrLost = lease.ErrLost
 
 	errDone = errors.New("once: the function has returned")

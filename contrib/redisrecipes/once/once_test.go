@@ -172,6 +172,24 @@ func TestTakeOver(t *testing.T) {
 	require.Equal(t, "taken", string(result))
 }
 
+// Another begins while the result is being stored, and the first request to store it is lost: the caller learns that
+// the result is not kept.
+func TestTakeOverWhileItStores(t *testing.T) {
+	server := testbed.NewServer(t)
+	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
+	r := runner(t, proxy.Addr(), patience)
+	result, err := r.Do(t.Context(), "a", time.Hour, func(context.Context) ([]byte, error) {
+		server.Do("HSET", "once:a", "owner", "another")
+		proxy.Arm(chaos.Fault{Do: chaos.Cut, On: chaos.Requests, At: chaos.AtRequest(func(request []byte) bool {
+			return bytes.Contains(request, []byte("EVAL"))
+		})})
+		return []byte("mine"), nil
+	})
+	require.Equal(t, "mine", string(result))
+	require.ErrorIs(t, err, ErrNotStored)
+	require.ErrorIs(t, err, ErrLost)
+}
+
 func TestInvalidCalls(t *testing.T) {
 	_, err := New(nil, Opts{Lease: time.Millisecond})
 	require.ErrorIs(t, err, ErrOpts)
