@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/joomcode/redispipe/contrib/redisrecipes/internal/lease"
 )
@@ -14,12 +13,15 @@ type Lock struct {
 	owner string
 	token int64
 	hold  *lease.Hold
-	ended atomic.Bool // Unlock was called
+
+	unlocking chan struct{} // holds one value while a call of Unlock owns what follows
+	released  bool          // a request of Unlock may have released the lock
+	lost      bool          // another may have had the lock when Unlock was first called
 }
 
 // newLock returns a lock that was granted.
 func newLock(ctx context.Context, a *attempts, grant lease.Grant) *Lock {
-	l := &Lock{store: &a.locker.store, key: a.key, owner: a.owner, token: grant.Token}
+	l := &Lock{store: &a.locker.store, key: a.key, owner: a.owner, token: grant.Token, unlocking: make(chan struct{}, 1)}
 	l.hold = lease.NewHold(context.WithoutCancel(ctx), l.store.TTL, grant.Sent, func(ctx context.Context) (bool, error) {
 		return l.store.Renew(ctx, l.key, l.owner)
 	})
@@ -36,16 +38,28 @@ func (l *Lock) Token() int64 { return l.token }
 func (l *Lock) Context() context.Context { return l.hold.Context() }
 
 // Unlock ends the context and releases the lock. It repeats its request until the server has answered, ctx is done or TTL has
-// passed. If ctx is done first, it goes on in the background until TTL has passed. It is safe to call it again.
+// passed. If ctx is done first, it goes on in the background until TTL has passed. It is safe to call it again: calls take turns.
 //
 // A nil error means that nobody else had the lock until now. With [ErrLost] another may have had it, whatever became of
 // the release. After any other error the lock may not be released, and ends within TTL. If that error matches redis.ErrUnknown, it may be
 // released.
 func (l *Lock) Unlock(ctx context.Context) error {
-	certain, first := l.hold.End(ErrUnlocked), l.ended.CompareAndSwap(false, true)
+	certain := l.hold.End(ErrUnlocked)
+	select {
+	case l.unlocking <- struct{}{}:
+	default:
+		select {
+		case l.unlocking <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx) // the other call goes on
+		}
+	}
+	defer func() { <-l.unlocking }()
 	had, err := l.store.Release(ctx, l.key, l.owner)
-	if !certain || err == nil && first && !had {
-		err = ErrLost
+	l.lost = l.lost || !certain || err == nil && !had && !l.released
+	l.released = l.released || had || err != nil
+	if l.lost {
+		return ErrLost
 	}
 	return err
 }

@@ -99,6 +99,7 @@ func TestTryLock(t *testing.T) {
 	// A server that forgets everything, as a failover may: the holder learns it, and tokens still grow.
 	server.Do("FLUSHALL")
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrLost)
+	require.ErrorIs(t, second.Unlock(t.Context()), ErrLost, "once more")
 	third, err := l.TryLock(t.Context(), "a")
 	require.NoError(t, err)
 	require.Greater(t, third.Token(), second.Token())
