@@ -52,12 +52,11 @@ type Cache struct {
 	refreshes map[string]struct{}
 }
 
-// flight is a call that all callers of the process share who miss the same key.
+// flight is the call of one caller for all of the process that miss the same key. They read the entry when it has ended: what
+// it got may be older than their calls, and deleted.
 type flight struct {
-	done  chan struct{} // closed when what follows is set
-	value []byte
-	err   error
-	left  bool // the caller has left or has panicked: another has to fly
+	done chan struct{} // closed when err is set
+	err  error         // why nobody loads the entry now. It is nil if the caller has left or has panicked.
 }
 
 // New returns a cache. It returns an [ErrOpts] if the options are invalid.
@@ -91,17 +90,30 @@ func (c *Cache) Get(ctx context.Context, key string, load Load) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.read(ctx, k)
-	if err != nil {
-		return nil, err
+	for {
+		e, err := c.read(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			if e.kind == found && time.Since(e.made) >= c.opts.RefreshAfter {
+				c.refresh(ctx, k, load)
+			}
+			return e.result()
+		}
+		f, mine := c.board(k)
+		if mine {
+			return c.fly(ctx, k, load, f)
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if f.err != nil {
+			return nil, f.err
+		}
 	}
-	if e == nil {
-		return c.share(ctx, k, load)
-	}
-	if e.kind == found && time.Since(e.made) >= c.opts.RefreshAfter {
-		c.refresh(ctx, k, load)
-	}
-	return e.result()
 }
 
 // Delete removes the entry of a key. The context of a running loader ends soon, and what it returns is not kept, so an entry that is read after Delete has returned
@@ -115,44 +127,30 @@ func (c *Cache) Delete(ctx context.Context, key string) error {
 	return err
 }
 
-// share makes a flight, or joins one of another caller.
-func (c *Cache) share(ctx context.Context, k keys, load Load) ([]byte, error) {
-	for {
-		f, mine := c.board(k)
-		if mine {
-			c.fly(ctx, k, load, f)
-			return f.value, f.err
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		if !f.left {
-			return f.value, f.err
-		}
-	}
-}
-
+// board returns the flight of a key. The caller has to fly it if it is theirs.
 func (c *Cache) board(k keys) (f *flight, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f = c.flights[k.entry]; f != nil {
 		return f, false
 	}
-	f = &flight{done: make(chan struct{}), left: true}
+	f = &flight{done: make(chan struct{})}
 	c.flights[k.entry] = f
 	return f, true
 }
 
-// fly gets an entry for all callers of a flight.
-func (c *Cache) fly(ctx context.Context, k keys, load Load, f *flight) {
+// fly gets an entry, and ends the flight.
+func (c *Cache) fly(ctx context.Context, k keys, load Load, f *flight) ([]byte, error) {
 	defer func() {
 		c.mu.Lock()
 		delete(c.flights, k.entry)
 		c.mu.Unlock()
 		close(f.done)
 	}()
-	f.value, f.err = c.fetch(ctx, k, load)
-	f.left = f.err != nil && (ctx.Err() != nil || errors.Is(f.err, context.Canceled)) // it has left, or lost the lease
+	value, err := c.fetch(ctx, k, load)
+	left := ctx.Err() != nil || errors.Is(err, context.Canceled) // it has left, or lost the lease
+	if !left && !errors.Is(err, ErrNotFound) {
+		f.err = err
+	}
+	return value, err
 }

@@ -9,13 +9,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/contrib/redisrecipes/internal/lease"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
+	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest"
 	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -224,6 +229,77 @@ func TestDelete(t *testing.T) {
 	value, err = c.Get(t.Context(), "a", l.load)
 	require.NoError(t, err)
 	require.Equal(t, "2", string(value))
+}
+
+// mocked is a client that needs no subscriptions.
+type mocked struct{ *redistest.Mock }
+
+func (mocked) Subscriber() *redispubsub.Subscriber { return nil }
+
+// A caller that comes after Delete, beside a loader that began before it, gets what was loaded after it.
+func TestDeleteBesideALoader(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
+		mock := redistest.NewMock(t)
+		c, err := New(mocked{mock}, defaults)
+		require.NoError(t, err)
+		miss := func() { mock.Expect("GET", "aside:{a}").Reply(nil) }
+		script := func(answer any) { mock.Expect("EVALSHA", redistest.Rest).Reply(answer) }
+		claimed := []any{int64(granted), int64(0)}
+		var callers sync.WaitGroup
+		get := func(wanted string, load Load) {
+			callers.Go(func() {
+				value, err := c.Get(t.Context(), "a", load)
+				if string(value) != wanted || err != nil {
+					t.Error(string(value), err)
+				}
+			})
+			synctest.Wait()
+		}
+		deleted := make(chan struct{})
+		miss()
+		script(claimed)
+		get("old", func(context.Context) ([]byte, error) {
+			<-deleted
+			return []byte("old"), nil
+		})
+		script(int64(1))
+		require.NoError(t, c.Delete(t.Context(), "a"))
+		miss()
+		get("new", func(context.Context) ([]byte, error) { return []byte("new"), nil })
+		script(int64(0)) // what is old is not stored
+		miss()
+		script(claimed)
+		script(int64(1))
+		close(deleted)
+		callers.Wait()
+	})
+}
+
+// The first answer to a claim is lost, and the second one says what Get returns.
+func TestTheSecondAnswer(t *testing.T) {
+	for wanted, answer := range map[error][]any{
+		ErrLoad:     {int64(failing), int64(1000)},
+		ErrNotFound: {int64(kept), fmt.Appendf(nil, "%c%015d", notFound, 0)},
+	} {
+		virtualtime.Run(t, func(t *testing.T) {
+			mock := redistest.NewMock(t)
+			c, err := New(mocked{mock}, defaults)
+			require.NoError(t, err)
+			mock.Expect("GET", "aside:{a}").Reply(nil)
+			mock.Expect("EVALSHA", redistest.Rest).Unknown()
+			mock.Expect("EVALSHA", redistest.Rest).Reply(answer)
+			_, err = c.Get(t.Context(), "a", nil)
+			require.ErrorIs(t, err, wanted)
+		})
+	}
+}
+
+// A key that no cache has written, and that never ends, is not waited for.
+func TestAForeignLease(t *testing.T) {
+	server := testbed.NewServer(t)
+	server.Do("SET", "aside:{a}:lease", "b")
+	_, err := cache(t, server.Addr(), defaults).Get(t.Context(), "a", nil)
+	require.ErrorIs(t, err, lease.ErrAnswer)
 }
 
 // The memory of the process is the first level.

@@ -14,6 +14,7 @@ import (
 const (
 	found     = 'v'
 	notFound  = 'n'
+	failed    = 'f' // is not kept: a loader has failed
 	headerLen = 1 + 15
 )
 
@@ -37,8 +38,11 @@ func parse(raw []byte) (*entry, error) {
 
 // result returns what Get does.
 func (e *entry) result() ([]byte, error) {
-	if e.kind == notFound {
+	switch e.kind {
+	case notFound:
 		return nil, ErrNotFound
+	case failed:
+		return nil, ErrLoad
 	}
 	return e.value, nil
 }

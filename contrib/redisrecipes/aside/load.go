@@ -64,8 +64,11 @@ func (l *loading) try(ctx context.Context) (time.Duration, error) {
 			l.entry, err = parse(raw)
 		case int64(waiting):
 			wait = max(1, time.Duration(n)*time.Millisecond)
+			if n < 0 {
+				err = lease.ErrAnswer
+			}
 		case int64(failing):
-			err = ErrLoad
+			l.entry = &entry{kind: failed}
 		}
 		return wait, err
 	})
