@@ -50,7 +50,7 @@ const (
 	Allow
 	// Local counts in the memory of the process, always as [Smooth] does, and starts with a full burst. It has
 	// room for 65,536 keys and refuses requests of further keys until some of them have their
-	// whole burst again.
+	// whole burst again. It also refuses each take that is larger than the process's part of the burst.
 	Local
 )
 
