@@ -36,7 +36,7 @@ func liveCache(from, to cacheSample, elapsed time.Duration) string {
 		from = cacheSample{} // of a process that has ended
 	}
 	reads := to.reads() - from.reads()
-	return fmt.Sprintf("cache: %s reads/s, %.1f %% hits; %.1f of %.1f MiB; %.0f of %.0f masters tell of changes",
+	return fmt.Sprintf("cache: %s reads/s, %.1f %% hits; %.1f of %.1f MiB;\n    %.0f of %.0f masters tell of changes",
 		thousands(int64(reads/elapsed.Seconds())), 100*(to.Hits-from.Hits)/max(reads, 1),
 		to.Bytes/(1<<20), to.MaxBytes/(1<<20), to.Leases, to.Nodes)
 }

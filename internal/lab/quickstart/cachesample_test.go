@@ -14,7 +14,7 @@ func TestLiveCache(t *testing.T) {
 	statsOf := func(hits int64) rediscache.Stats {
 		return rediscache.Stats{Hits: hits, Misses: 10, Bytes: 3 << 19, MaxBytes: 64 << 20, Nodes: 3, Leases: 2}
 	}
-	const want = "cache: 45 reads/s, 100.0 % hits; 1.5 of 64.0 MiB; 2 of 3 masters tell of changes"
+	const want = "cache: 45 reads/s, 100.0 % hits; 1.5 of 64.0 MiB;\n    2 of 3 masters tell of changes"
 	from, to := sampleOf(statsOf(10)), sampleOf(statsOf(100))
 	require.Equal(t, want, live(from, to, 2*time.Second))
 	require.Contains(t, live(to, from, time.Second), "20 reads/s, 50.0 % hits", "a process that was started again")
@@ -30,5 +30,5 @@ redispipe_writes_total{node="127.0.0.1:7000"} 4
 	require.True(t, ok)
 	line := live(sample{}, metrics, time.Second)
 	require.Contains(t, line, "requests/s")
-	require.Contains(t, line, "cache: 100 reads/s, 90.0 % hits; 1.5 of 64.0 MiB; 2 of 3 masters")
+	require.Contains(t, line, "cache: 100 reads/s, 90.0 % hits; 1.5 of 64.0 MiB;\n    2 of 3 masters")
 }

@@ -147,9 +147,9 @@ func (c *chat) report() error {
 		return nil
 	}
 	c.stop()
-	fmt.Printf("  A chat went on in %d rooms (sharded channels): %s messages were read, %s missed,\n"+
-		"  in %d gaps that were reported, the longest of %s.\n",
-		chatRooms, thousands(c.read), thousands(c.missed), c.gaps, round(c.longest))
+	paragraph(fmt.Sprintf("A chat went on in %d rooms (sharded channels): %s messages were read, and %s were missed "+
+		"while a room had no socket to its master. The subscriber reported these times as %d gaps, the longest of %s.",
+		chatRooms, thousands(c.read), thousands(c.missed), c.gaps, round(c.longest)))
 	if c.lost > 0 {
 		return fmt.Errorf("%d messages are missing, and in no gap", c.lost)
 	}

@@ -92,12 +92,12 @@ func (d *demo) run(ctx context.Context) error {
 			failed += n
 		}
 	}
-	fmt.Printf("  %d slots were moved, with their keys.\n", d.moved)
-	if n := d.load.errors.Load(); n > 0 {
-		fmt.Printf("  %s of the %s errors say that the request was not sent: a retry is safe.\n",
-			thousands(d.load.notSent.Load()), thousands(n))
-		fmt.Println("  The first error:", *d.load.first.Load())
-	}
+	paragraph("Requests are the calls that ended, and errors are those of them that failed.")
+	paragraph(fmt.Sprintf("%d slots were moved, with their keys. A node redirects requests for slots that it has handed "+
+		"over, and the client follows: moves cost no call, and a graceful takeover none as a rule. After the kill, the dead "+
+		"master's slots have no master until the others elect its replica, which takes seconds. Calls for these slots fail, "+
+		"and for a moment before the election the other masters also refuse theirs (CLUSTERDOWN).", d.moved))
+	d.load.explain()
 	if failed > 0 {
 		return fmt.Errorf("%d requests failed where none should", failed)
 	}
@@ -111,7 +111,7 @@ func (d *demo) phase(ctx context.Context, name string, change func(context.Conte
 	start, requests, failed := time.Now(), d.load.latency.total(), d.load.errors.Load()
 	show := liveSince(d.stats(), d.stats)
 	stop := progress(func(elapsed time.Duration) string {
-		return fmt.Sprintf("%s, %.1f s: %s errors; %s", name, elapsed.Seconds(),
+		return fmt.Sprintf("%s, %.1f s, %s errors so far:\n    %s", name, elapsed.Seconds(),
 			thousands(d.load.errors.Load()-failed), show())
 	})
 	err := change(ctx)

@@ -20,7 +20,7 @@ type load struct {
 	db      redis.SyncCtx
 	latency latencies
 	errors  atomic.Int64
-	notSent atomic.Int64          // those of the errors after which a retry is safe
+	unknown atomic.Int64          // those of the errors after which the request may have run
 	first   atomic.Pointer[error] // the first error, for the report
 
 	workers sync.WaitGroup
@@ -62,11 +62,26 @@ func (l *load) worker(ctx context.Context, key string) {
 
 func (l *load) fail(err *errorx.Error) {
 	l.errors.Add(1)
-	if err.HasTrait(redis.ErrTraitNotSent) {
-		l.notSent.Add(1)
+	if redis.OutcomeOf(err) == redis.OutcomeUnknown {
+		l.unknown.Add(1)
 	}
 	var first error = err
 	l.first.CompareAndSwap(nil, &first)
+}
+
+// explain prints what the errors mean.
+func (l *load) explain() {
+	n := l.errors.Load()
+	if n == 0 {
+		return
+	}
+	unknown := l.unknown.Load()
+	paragraph(fmt.Sprintf("Of the %s errors, %s mean that the request did not run, because it could not be sent or a "+
+		"server refused it: a retry is safe. %s mean that it was sent and not answered, so it may have run.",
+		thousands(n), thousands(n-unknown), thousands(unknown)))
+	paragraph("This program shows every error and sends nothing again. A client of redispipe.Open sends again " +
+		"what is safe to send again, until the deadline of the call, or for 3 s without one.")
+	paragraph(fmt.Sprint("The first error: ", *l.first.Load()))
 }
 
 // err returns nil if all requests were answered.
@@ -129,7 +144,7 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 	first := sampleOf(conn.Stats())
 	show := liveSince(first, func() sample { return sampleOf(conn.Stats()) })
 	stopProgress := progress(func(elapsed time.Duration) string {
-		return fmt.Sprintf("goroutines: %d, %.1f s: %s", goroutines, elapsed.Seconds(), show())
+		return fmt.Sprintf("goroutines: %d, %.1f s:\n    %s", goroutines, elapsed.Seconds(), show())
 	})
 	start := time.Now()
 	l.start(ctx, goroutines)

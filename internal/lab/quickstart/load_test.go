@@ -41,7 +41,9 @@ func TestLoadReportsErrors(t *testing.T) {
 	require.Eventually(t, func() bool { return l.latency.total() >= 3 }, 10*time.Second, time.Millisecond)
 	l.stop()
 	require.Equal(t, l.latency.total(), l.errors.Load())
-	require.Zero(t, l.notSent.Load())
+	require.Zero(t, l.unknown.Load(), "none of them ran")
+	l.fail(redis.ErrIO.New("the socket broke"))
+	require.EqualValues(t, 1, l.unknown.Load())
 	require.ErrorContains(t, l.err(), "LOADING not yet")
 	require.True(t, redis.AsErrorx(*l.first.Load()).IsOfType(redis.ErrLoading))
 }

@@ -71,7 +71,7 @@ func runSingle(ctx context.Context, duration time.Duration) error {
 		}
 		defer server.stop()
 		addr, password = server.addr, ""
-		fmt.Println("Server: miniredis, a small stand-in written in Go. For the figures of a real one:")
+		fmt.Println("Server: miniredis, a small stand-in written in Go. For figures of a real one:")
 		fmt.Println("  REDIS_ADDR=127.0.0.1:6379 make run")
 	} else {
 		fmt.Println("Server:", addr)
@@ -85,6 +85,6 @@ func runSingle(ctx context.Context, duration time.Duration) error {
 	if err := showLoad(ctx, addr, password, duration); err != nil {
 		return err
 	}
-	fmt.Println("\nA queue, and many goroutines at the same time (internal/lab/quickstart/queue.go):")
+	fmt.Println("\nA queue beside many goroutines (internal/lab/quickstart/queue.go):")
 	return showQueue(ctx, addr, password, duration/2)
 }

@@ -55,7 +55,7 @@ func runCache(ctx context.Context, duration time.Duration) error {
 		return err
 	}
 	fmt.Printf("%d visitors of %d pages, one process, one redis-server:\n", visitors, pages)
-	const row = "  %-16s %10s %8s %22s %21s\n"
+	const row = "  %-15s %9s %7s %20s %20s\n"
 	fmt.Printf(row, "", "reads/s", "hits", "requests/s at server", "older than own INCR")
 	for _, part := range []struct {
 		name string
@@ -73,7 +73,9 @@ func runCache(ctx context.Context, duration time.Duration) error {
 			fmt.Sprintf("%.1f %%", 100*float64(after.Hits-before.Hits)/float64(max(v.looks.Load(), 1))),
 			thousands(int64(float64(servedBy(server)-served)/elapsed)), thousands(v.behind.Load()))
 	}
-	fmt.Println(" ", liveCache(cacheSample{}, sampleOf(cache.Stats()).Cache, 2*duration))
+	stats := cache.Stats()
+	fmt.Printf("  The cache has %.1f of at most %.1f MiB; %d of %d masters tell it of changes.\n",
+		float64(stats.Bytes)/(1<<20), float64(stats.MaxBytes)/(1<<20), stats.Leases, stats.Nodes)
 	return nil
 }
 

@@ -4,41 +4,48 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
-// progress prints a line about once a second, or one line over and over on a
-// terminal, until the function it returns is called.
-func progress(line func(elapsed time.Duration) string) (stop func()) {
-	interval, format := time.Second, "  %s\n"
-	terminal := isTerminal(os.Stdout)
-	if terminal {
-		interval, format = 200*time.Millisecond, "\r  %s\x1b[K"
+// progress prints some lines over and over on a terminal, and nothing elsewhere, until the function
+// it returns is called, which removes them.
+func progress(lines func(elapsed time.Duration) string) (stop func()) {
+	if !isTerminal(os.Stdout) {
+		return func() {}
 	}
-	start := time.Now()
+	start, shown := time.Now(), ""
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	// The caller owns this goroutine. It ends when stop is called.
 	wg.Go(func() {
-		ticker := time.NewTicker(interval)
+		ticker := time.NewTicker(200 * time.Millisecond)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-done:
 				return
 			case <-ticker.C:
-				fmt.Printf(format, line(time.Since(start)))
+				next := "  " + lines(time.Since(start)) + "\n"
+				fmt.Print(removal(shown) + next)
+				shown = next
 			}
 		}
 	})
 	return func() {
 		close(done)
 		wg.Wait()
-		if terminal {
-			fmt.Print("\r\x1b[K")
-		}
+		fmt.Print(removal(shown))
 	}
+}
+
+// removal returns what removes the lines that were shown last from a terminal.
+func removal(shown string) string {
+	if shown == "" {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\r\x1b[J", strings.Count(shown, "\n"))
 }
 
 func isTerminal(f *os.File) bool {
@@ -57,8 +64,32 @@ func printFigures(results []figures) {
 			round(f.p50), round(f.p99),
 			fmt.Sprintf("%.2f", f.allocsRequest))
 	}
-	fmt.Println("  Half of the requests are SET, half GET, with values of 16 bytes.")
-	fmt.Println("  Allocations are those of the whole client. A request counts as in flight until its whole batch is answered.")
+	paragraph("Half of the requests are SET, half GET, with values of 16 bytes. Allocations are those of the whole client. " +
+		"The live view on a terminal counts a request as in flight until its whole batch is answered.")
+}
+
+// width is the greatest length of a line, in bytes.
+const width = 80
+
+// paragraph prints text in lines of at most width, unless a word is longer.
+func paragraph(text string) { fmt.Println(wrap("  ", text)) }
+
+// wrap breaks text between words into lines of at most width. All of them begin with indent.
+func wrap(indent, text string) string {
+	var all strings.Builder
+	line := indent
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) > width:
+			all.WriteString(line + "\n")
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return all.String() + line
 }
 
 // round rounds a duration to about three digits.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,26 @@ func TestThousands(t *testing.T) {
 	} {
 		require.Equal(t, want, thousands(n))
 	}
+}
+
+func TestWrap(t *testing.T) {
+	word := strings.Repeat("µ", 15)
+	require.Equal(t, "  "+word+" "+word+"\n  "+word, wrap("  ", word+" "+word+"  "+word))
+	require.Equal(t, "  "+strings.Repeat("a", 78), wrap("  ", strings.Repeat("a", 78)), "80 columns")
+	require.Equal(t, "  "+strings.Repeat("a", 77)+"\n  b\n  "+strings.Repeat("c", 90), wrap("  ", strings.Repeat("a", 77)+" b "+strings.Repeat("c", 90)))
+	require.Equal(t, "  ", wrap("  ", ""))
+}
+
+// The live view of a thousand goroutines fits a terminal of 80 columns, whose last lines it replaces.
+func TestLiveFits(t *testing.T) {
+	to := statsOf(2_345_670)
+	to.InFlight, to.Queued, to.Unknown = 1000, 1000, 1000
+	shown := "  a replica takes over gracefully, 10.0 s, 12,345 errors so far:\n    " + live(sample{}, sampleOf(to), time.Second) + "\n"
+	for line := range strings.SplitSeq(shown, "\n") {
+		require.LessOrEqual(t, len(line), width, line)
+	}
+	require.Equal(t, "\x1b[3A\r\x1b[J", removal(shown))
+	require.Empty(t, removal(""))
 }
 
 func TestRound(t *testing.T) {

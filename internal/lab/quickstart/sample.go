@@ -105,14 +105,14 @@ func parseMetrics(text string) (s sample, ok bool) {
 	return s, ok
 }
 
-// live describes what happened between two samples.
+// live describes what happened between two samples, in lines of which all but the first are indented.
 func live(from, to sample, elapsed time.Duration) string {
 	cached := ""
 	if to.Cache.MaxBytes > 0 {
 		if cached = liveCache(from.Cache, to.Cache, elapsed); to.Writes == 0 {
 			return cached
 		}
-		cached = "; " + cached
+		cached = ";\n    " + cached
 	}
 	if to.Writes < from.Writes {
 		from = sample{} // of a process that has ended
@@ -120,7 +120,7 @@ func live(from, to sample, elapsed time.Duration) string {
 	requests := to.Values + to.Refused + to.NotSent + to.Unknown - from.Values - from.Refused - from.NotSent - from.Unknown
 	failed := to.NotSent + to.Unknown - from.NotSent - from.Unknown
 	var line strings.Builder
-	fmt.Fprintf(&line, "%s requests/s, %s failed, %.1f/write, %.0f in flight, %.0f queued; mean",
+	fmt.Fprintf(&line, "%s requests/s, %s failed, %.1f/write, %.0f in flight, %.0f queued;\n    mean",
 		thousands(int64(requests/elapsed.Seconds())), thousands(int64(failed)), perWrite(from, to), to.InFlight, to.Queued)
 	for _, stage := range stages {
 		before, after := from.stage(stage), to.stage(stage)

@@ -23,7 +23,7 @@ func statsOf(n int) redisconn.Stats {
 }
 
 func TestLive(t *testing.T) {
-	want := "500 requests/s, 0 failed, 10.0/write, 7 in flight, 0 queued; mean queue 1µs wire 1µs reading 1µs callback 1µs"
+	want := "500 requests/s, 0 failed, 10.0/write, 7 in flight, 0 queued;\n    mean queue 1µs wire 1µs reading 1µs callback 1µs"
 	require.Equal(t, want, live(sampleOf(statsOf(1000)), sampleOf(statsOf(2000)), 2*time.Second))
 	require.Contains(t, live(sampleOf(statsOf(5000)), sampleOf(statsOf(1000)), time.Second), "1,003 requests/s, 3 failed", "a process that was started again")
 }

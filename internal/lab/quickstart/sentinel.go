@@ -64,11 +64,12 @@ func runSentinel(ctx context.Context, duration time.Duration) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	if n := d.load.errors.Load(); n > 0 {
-		fmt.Printf("  %s of the %s errors say that the request was not sent: a retry is safe.\n",
-			thousands(d.load.notSent.Load()), thousands(n))
-		fmt.Println("  The first error:", *d.load.first.Load())
-	}
+	paragraph("Requests are the calls that ended, and errors are those of them that failed.")
+	paragraph(fmt.Sprintf("In a graceful takeover the old master holds back writes, and then it closes its connections: "+
+		"each of the %d goroutines may have one write there, and does not learn whether it ran. Only a cluster redirects "+
+		"such writes. Without sentinels, the client stays with the master that it knows. After the kill there is no master "+
+		"until the sentinels elect a replica, which takes seconds, and all calls fail.", clusterGoroutines))
+	d.load.explain()
 	return nil
 }
 

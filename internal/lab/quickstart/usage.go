@@ -80,7 +80,11 @@ func usage(ctx context.Context, addr, password string) error {
 }
 
 func show(what string, res any) {
-	fmt.Printf("  %-18s %s\n", what, format(res))
+	line := fmt.Sprintf("  %-18s %s", what, format(res))
+	if len(line) > width {
+		line = fmt.Sprintf("  %s:\n%s", what, wrap("    ", format(res)))
+	}
+	fmt.Println(line)
 }
 
 // format prints strings as strings, at any depth of a result.

@@ -49,7 +49,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	out := &untilLine{end: cancel}
 	require.NoError(t, watch(ctx, server.URL+"/debug/vars", time.Millisecond, out))
-	require.Regexp(t, `^redis: [0-9,]+ requests/s, 0 failed, 10\.0/write, 7 in flight, 0 queued; mean queue 1µs`, out.String())
+	require.Regexp(t, `^redis: [0-9,]+ requests/s, 0 failed, 10\.0/write, 7 in flight, 0 queued;\n    mean queue 1µs`, out.String())
 
 	err := watch(testContext(t), server.URL, time.Millisecond, out)
 	require.ErrorContains(t, err, "404")
