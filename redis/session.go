@@ -17,9 +17,10 @@ import (
 // DISCARD, SELECT, CLIENT commands and blocking commands. It refuses only commands that
 // change the protocol (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
 //
-// It never reconnects. If its connection is lost, or its context ends during a call,
-// this call fails with [ErrIO] or [ErrRequestCancelled] and may have run; every further
-// call fails with [ErrSessionLost], not sent.
+// It never reconnects. If its connection is lost during a call, the call fails with [ErrIO] and may have
+// run; every further call fails with [ErrSessionLost], not sent. If its context ends during a call,
+// the call fails with [ErrRequestCancelled] and may have run, unless it is an [ErrRequestWithdrawn];
+// every further call fails with ErrRequestWithdrawn, not sent.
 //
 // In a cluster it follows redirects until the first call that is not redirected. After that a
 // redirect is a result ([ErrMoved], [ErrAsk]), because the state of the session belongs to its
