@@ -206,7 +206,7 @@ func (g *Group) Replicas(master *Server) []*Server {
 }
 
 // WaitReplicas waits until all live servers except the master replicate from it, and
-// have all data that it had at the time of the question.
+// have all data that it had when WaitReplicas asked it first.
 func (g *Group) WaitReplicas(master *Server) error {
 	return g.wait("replication from "+g.addr(master), func() error {
 		offset := master.replication()("master_repl_offset")

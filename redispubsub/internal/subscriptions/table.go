@@ -90,7 +90,7 @@ type Answer struct {
 type key struct {
 	pubsub.Topic
 	owner *Set         // nil: shared; Table.everywhere: shared by those on several nodes
-	node  backend.Node // nil: one that has the topic
+	node  backend.Node // nil: the topology decides
 }
 
 // topic is a topic that is requested or must be unsubscribed.

@@ -20,7 +20,7 @@ type scenario struct {
 	oursOnly bool
 	// lasts is how many times Config.Duration it takes; 0 is once.
 	lasts int
-	// stage sets up the parent's part.
+	// stage prepares the part of the parent process for one client.
 	stage func() (*stage, error)
 	// act is the child's part. It may leave subjects and their goroutines behind, because the
 	// process ends.
