@@ -1,4 +1,4 @@
-// Package redisotel records spans and metrics of requests, following OpenTelemetry's semantic
+// Package redisotel records spans and metrics of requests and connections, following OpenTelemetry's semantic
 // conventions for database clients and for Redis, of version 1.43.0.
 //
 // It records a span for each request, SendMany, SendTransaction and step of a scan, and, with
@@ -58,7 +58,7 @@ func version() string {
 // convention start at 1 ms, but most requests within a data centre are faster.
 var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 0.1, 0.5, 1, 5, 10}
 
-// Opts are the options of NewHook. The zero value uses the global providers.
+// Opts are the options of NewHook and ObserveClient. The zero value uses the global providers.
 type Opts struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
@@ -78,12 +78,12 @@ type Opts struct {
 	Buckets []float64
 }
 
-// NewHook returns a hook for redispipe.Hooks or [redis.WithHook].
-func NewHook(opts Opts) (redis.Hook, error) {
+// complete returns opts with their defaults, and with what URL says.
+func (opts Opts) complete() (Opts, error) {
 	if opts.URL != "" {
 		u, err := redisurl.Parse(opts.URL)
 		if err != nil {
-			return nil, redis.Err(err)
+			return opts, redis.Err(err)
 		}
 		if opts.Address == "" {
 			opts.Address = u.Addrs[0]
@@ -91,9 +91,6 @@ func NewHook(opts Opts) (redis.Hook, error) {
 		if opts.DB == 0 {
 			opts.DB = u.DB
 		}
-	}
-	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
-		return nil, err
 	}
 	if opts.TracerProvider == nil {
 		opts.TracerProvider = otel.GetTracerProvider()
@@ -104,8 +101,23 @@ func NewHook(opts Opts) (redis.Hook, error) {
 	if opts.Buckets == nil {
 		opts.Buckets = DefaultBuckets
 	}
-	duration, err := opts.MeterProvider.Meter(scope,
-		metric.WithInstrumentationVersion(version()), metric.WithSchemaURL(schema)).Float64Histogram("db.client.operation.duration",
+	return opts, nil
+}
+
+func (opts Opts) meter() metric.Meter {
+	return opts.MeterProvider.Meter(scope, metric.WithInstrumentationVersion(version()), metric.WithSchemaURL(schema))
+}
+
+// NewHook returns a hook for redispipe.Hooks or [redis.WithHook].
+func NewHook(opts Opts) (redis.Hook, error) {
+	opts, err := opts.complete()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
+		return nil, err
+	}
+	duration, err := opts.meter().Float64Histogram("db.client.operation.duration",
 		metric.WithUnit("s"),
 		metric.WithDescription("Duration of database client operations."),
 		metric.WithExplicitBucketBoundaries(opts.Buckets...))

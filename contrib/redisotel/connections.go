@@ -1,0 +1,95 @@
+package redisotel
+
+import (
+	"context"
+	"net"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// ObserveClient counts the connections of a client whenever metrics are read, which does not slow down
+// requests:
+//
+//   - db.client.connection.count, with the state "used" or "idle". A shared connection is always used.
+//   - db.client.connection.pending_requests, the callers that wait for a dedicated connection, or for room in
+//     the queue of a shared one.
+//
+// The name of a pool is that of a node and the database: "host:port/0". The sockets of subscribers are not
+// counted.
+//
+// ObserveClient uses MeterProvider, DB and URL of opts. Call Unregister of the result when you close the
+// client. It returns a [redis.ErrOpts] if client is nil, and a [redis.ErrURL] if the URL is malformed.
+func ObserveClient(client *redispipe.Client, opts Opts) (metric.Registration, error) {
+	if client == nil {
+		return nil, redis.Err(redis.ErrOpts.NewType("no_client").New("the client is nil"))
+	}
+	opts, err := opts.complete()
+	if err != nil {
+		return nil, err
+	}
+	meter := opts.meter()
+	count, err := meter.Int64ObservableUpDownCounter("db.client.connection.count", metric.WithUnit("{connection}"),
+		metric.WithDescription("The number of connections that are currently in state described by the state attribute."))
+	if err != nil {
+		return nil, err
+	}
+	pending, err := meter.Int64ObservableUpDownCounter("db.client.connection.pending_requests", metric.WithUnit("{request}"),
+		metric.WithDescription("The number of current pending requests for an open connection."))
+	if err != nil {
+		return nil, err
+	}
+	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for name, p := range pools(client, opts.DB) {
+			pool := attribute.String("db.client.connection.pool.name", name)
+			o.ObserveInt64(count, p.used, metric.WithAttributes(pool, state.String("used")))
+			o.ObserveInt64(count, p.idle, metric.WithAttributes(pool, state.String("idle")))
+			o.ObserveInt64(pending, p.waiting, metric.WithAttributes(pool))
+		}
+		return nil
+	}, count, pending)
+}
+
+const state = attribute.Key("db.client.connection.state")
+
+// pool counts the connections to a node, and the callers that wait for one.
+type pool struct{ used, idle, waiting int64 }
+
+// add adds the statistics of a shared connection and its dedicated ones.
+func (p *pool) add(s redisconn.Stats) {
+	if s.State == "connected" {
+		p.used++
+	}
+	d := &s.Dedicated
+	p.used += int64(d.Open - d.Idle)
+	p.idle += int64(d.Idle)
+	p.waiting += int64(d.Waiting + s.WaitingForRoom)
+}
+
+// pools returns the present pools by name: host:port/database.
+func pools(client *redispipe.Client, db int) map[string]*pool {
+	all := make(map[string]*pool)
+	for _, node := range client.Stats().Nodes { // one with two roles is there twice
+		name := poolName(node.Addr, db)
+		if all[name] == nil {
+			all[name] = new(pool)
+		}
+		for _, conn := range node.Conns {
+			all[name].add(conn)
+		}
+	}
+	return all
+}
+
+func poolName(addr string, db int) string {
+	host, port := split(addr)
+	if port != 0 {
+		host = net.JoinHostPort(host, strconv.Itoa(port))
+	}
+	return host + "/" + strconv.Itoa(db)
+}

@@ -1,0 +1,94 @@
+package redisotel
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// sums returns the values of all sums, by the name of the metric and the connections' state.
+func (tel telemetry) sums(t require.TestingT, pool string) map[string]int64 {
+	var data metricdata.ResourceMetrics
+	require.NoError(t, tel.reader.Collect(context.Background(), &data))
+	all := make(map[string]int64)
+	for _, scope := range data.ScopeMetrics {
+		require.Equal(t, schema, scope.Scope.SchemaURL)
+		for _, m := range scope.Metrics {
+			sum := m.Data.(metricdata.Sum[int64])
+			require.False(t, sum.IsMonotonic)
+			for _, p := range sum.DataPoints {
+				attrs := attributes(p.Attributes.ToSlice())
+				require.Equal(t, pool, attrs["db.client.connection.pool.name"])
+				state, _ := attrs["db.client.connection.state"].(string)
+				all[m.Name+m.Unit+state] = p.Value
+			}
+		}
+	}
+	return all
+}
+
+// A shared connection and two dedicated ones: of three blocking commands, one waits for a connection.
+func TestObserveClient(t *testing.T) {
+	url := "redis://" + testbed.NewServer(t).Addr() + "/3"
+	tel := newTelemetry()
+	tel.opts.URL = url
+	db, err := redispipe.Open(t.Context(), url, redispipe.Logger(nil), redispipe.Conn(func(o *redisconn.Opts) { o.DedicatedConns = 2 }))
+	require.NoError(t, err)
+	defer db.Close()
+	registration, err := ObserveClient(db, tel.opts)
+	require.NoError(t, err)
+	pool := db.Connection().Addr() + "/3"
+	await := func(used, idle, pending int64) {
+		t.Helper()
+		want := map[string]int64{
+			"db.client.connection.count{connection}used":     used,
+			"db.client.connection.count{connection}idle":     idle,
+			"db.client.connection.pending_requests{request}": pending,
+		}
+		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, tel.sums(c, pool)) }, time.Minute, time.Millisecond)
+	}
+	await(1, 0, 0)
+	ended := make(chan any)
+	for range 3 {
+		go func() { ended <- db.Do(t.Context(), "BLPOP", "queue", 0) }()
+	}
+	await(3, 0, 1)
+	require.NoError(t, redis.AsError(db.Do(t.Context(), "RPUSH", "queue", 1, 2, 3)))
+	for range 3 {
+		require.NoError(t, redis.AsError(<-ended))
+	}
+	await(1, 2, 0)
+
+	require.NoError(t, registration.Unregister())
+	require.Empty(t, tel.sums(t, pool))
+}
+
+// A pool adds up the connections of a node.
+func TestPools(t *testing.T) {
+	var p pool
+	p.add(redisconn.Stats{State: "connected", WaitingForRoom: 3, Dedicated: redisconn.DedicatedStats{Open: 5, Idle: 2, Waiting: 4}})
+	p.add(redisconn.Stats{State: "connecting"})
+	require.Equal(t, pool{used: 4, idle: 2, waiting: 7}, p)
+	for addr, want := range map[string]string{
+		"127.0.0.1:6379": "127.0.0.1:6379/3", "unix:///run/redis.sock": "/run/redis.sock/3", "tcp://[::1]:7000": "[::1]:7000/3",
+	} {
+		require.Equal(t, want, poolName(addr, 3))
+	}
+}
+
+func TestObserveClientRefuses(t *testing.T) {
+	_, err := ObserveClient(nil, Opts{})
+	require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()))
+	_, err = ObserveClient(new(redispipe.Client), Opts{URL: "redis://user:canary/x@host"})
+	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL))
+	require.NotContains(t, err.Error(), "canary")
+}
