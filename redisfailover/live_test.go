@@ -192,3 +192,29 @@ func TestTheEndOfBlocking(t *testing.T) {
 		}
 	}
 }
+
+// A large batch that a member's cache does not know is answered, in order.
+func TestLargeBatchOfCache(t *testing.T) {
+	t.Parallel()
+	server := testbed.NewServer(t)
+	client, err := redispipe.Open(t.Context(), "redis://"+server.Addr()+"?read_timeout=60s", redispipe.Logger(nil))
+	require.NoError(t, err)
+	cache, err := rediscache.New(client, rediscache.Opts{Prefixes: []string{""}})
+	require.NoError(t, err)
+	db, err := redisfailover.Open(t.Context(), []redisfailover.Member{{Sender: cache}}, redisfailover.Opts{Logger: redisfailover.NoopLogger{}})
+	require.NoError(t, err)
+	defer db.Close()
+	require.Eventually(t, func() bool { return cache.Stats().Leases > 0 }, time.Minute, time.Millisecond)
+
+	sets, gets := make([]redis.Request, 2000), make([]redis.Request, 2000)
+	for i := range sets {
+		sets[i], gets[i] = redis.Req("SET", i, i), redis.Req("GET", i)
+	}
+	require.NoError(t, redis.FirstError(db.DoMany(t.Context(), sets)))
+	for range 2 {
+		for i, res := range db.DoMany(t.Context(), gets) {
+			require.Equal(t, fmt.Sprint(i), fmt.Sprintf("%s", res))
+		}
+	}
+	require.EqualValues(t, len(gets), cache.Stats().Hits)
+}

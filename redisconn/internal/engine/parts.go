@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
@@ -81,6 +82,8 @@ type part struct {
 	i int
 }
 
+var _ resp.ReplyDecoder = (*part)(nil)
+
 // begin returns the index of the first request of part i.
 func (d *divided) begin(i int) int {
 	if i == 0 {
@@ -103,6 +106,11 @@ func (p *part) Resolve(res any, n uint64) {
 		p.enter(p.i + 2)
 	}
 	send.Resolve(p.To, res, n)
+}
+
+// DecodeReply implements resp.ReplyDecoder. It is used only if To implements it.
+func (p *part) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
+	return p.To.(resp.ReplyDecoder).DecodeReply(d, n)
 }
 
 // enter enters part i, or resolves its requests if it is refused.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
@@ -139,6 +140,27 @@ func TestOthersGoBetweenParts(t *testing.T) {
 	require.Equal(t, one, asks(t, there, partRequests))
 	answers(t, there, 2*partRequests)
 	requireAll(t, m.results(t, 5*partRequests), isOK)
+}
+
+// decoding is a caller whose future decodes the replies itself.
+type decoding struct{ *many }
+
+func (decoding) DecodeReply(d *resp.Decoder, _ uint64) (any, error) { return d.Decode() }
+
+func TestPartsDecode(t *testing.T) {
+	p := testPipe()
+	p.maxRequests = 3 * partRequests
+	_, there := pipeSession(t, p)
+	reqs, m := batchOf(3)
+	for _, r := range reqs {
+		r.Typed = true
+	}
+	require.Nil(t, p.Enter(reqs, &Entry{Future: decoding{m}, N: 7}))
+	for range 3 {
+		asks(t, there, partRequests)
+		answers(t, there, partRequests)
+	}
+	requireAll(t, m.results(t, 3*partRequests), isOK)
 }
 
 // What has not entered takes room, and a shutdown waits for it.
