@@ -44,7 +44,7 @@ func (h *Hold) Context() context.Context { return holdContext{h.ctx, h} }
 func (h *Hold) End(cause error) bool {
 	h.certain()
 	h.end(cause)
-	return context.Cause(h.life) != ErrLost //nolint:errorlint // it is the cause itself
+	return context.Cause(h.life) != ErrLost
 }
 
 func (h *Hold) end(cause error) {
