@@ -139,7 +139,8 @@ func (k *retrier) act(err *errorx.Error, d decision) {
 		return
 	}
 	if caller := send.CallerOf(k.request); caller != nil {
-		caller.Listen() // while its request waits nothing else tells it to listen, and later not every connection does
+		// Nothing else tells it to while the request waits, and not every connection does later.
+		caller.Listen()
 	}
 	k.tries = k.tries.After(d)
 	if another != nil {

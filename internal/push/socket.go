@@ -126,7 +126,8 @@ func (p *Socket) ping(nonce string) redis.Request {
 	return redis.Req("PING", nonce)
 }
 
-// send queues encoded requests: the awaited ones, each after its others, and then more others.
+// send queues encoded requests. await are those whose replies are awaited; each of them counts the others that go
+// before it. others is the number of those behind the last of them.
 func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	p.mu.Lock()
 	if p.err != nil {

@@ -141,7 +141,7 @@ func Observes(fut any) bool {
 	return ok && observer.Observes()
 }
 
-// AnsweredBy tells fut, if it is an Observer.
+// AnsweredBy calls AnsweredBy of fut if it is an Observer.
 func AnsweredBy(fut any, p Server) {
 	if observer, ok := fut.(Observer); ok {
 		observer.AnsweredBy(p)
@@ -155,7 +155,7 @@ type Follower interface {
 	AnsweredIn(p Process)
 }
 
-// AnsweredIn tells fut, if it is a Follower.
+// AnsweredIn calls AnsweredIn of fut if it is a Follower.
 func AnsweredIn(fut any, p Process) {
 	if follower, ok := fut.(Follower); ok {
 		follower.AnsweredIn(p)

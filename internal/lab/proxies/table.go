@@ -70,7 +70,8 @@ func (t *table) print(w io.Writer) {
 	}
 }
 
-// slow is what is worth a word: an error is to come within that time, unless something is killed or waited for.
+// slow is the time within which an error should come, unless the trial kills something or waits. A later one is
+// shown with its time.
 const slow = 3 * time.Second
 
 // particular is what differs in the same error.

@@ -126,7 +126,7 @@ func (q *queue) answerBegins(b *batch) {
 // batch, which retire returns.
 func (q *queue) retire(b *batch, more bool) (next *batch) {
 	q.mu.Lock()
-	more = more && q.head == b // otherwise more came from another socket than that of the batches in flight
+	more = more && q.head == b // else it came from an earlier socket
 	long := q.retireLocked(b)
 	if more && q.head != nil {
 		next = q.head
