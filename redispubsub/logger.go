@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/usercall"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
@@ -66,8 +67,12 @@ func (e LogConnectFailed) logEvent() oplog.Line {
 }
 
 func (e LogDisconnected) logEvent() oplog.Line {
+	level := slog.LevelWarn
+	if failure := redis.AsErrorx(e.Error); failure != nil && failure.IsOfType(redis.ErrContextClosed) { // its owner has closed it
+		level = slog.LevelInfo
+	}
 	return oplog.Text("%s: disconnected: %v", e.Addr, e.Error).
-		Slog(slog.LevelWarn, "redis subscriber disconnected", slog.String("address", e.Addr), slog.Any("error", e.Error))
+		Slog(level, "redis subscriber disconnected", slog.String("address", e.Addr), slog.Any("error", e.Error))
 }
 
 func (e LogMaintenance) logEvent() oplog.Line {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
@@ -68,6 +69,7 @@ func TestSlogLogger(t *testing.T) {
 		redispubsub.LogMaintenance{Addr: "there", Kind: "MOVING", In: time.Second, Endpoint: "elsewhere"},
 		redispubsub.LogConnectFailed{Addr: "there", Error: errors.New("no")},
 		redispubsub.LogDisconnected{Addr: "there", Error: errors.New("gone")},
+		redispubsub.LogDisconnected{Addr: "there", Error: redis.ErrContextClosed.New("closed")},
 		redispubsub.LogPanic{Value: "canary"},
 	} {
 		logger.Report(s, event)
@@ -77,6 +79,7 @@ func TestSlogLogger(t *testing.T) {
 		`level=INFO msg="redis maintenance" redis.address=there redis.kind=MOVING`,
 		`level=WARN msg="redis subscriber failed to connect" redis.address=there redis.error=no`,
 		`level=WARN msg="redis subscriber disconnected" redis.address=there redis.error=gone`,
+		`level=INFO msg="redis subscriber disconnected" redis.address=there`,
 		`level=ERROR msg="redis logger panicked" redis.type=string`,
 	} {
 		assert.Contains(t, out.String(), want)
