@@ -95,7 +95,7 @@ func (c *Cache) Get(ctx context.Context, key string, load Load) ([]byte, error) 
 		if err != nil {
 			return nil, err
 		}
-		if e != nil {
+		if e != nil && !e.ended(c.opts.TTL) {
 			if e.kind == found && time.Since(e.made) >= c.opts.RefreshAfter {
 				c.refresh(ctx, k, load)
 			}

@@ -211,6 +211,20 @@ func TestRefresh(t *testing.T) {
 	require.EqualValues(t, 2, l.calls.Load())
 }
 
+// An entry that is older than TTL is loaded again even if it is kept for longer, as the memory or a process with another TTL
+// may do.
+func TestTooOld(t *testing.T) {
+	server := testbed.NewServer(t)
+	var l loader
+	c := cache(t, server.Addr(), defaults)
+	for _, wanted := range []string{"1", "2"} {
+		value, err := c.Get(t.Context(), "a", l.load)
+		require.NoError(t, err)
+		require.Equal(t, wanted, string(value))
+		age(t, server, "a", defaults.TTL)
+	}
+}
+
 func TestDelete(t *testing.T) {
 	server := testbed.NewServer(t)
 	c, other := cache(t, server.Addr(), defaults), cache(t, server.Addr(), defaults)

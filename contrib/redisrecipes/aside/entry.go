@@ -36,6 +36,11 @@ func parse(raw []byte) (*entry, error) {
 	return &entry{kind: raw[0], made: time.UnixMilli(made), value: raw[headerLen:]}, nil
 }
 
+// ended reports whether an entry is too old by the clock of the client. Then the server decides, by its own.
+func (e *entry) ended(ttl time.Duration) bool {
+	return e.kind == found && time.Since(e.made) >= ttl
+}
+
 // result returns what Get does.
 func (e *entry) result() ([]byte, error) {
 	switch e.kind {
