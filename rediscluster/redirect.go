@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/redis"
@@ -83,6 +84,8 @@ func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision
 			return decision{}
 		}
 		return decision{Action: actAnotherNode}
+	case ordered(err):
+		return decision{Refresh: true}
 	case err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
 		err.IsOfType(redis.ErrIO) && idempotent:
 		// It was not sent, or it may run twice.
@@ -91,6 +94,12 @@ func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision
 		return decision{Refresh: true}
 	}
 	return decision{}
+}
+
+// ordered reports whether a request was not sent, and must not be sent again alone.
+func ordered(err *errorx.Error) bool {
+	is, _ := err.Property(errs.EKOrdered)
+	return is == true
 }
 
 // isNonLocal reports whether a server has refused a script because it uses a key of another node. A

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -74,6 +75,7 @@ func TestRedirect(t *testing.T) {
 		{"not connected", redisconn.ErrNotConnected.New("x"), tries{}, false, elsewhere},
 		{"dialing failed", redisconn.ErrDial.New("x"), tries{}, false, elsewhere},
 		{"handshake refused", redisconn.ErrAuth.New("x"), tries{}, false, elsewhere},
+		{"a part of a batch that was not sent", noNode.New("x").WithProperty(errs.EKOrdered, true), tries{}, true, decision{Refresh: true}},
 		{"no node", noNode.New("x"), tries{Retries: 1}, false, decision{Action: actElsewhere, Refresh: true, Wait: 2 * time.Millisecond}},
 		{"not connected too often", redisconn.ErrNotConnected.New("x"), spent, false, decision{Refresh: true}},
 		{"a read that ended unknown", lost, tries{}, true, elsewhere},

@@ -144,6 +144,9 @@ var (
 	EKEarlier = NewProperty("earlier")
 	// EKAttempts holds the errors of all attempts to send a request ([]error): see redis.AttemptsOf.
 	EKAttempts = NewProperty("attempts")
+	// EKOrdered is true in the error of a request that was not sent because its batch has lost its
+	// connection (bool). Sent again alone, it could overtake others of the batch.
+	EKOrdered = NewProperty("ordered")
 	// EKConnection is redisconn.EKConnection.
 	EKConnection = NewProperty("connection")
 	// EKCapacity is the send.CapacityWaiter of an ErrQueueFull.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -150,7 +151,7 @@ func (q *queue) enterPart(d *divided, i int) (s *Session, _ duty, refused *error
 	case q.state == Closed, q.withheld.Load():
 		refused = sock.Refused(q.opts.Ctx)
 	case q.session != d.on:
-		refused = sock.ErrNotConnected.New("the session has ended")
+		refused = sock.ErrNotConnected.New("the session has ended").WithProperty(errs.EKOrdered, true)
 	case d.Cancelled() != nil: // the library's own future, which takes no lock
 		refused = redis.ErrRequestWithdrawn.New("the caller has left")
 	default:

@@ -1,0 +1,47 @@
+package rediscluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// A large batch whose connection is lost keeps its order, also if what was not sent is sent again.
+func TestLargeBatchKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
+	node := nodes.Node(0)
+	proxy := chaos.NewProxy(t, node.Addr(), chaos.ProxyOpts{})
+	var d Detours
+	d.Lead(node.Addr(), proxy.Addr())
+	c, _ := connect(t, nodes.Addrs(), Opts{HostOpts: redisconn.Opts{Dialer: d.Dial, ReconnectPause: time.Millisecond}})
+	for _, again := range []bool{false, true} {
+		var db redis.Sender = c
+		if again {
+			db = redis.WithRetry(c, redis.RetryOpts{})
+		}
+		require.NoError(t, redis.AsError(redis.Sync{S: db}.Do("DEL", "list")))
+		proxy.Arm(chaos.Fault{Do: chaos.Cut, On: chaos.Replies, At: chaos.AtByte(10_000)})
+		reqs := make([]redis.Request, 10_000)
+		for i := range reqs {
+			reqs[i] = redis.Req("RPUSH", "list", i)
+		}
+		outcomes := map[redis.Outcome]int{}
+		for _, res := range (redis.SyncCtx{S: db}).SendMany(t.Context(), reqs) {
+			outcomes[redis.OutcomeOf(res)]++
+		}
+		proxy.Heal()
+		t.Log(outcomes) // where round trips are long, all may have been sent
+		list, err := redis.As[[]int](redis.Sync{S: db}.Do("LRANGE", "list", 0, -1))
+		require.NoError(t, err)
+		require.IsIncreasing(t, list)
+		require.GreaterOrEqual(t, len(list), outcomes[redis.OutcomeValue])
+		require.LessOrEqual(t, len(list), outcomes[redis.OutcomeValue]+outcomes[redis.OutcomeUnknown])
+	}
+}
