@@ -17,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -59,8 +60,8 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return err
 	}
 	defer proxy.Close()
-	c := &console{proxy: proxy, out: &lines{w: out}}
-	c.out.printf("%s in front of %s", proxy.Addr(), *to)
+	c := &console{proxy: proxy, out: log.New(out, "", 0)}
+	c.out.Printf("%s in front of %s", proxy.Addr(), *to)
 	for _, command := range flags.Args() {
 		if err := c.obey(command); err != nil {
 			return err
@@ -81,14 +82,14 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 // console takes commands for a proxy.
 type console struct {
 	proxy *chaos.Proxy
-	out   *lines
+	out   *log.Logger
 }
 
 // obey does what a command says, and prints the answer.
 func (c *console) obey(command string) error {
 	answer, err := do(c.proxy, command)
 	if err == nil {
-		c.out.printf("%s", answer)
+		c.out.Printf("%s", answer)
 	}
 	return err
 }
@@ -101,7 +102,7 @@ func (c *console) read(in io.Reader) {
 			continue
 		}
 		if err := c.obey(line.Text()); err != nil {
-			c.out.printf("error: %v", err)
+			c.out.Printf("error: %v", err)
 		}
 	}
 }
@@ -112,7 +113,7 @@ func (c *console) serve(addr string) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	c.out.printf("commands at http://%s", l.Addr())
+	c.out.Printf("commands at http://%s", l.Addr())
 	server := &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = server.Serve(l) })
@@ -139,16 +140,4 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, answer)
-}
-
-// lines writes whole lines. It is safe for concurrent use.
-type lines struct {
-	mu sync.Mutex // held while a line is written to w
-	w  io.Writer
-}
-
-func (l *lines) printf(format string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fmt.Fprintf(l.w, format+"\n", args...)
 }
