@@ -20,7 +20,7 @@ import (
 // [redis.Keys] and [redis.NewGroupReader]. For any error, [redis.OutcomeOf] tells what happened
 // to the request, and [redis.SafeToRetry] reports whether you may send it again.
 type Client struct {
-	sender redis.Sender // the servers with the policy, in hooks
+	sender redis.Sender // sends to the servers by the policy, and calls hooks
 	*shared
 }
 
@@ -29,8 +29,8 @@ var _ redis.Sender = (*Client)(nil)
 // shared is the state that a client shares with the clients that its WithPolicy returns.
 type shared struct {
 	servers servers
-	pubsub  redispubsub.Opts // its hooks are those of requests as well
-	// retried gives a sender the retries of the client, with one budget for all policies.
+	pubsub  redispubsub.Opts // its Hooks are also called for requests
+	// retried adds the retries of the client to a sender. Senders of all policies share one budget.
 	retried func(redis.Sender) redis.Sender
 
 	subscribing sync.Mutex // guards subscriber

@@ -28,8 +28,8 @@ import (
 // See [redisconn.ParseURL] for the parameters, such as read_timeout=2s. For an invalid URL, Open
 // returns a [redis.ErrURL], which does not show the URL.
 //
-// A request that was not sent waits until it can be, up to the deadline of its context, or 3 s without
-// one, and a read that ended unknown is sent again: see [redis.WithRetry], and [Retry].
+// If a request can't be sent, it waits until it can, up to the deadline of its context, or for 3 s
+// without one. A read that ended unknown is sent again. See [redis.WithRetry] and [Retry].
 //
 // ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
 // For one server, Open returns an error only for failures that retrying cannot fix (wrong password,
@@ -60,7 +60,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	return (&shared{servers: s, pubsub: c.pubsub, retried: retriesOf(s, c.retries)}).with(rediscluster.MasterOnly), nil
 }
 
-// retriesOf returns a function that gives a sender of the servers retries.
+// retriesOf returns a function that adds retries to a sender of these servers.
 func retriesOf(s servers, opts redis.RetryOpts) func(redis.Sender) redis.Sender {
 	if r, ok := redis.WithRetry(s.withPolicy(rediscluster.MasterOnly), opts).(interface {
 		Unhook() (redis.Sender, func(redis.Sender) redis.Sender)
@@ -142,9 +142,9 @@ func Hooks(hooks ...redis.Hook) Option {
 	return func(c *config) { c.pubsub.Hooks = append(c.pubsub.Hooks, hooks...) }
 }
 
-// Retry sets how long the client waits for a connection, and sends requests again, or with
-// [redis.NoRetry] that it does not: see [redis.WithRetry], also for the default. A request with a
-// future is sent once in any case.
+// Retry sets how long the client repeats a failed request and waits for a connection: see
+// [redis.WithRetry], also for the default. [redis.NoRetry] turns retries off. A request with a
+// future is always sent once.
 func Retry(opts redis.RetryOpts) Option { return func(c *config) { c.retries = opts } }
 
 // Logger makes the client and its subscriber log their events to l, or nothing if l is nil. See

@@ -33,7 +33,7 @@ func (o oneServer) stats() rediscluster.Stats {
 }
 
 func (o oneServer) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
-	s, _ := redispubsub.New(o.Connection, opts) // fails only without a connection
+	s, _ := redispubsub.New(o.Connection, opts) // New fails only if the connection is nil
 	return s
 }
 
@@ -47,6 +47,6 @@ func (s manyServers) withPolicy(policy rediscluster.ReplicaPolicyEnum) redis.Sen
 }
 
 func (s manyServers) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
-	sub, _ := redispubsub.NewCluster(s.Cluster, opts) // fails without a cluster only
+	sub, _ := redispubsub.NewCluster(s.Cluster, opts) // NewCluster fails only if the cluster is nil
 	return sub
 }

@@ -26,9 +26,9 @@ func (b *BatchError) errors() []error {
 	return b.Errors
 }
 
-// Unwrap returns the errors of the requests that failed, in their order, so that
-// errors.As and [AsErrorx] find the first one, and errors.Is any of them. If errors.Is finds
-// [ErrNotSent], only one of the requests is known to be not sent.
+// Unwrap returns the errors of the requests that failed, in their order, so that errors.As and
+// [AsErrorx] find the first one, and errors.Is any of them. If errors.Is finds [ErrNotSent], at
+// least one of the requests was not sent; the others may have run.
 func (b *BatchError) Unwrap() []error {
 	var failed []error
 	for _, err := range b.errors() {

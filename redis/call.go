@@ -37,11 +37,11 @@ type call struct {
 // another request.
 const (
 	callPending   = iota
-	callDeaf      // as callPending; the caller may be told to listen to its context
+	callDeaf      // like callPending, but deaf: a connection may tell the caller to listen to its context
 	callTold      // the caller is being told to listen
 	callSending   // its sender is not the library's, and may do anything before it waits
 	callGiven     // right is being set
-	callReading   // it has the right to read, or will find it in signals
+	callReading   // the caller has the right to read, or a signal for it is on its way
 	callResolved  // its result is there
 	callAbandoned // the caller has gone
 )
@@ -51,8 +51,8 @@ type ending uint8
 
 const (
 	endResolved  ending = iota
-	endWithdrawn        // taken back unsent; it will not be resolved
-	endAbandoned        // the caller goes; it will be resolved
+	endWithdrawn        // the request was taken back unsent; the call will not be resolved
+	endAbandoned        // the caller leaves; the call will still be resolved
 )
 
 func newCall() call { return call{signals: make(chan byte, 3)} }
@@ -65,7 +65,7 @@ func (c *call) resolve() bool {
 		switch state {
 		case callResolved, callAbandoned:
 			return false
-		case callGiven, callTold: // a second connection may try to resolve it before it learns that the first one has
+		case callGiven, callTold: // a second connection may try to resolve the call before it learns that the first one did
 			runtime.Gosched()
 			continue
 		}
@@ -122,9 +122,10 @@ func (c *call) listen() {
 	}
 }
 
-// wait waits until the call is resolved, ctx ends, or the server stalls from which a request that
-// moves is to be answered. If ended is set, the caller has to call leave with r. t is the ticket of
-// the call's one request, if it has one: unless t.Tells is set, a deaf call listens at once.
+// wait waits until the call is resolved or ctx ends. If the request may move to another server
+// (t.Moves), wait also returns when its server stalls. If ended is set, the caller must call leave
+// with r. t is the ticket of the request, if the call has exactly one: unless t.Tells is set, a
+// deaf call listens at once.
 func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ended bool) {
 	if c.deaf && !t.Tells {
 		c.listen()
@@ -173,8 +174,8 @@ func (c *call) signalled(ctx context.Context, t *send.Ticket) bool {
 	return false
 }
 
-// read uses the right to read, and returns false if the caller still has it. The caller listens
-// afterwards.
+// read reads replies, with the right to read, until the call is resolved. It returns false if that
+// did not happen and the caller still has the right. After read the caller is no longer deaf.
 func (c *call) read(ctx context.Context, r send.ReadRight, t *send.Ticket) bool {
 	if c.deaf {
 		c.deaf = false

@@ -19,8 +19,8 @@ import (
 // for them. While 4096 calls of a hook are running, further operations are
 // sent without it, and calls of After for Futures wait.
 //
-// A request that a cluster retries or redirects is one operation. What [WithRetry] sends again is an
-// operation for each attempt, if it is around the hook, as in a client of redispipe.Open.
+// A request that a cluster retries or redirects is one operation. If [WithRetry] wraps the Sender
+// with the hook, as in a client of redispipe.Open, each attempt is an operation of its own.
 func WithHook(s Sender, hook Hook) Sender {
 	return &hooked{s: known(s), observer: observer{Hook: hook}}
 }
@@ -58,7 +58,8 @@ func (h *hooked) Around(ctx context.Context, op Operation, f func() Completion) 
 	return end
 }
 
-// unhook returns the hooks of a sender, the outermost first, and what they wrap, without retries.
+// unhook returns the hooks of a sender, the outermost first, and the sender that they wrap, without
+// its retries.
 func unhook(s Sender) (hooks []*observer, inner Sender) {
 	for {
 		_, s = unretried(s)

@@ -228,8 +228,8 @@ func (l *jobLoop) takeOverFrom(ctx context.Context, name string, looks int) erro
 	return errs.Of(l.db.Do(ctx, "ZADD", l.readers(), "XX", looks, name))
 }
 
-// leave ends the loop: it acknowledges jobs and, unless a delivered job is not acknowledged, gives
-// back what it has taken.
+// leave ends the loop: it acknowledges jobs. If no delivered job is left without an
+// acknowledgement, it also gives back the jobs that it has taken.
 func (l *jobLoop) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushMost)
 	defer cancel()
@@ -261,8 +261,8 @@ func (l *jobLoop) release(ctx context.Context) error {
 		return err
 	}
 	l.beginList()
-	// A failover may undo earlier acknowledgements and returns, but the list never had more jobs
-	// than that.
+	// A failover may undo earlier acknowledgements and returns, but the list never had more than
+	// most jobs.
 	reqs := slices.Repeat([]Request{l.giveBackOne(name)}, most)
 	_, err := l.db.Transact(ctx, append(reqs, Req("ZREM", l.readers(), name), Req("DEL", l.alive(name))))
 	return err

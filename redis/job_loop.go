@@ -16,13 +16,13 @@ import (
 // delivers it. At its end it acknowledges the jobs for which Ack was called; if no other job was
 // delivered, it gives back what it has taken.
 //
-// An error comes with an empty Job. The caller may continue the loop after any error: the reader
-// tries again after a pause that grows to a second. Without JobOpts.Ack, an error with
-// an unknown outcome means that a job may be lost: one for each such error. With Ack nothing
-// is lost: the reader delivers what such a pop has taken, and repeats such an acknowledgement.
-// It delivers a job twice if it was not acknowledged within MinIdle, if it gave no sign
-// of life for that long ([ErrJobTaken]), if an acknowledgement had an unknown outcome at the same time as a
-// pop, or if a failover undid what the master had not replicated.
+// An error comes with an empty Job. The caller may continue the loop after any error: the reader tries
+// again after a pause that grows to a second. Without JobOpts.Ack, an error with an unknown outcome
+// means that a job may be lost: one for each such error. With Ack nothing is lost: the reader delivers
+// the job that such a pop took, and repeats an acknowledgement whose outcome is unknown. A job is
+// delivered twice if it was not acknowledged within MinIdle, if the reader did not reach the server for
+// that long ([ErrJobTaken]), if an acknowledgement and a pop had unknown outcomes at the same time, or
+// if a failover undid changes that the master had not replicated.
 func (r *JobReader) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		switch {

@@ -34,7 +34,7 @@ func (m *manyWaiter) Resolve(res any, n uint64) {
 // Observes implements send.Observer.
 func (m *manyWaiter) Observes() bool { return m.observed }
 
-// NamesRequests implements send.Namer: sendMany does it.
+// NamesRequests implements send.Namer: sendMany adds the requests to the errors.
 func (m *manyWaiter) NamesRequests() {}
 
 // Cancelled implements Future.

@@ -47,8 +47,8 @@ func begin(ctx context.Context, by *observer, op Operation) (o observation) {
 	return o
 }
 
-// end ends the operation of a caller that waits. If another hook's operation contains it, seen
-// gets its place.
+// end ends the operation of a caller that waits. If seen is not nil, end also sets it to place, for
+// the hook of an operation that contains this one.
 func (o *observation) end(res any, place send.Server, seen *send.Server) {
 	if o.by != nil {
 		o.after(o.completed(res, place))

@@ -7,8 +7,9 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// patience is the context in which the caller of a request that moves reads replies: context.AfterFunc
-// takes it to end when the caller's context does, or when the server stalls. Done heeds only the former.
+// patience is the context in which a caller reads replies while its request may move to another server.
+// A function that is passed to context.AfterFunc runs when the caller's context ends or the server
+// stalls. The channel of Done closes only when the caller's context ends.
 type patience struct {
 	context.Context
 	stalled context.Context
@@ -22,7 +23,8 @@ func (p *patience) Err() error {
 	return p.stalled.Err()
 }
 
-// Value implements context.Context. It has none, so that package context asks AfterFunc.
+// Value implements context.Context. It returns nil for every key. So package context does not look
+// for a parent, and calls AfterFunc.
 func (*patience) Value(any) any { return nil }
 
 // AfterFunc is for context.AfterFunc.
@@ -41,15 +43,15 @@ func (p *patience) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// What an attempt ends with that was taken back from a server that has stalled. The caller sends the
+// The results of an attempt that was taken back from a stalled server. The caller then sends the
 // request again.
 var (
 	errStalled       = errs.ErrIO.New("the server has stalled, and another may answer")
 	errStalledUnsent = errs.ErrRequestWithdrawn.New("the server has stalled before the request was written")
 )
 
-// moved reports whether an attempt with that result was taken back from a server that has stalled, and
-// records it.
+// moved reports whether res is the result of an attempt that was taken back from a stalled server. If
+// the attempt may have been written, moved adds it to attempts.
 func moved(res any, attempts *errs.Attempts) bool {
 	switch res {
 	case any(errStalled):

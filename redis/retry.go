@@ -33,9 +33,9 @@ var NoRetry = RetryOpts{Within: -1}
 // start a server again, or sentinels to elect another master.
 const retryWithin = 3 * time.Second
 
-// WithRetry returns a Sender that sends through s, and sends requests again whose callers wait for
-// them: those of Sync, SyncCtx and the functions that take a Sender. What happens to a request depends
-// on its outcome:
+// WithRetry returns a Sender that sends through s, and repeats failed requests whose callers wait:
+// those of Sync, SyncCtx and the functions that take a Sender. What happens to a request depends on
+// its outcome:
 //
 //   - A request that was not sent waits until there is a connection, or another node takes it.
 //   - A request that a server refused for a reason that passes, such as LOADING, is sent again, unless it
@@ -54,11 +54,12 @@ const retryWithin = 3 * time.Second
 // an outage is not answered with more load, and at most 65,536 callers wait at a time; the errors of
 // other requests are returned at once. [AttemptsOf] returns the errors of all attempts.
 //
-// Requests with a Future, by Send, SendMany, SendTransaction and ChanFutured, are sent once, as
-// a program that does not wait for its requests relies on their order.
+// Requests with a Future (Send, SendMany, SendTransaction, ChanFutured) are sent once, because a
+// program that does not wait for its requests may rely on their order.
 //
-// If s, or the client that it is, sends requests again already, opts replace its options. Hooks of s see
-// each attempt. Wrap a Sender of your own last, as its Send does not wait.
+// If s already retries, as a client of redispipe.Open does, opts replace its options. Hooks of s see
+// each attempt. If you have a Sender of your own, pass it to WithRetry, not the other way around:
+// inside your Sender, WithRetry only sees calls of Send, which does not wait.
 func WithRetry(s Sender, opts RetryOpts) Sender {
 	s = known(s)
 	for {
@@ -99,8 +100,9 @@ type retrying struct {
 // retrier is shared by several senders with the same retries.
 type retrier struct {
 	opts  RetryOpts
-	ended <-chan struct{} // closed when the sender ends; nil if it does not say
-	// restorer tells when requests can be sent again. If it is nil, the connection of an error does.
+	ended <-chan struct{} // closed when the sender ends; nil if the sender has no such channel
+	// restorer tells when requests can be sent again. If it is nil, the connection on which a
+	// request failed tells.
 	restorer send.Restorer
 	waiting  atomic.Int64 // callers that wait for their next attempt
 	budget
@@ -199,13 +201,14 @@ func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *se
 	}
 }
 
-// nature is what decides, beside its outcome, whether a request is sent again.
+// nature holds the properties of a request that decide, together with its outcome, whether it is
+// sent again.
 type nature struct {
-	twice bool // it may run twice
-	code  bool // it runs code: its error does not prove that it has changed nothing
+	twice bool // running it twice does no harm
+	code  bool // it runs a script or a function: an error does not prove that it changed nothing
 }
 
-// nature returns that of a request. It keeps no reference to args.
+// nature returns the nature of a request. It keeps no reference to args.
 func (r *retrier) nature(cmd string, args []any) nature {
 	call := command.Of(cmd, args)
 	return nature{call.RunsTwice(r.opts.IdempotentWrites), call.RunsCode()}

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// budget bounds what is sent again to a tenth of the requests. It is safe for concurrent use.
+// budget limits the retries to a tenth of the requests. It is safe for concurrent use.
 type budget struct {
 	// counter counts the requests of the sender. If it is nil, asked counts those that are not yet
 	// counted in left. To avoid a write by every request, only one in budgetSample is counted, as
@@ -27,9 +27,9 @@ const (
 	// server answers in a second.
 	budgetFirst = 64
 	budgetMost  = 4096
-	// budgetShare is the number of requests that allow one to be sent again.
+	// budgetShare is how many requests allow one retry.
 	budgetShare = 10
-	// budgetCost is the price of one, which itself counts as a request.
+	// budgetCost is the price of a retry, which itself counts as a request.
 	budgetCost   = budgetShare + 1
 	budgetSample = 64
 )

@@ -55,13 +55,13 @@ func (r *retrier) mostPause(ctx context.Context) (most time.Duration, bounded bo
 	return retryWithin, !bounded
 }
 
-// until is pause with a limit: it returns false when over delivers.
+// until is pause with a limit: it returns false when over receives a value.
 func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over <-chan time.Time) bool {
 	wait := func(due <-chan struct{}, dueAt <-chan time.Time) bool {
 		select {
 		case <-due:
 		case <-dueAt:
-		case <-r.ended: // the next attempt says so
+		case <-r.ended: // the next attempt fails with the reason
 		case <-over:
 			return false
 		case <-ctx.Done():

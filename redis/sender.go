@@ -85,8 +85,8 @@ type Sender interface {
 // nobody stands for a Sender that is nil, as in the zero value of [SyncCtx]. It sends nothing.
 type nobody struct{}
 
-// known returns s, or nobody if that is nil, or a nil pointer to a type of this module, as
-// redispipe.Client.Cluster returns it for a client of one server.
+// known returns s, or nobody if s is nil or a nil pointer to a type of this module. For example,
+// redispipe.Client.Cluster returns such a pointer for a client of one server.
 func known(s Sender) Sender {
 	if inside, _ := send.Inside(s); inside == nil {
 		return nobody{}

@@ -31,12 +31,12 @@ type Session struct {
 	conn  send.Dedicated
 	hooks []*observer // the outermost first
 	state atomic.Uint32
-	multi bool // a MULTI of the user's is open; of the call that is running
+	multi bool // the user has sent MULTI without EXEC; owned by the running call
 }
 
 // The states of a session.
 const (
-	sessionClosed = iota // also a Session that OpenSession has not returned
+	sessionClosed = iota // also the zero Session
 	sessionIdle
 	sessionBusy
 	sessionClosing // a call is running; it closes the session when it ends

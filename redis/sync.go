@@ -258,7 +258,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
 	}
 	var y *retry
-	var attempts errs.Attempts // those taken back from servers that have stalled
+	var attempts errs.Attempts // attempts that were taken back from stalled servers
 	for {
 		var res any
 		if observed {
@@ -337,7 +337,7 @@ func readScalar(kind resp.Kind, res any, cmd string, args []any) (resp.Scalar, e
 // result of HMGET has only values; their names are in the request.
 func readInto(v values.Variable, res any, cmd string, args []any) error {
 	if call := command.Of(cmd, args); v.Named() && call.Named("HMGET") {
-		fields := args[min(len(args), max(0, call.FirstKey()+1)):] // Cmd may have the key
+		fields := args[min(len(args), max(0, call.FirstKey()+1)):] // Cmd may contain the key, as in "HMGET key"
 		res = Zip(values.CloneArgs(fields), res)
 	}
 	return ofRequest(v.Read(res), cmd, args)

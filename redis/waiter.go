@@ -163,9 +163,9 @@ func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen
 	return res
 }
 
-// left ends the wait of a caller whose context has ended, or whose request moves; r is from wait. If
-// the request is still to be resolved, it returns the caller's error: then the waiter is the
-// resolver's. Otherwise the result is there.
+// left ends the wait of a caller whose context has ended or whose server has stalled; r is from
+// wait. If the request is not resolved yet, left returns the caller's error, and from then on the
+// resolver owns the waiter. Otherwise left returns nil, and the result is in w.res.
 func (w *waiter) left(ctx context.Context, ticket send.Ticket, r send.ReadRight) any {
 	last := w.lastQueued(w.use, ticket)
 	stalled := ctx.Err() == nil
