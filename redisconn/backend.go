@@ -72,8 +72,8 @@ func (s shared) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, 
 	s.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
-// OpenDedicated implements send.Backend. A connection has no slots, so it ignores keys, and if
-// last is a redirect it can't follow that.
+// OpenDedicated implements send.Backend. A connection has no slots, so it ignores keys, and can't
+// follow a redirect in last.
 func (s shared) OpenDedicated(ctx context.Context, _ []string, last error) (send.Dedicated, error) {
 	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
 		return nil, err
@@ -97,7 +97,7 @@ func (c *Connection) openSession(ctx context.Context, asking bool) (*dedicated.S
 	return c.pool.Open(ctx, asking)
 }
 
-// withoutSessions returns the error of sessions if there are none.
+// withoutSessions returns an error if Opts forbid dedicated connections, and nil otherwise.
 func (c *Connection) withoutSessions() *errorx.Error {
 	if c.opts.DedicatedConns >= 0 {
 		return nil
@@ -161,7 +161,7 @@ func (s shared) OpenTracking(ctx context.Context, told func(*redis.Push), ended 
 	opts.Protocol, opts.ReconnectPause, opts.ReconnectPauseMax = 3, -1, 0
 	opts.AsyncDial, opts.ScriptMode, opts.DedicatedConns = false, false, -1
 	opts.Logger = NoopLogger{}
-	defer s.dialer.Begin()() // until it is there to be authenticated again
+	defer s.dialer.Begin()() // Reauthenticate waits until the new connection is in trackers
 	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended, s.alone}
 	made, err := connect(ctx, s.addr, opts, tracking, s.dialer.Members)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s shared) OpenTracking(ctx context.Context, told func(*redis.Push), ended 
 		return nil, err
 	}
 	if !s.trackers.add(made, made.sockets.Load().user) {
-		made.Close() // there are new credentials since
+		made.Close() // the credentials have changed since the handshake
 	}
 	stop := context.AfterFunc(s.ctx, made.Close)
 	context.AfterFunc(made.ctx, func() {

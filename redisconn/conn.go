@@ -30,18 +30,18 @@ type Connection struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	alone  bool          // it is no part of a cluster, which would go on to another server
+	alone  bool          // not part of a cluster; a cluster could use another server instead
 	ended  chan struct{} // closed when the lifecycle has ended
 
 	pipe    *engine.Pipe
 	stat    func(*send.Request) *timing.Stat // nil if the logger does not use statistics
 	pool    *dedicated.Pool
 	pushes  *push.Sockets
-	streams lifetime.Running // calls of DoStream
+	streams lifetime.Running // the running calls of DoStream
 	// tracking is set if the connection tracks keys for a shared connection: see trackers.
 	tracking *tracking
 	trackers trackers
-	peer     sock.Peer     // the one reported last; only the lifecycle uses it
+	peer     sock.Peer     // the peer that was reported last; only the lifecycle uses it
 	proxy    atomic.Bool   // the last handshake has found a proxy
 	reauth   chan struct{} // holds the running call of Reauthenticate
 	latency  atomic.Int64  // see PingLatency

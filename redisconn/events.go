@@ -35,10 +35,11 @@ type LogConnected struct {
 	RemoteAddr string
 }
 
-// LogPeerLimited: the server, or a proxy in front of it, does not do all that a handshake asks for, and the
-// connection does without. It is reported after LogConnected, when that has changed. See docs/proxies.md.
+// LogPeerLimited: the server, or a proxy in front of it, lacks something that the handshake asks for.
+// The connection works without it. The event follows LogConnected whenever Without has changed. See
+// docs/proxies.md.
 type LogPeerLimited struct {
-	Without string // empty: nothing is missing any more
+	Without string // what is missing; empty if nothing is missing any more
 }
 
 // LogConnectFailed: dialing or the handshake failed.
@@ -160,7 +161,7 @@ func (e LogPeerLimited) logEvent() oplog.Line {
 		Slog(slog.LevelWarn, "redis peer limited", slog.String("without", e.Without))
 }
 
-// without names what the connection does without.
+// without lists what the peer of a connection lacks.
 func without(p sock.Peer) string {
 	var list []string
 	for _, lacks := range []struct {

@@ -72,8 +72,8 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 }
 
 // The connection replaces a broken session at once, to lose as little time as possible. After
-// several sessions in a row that were not useful, it pauses. Pauses grow up to ReconnectPause; the
-// eighth is half of that.
+// several sessions in a row that were not useful, it pauses. Pauses grow with each such session, up
+// to ReconnectPause. With brokenGrace sessions, the bound of the pause is half of ReconnectPause.
 const brokenGrace = 8
 
 // usefulLeast is the shortest life of a useful session. It limits how often the connection dials a
@@ -137,7 +137,7 @@ func (c *Connection) end(s *engine.Session) *errorx.Error {
 		c.tracking.ended()
 	}
 	err := c.withConn(s.Err())
-	c.disconnected(err) // from here on with its address
+	c.disconnected(err) // from now on, the state has the error with the address
 	if c.ctx.Err() != nil {
 		c.closed()
 	}
@@ -164,17 +164,17 @@ func (c *Connection) finish(err *errorx.Error) {
 	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 
-// pause waits before the next attempt, counted from the start of the last. The wait is
-// random, between zero and a bound, so that the clients of a server that comes
-// back do not all dial at once. The bound is ReconnectPause, doubled as often as doubled says, or
-// halved if doubled is negative.
+// pause waits before the next attempt, counted from the start of the last. The wait is random,
+// between zero and a bound, so that the clients of a server that comes back do not all dial at
+// once. The bound is ReconnectPause, doubled that many times, or halved that many times if doubled
+// is negative. It is at most ReconnectPauseMax.
 func (c *Connection) pause(doubled int, began time.Time) {
 	longest := timing.Times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
 	_, _ = pause.For(c.ctx, rand.N(longest)-time.Since(began), nil)
 }
 
-// The changes of state.
+// The following methods change the state.
 
 func (c *Connection) connecting() { c.pipe.Change(engine.Connecting, nil, nil) }
 

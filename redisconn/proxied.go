@@ -13,9 +13,10 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 )
 
-// apart runs a transaction on a dedicated connection, behind a proxy: it may take what is pipelined
-// behind EXEC for a part of the transaction, and send that to the server of that. cb is resolved as by
-// the shared connection, in a goroutine that ends with the transaction.
+// apart runs a transaction on a dedicated connection, if there is a proxy in front of the server. On
+// the shared connection, some proxies take the requests that follow EXEC for a part of the
+// transaction, and send them to the transaction's server. cb is resolved as by the shared connection,
+// in a goroutine that ends with the transaction.
 func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *errorx.Error {
 	if refused := c.withoutSessions(); refused != nil {
 		return refused
@@ -47,7 +48,7 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 		for i := answered; i < len(results); i++ {
 			results[i] = redis.AsErrorx(err)
 		}
-		first := 1 // whoever waits for MULTI waits for EXEC
+		first := 1 // without a reply to MULTI, only its requests and EXEC are resolved
 		if answered > 0 {
 			first = 0
 		}
@@ -57,12 +58,13 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 	return nil
 }
 
-// exchangeApart sends the requests of a transaction on a dedicated connection. After an error the rest of
-// them is not answered. Unless EXEC has ended the transaction, the connection may still be in it, and is
-// made as new before anybody else gets it.
+// exchangeApart sends the requests of a transaction on a dedicated connection. After an error the
+// remaining requests get no answer. Unless EXEC has ended the transaction, the connection may still be
+// in it, so it is reset before anybody else gets it.
 //
-// The wait for a connection may take long, and ends with ctx. If nobody waits for the transaction then, it is
-// not sent. Once it is sent, it is answered whatever becomes of ctx, as on the shared connection.
+// The wait for a connection may take long, and ends with ctx. If cb is cancelled by the time there is a
+// connection, nothing is sent. Once the transaction is sent, it is answered even if ctx ends, as on the
+// shared connection.
 func (c *Connection) exchangeApart(ctx context.Context, open dedicated.Opening, reqs []send.Request, cb Future, each func(int, any)) error {
 	s, err := open(ctx)
 	if err != nil {

@@ -150,7 +150,7 @@ func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 		case err.IsOfType(redis.ErrContextClosed) || c.ctx.Err() != nil:
 			return c.errClosed()
 		case isLost(err):
-		case err.HasTrait(redis.ErrTraitNotSent): // it was waiting for an attempt to connect
+		case err.HasTrait(redis.ErrTraitNotSent): // AUTH was still waiting for an attempt to connect
 			err = ErrNotConnected.Wrap(err, "not connected")
 		default: // the reply does not parse
 			err = redis.ErrIO.Wrap(err, "connection lost")

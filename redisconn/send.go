@@ -74,7 +74,7 @@ func (c *Connection) block(r *send.Request, cb Future, n uint64) *errorx.Error {
 	var st *timing.Stat
 	if c.stat != nil {
 		st = c.stat(r)
-		r.Typed = r.Typed && st == nil // a logger wants the result
+		r.Typed = r.Typed && st == nil // a logger needs the result, so the future must not decode the reply
 	}
 	return c.pool.Block(r, cb, n, st)
 }

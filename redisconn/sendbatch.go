@@ -49,8 +49,8 @@ func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags in
 	}
 }
 
-// enterBatch queues encoded requests: depending on flags after ASKING, or between MULTI
-// (with the number start-1) and EXEC.
+// enterBatch queues encoded requests. Depending on flags, ASKING precedes them, or MULTI (with the
+// number start-1) and EXEC enclose them.
 func (c *Connection) enterBatch(batch []*send.Request, cb Future, start uint64, flags int) *errorx.Error {
 	if flags&DoTransaction != 0 && c.proxy.Load() && !c.opts.ScriptMode {
 		return c.apart(batch, cb, flags&DoAsking != 0)
@@ -117,7 +117,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	}
 	send.Each(0, results, func(i int) {
 		switch n := start + uint64(i); {
-		case i == len(reqs) && i > 0: // a transaction counts as its requests
+		case i == len(reqs) && i > 0: // EXEC: only the requests of a transaction are counted
 			c.pipe.Resolve(cb, c.withConn(others), n)
 		case i == len(reqs):
 			c.refuse(cb, others, n)
@@ -143,7 +143,7 @@ type transaction struct {
 	multi   any           // the answer to MULTI; "OK" before it arrives
 	refused *errorx.Error // the first error of a request that the server should have queued, or nil
 	which   int           // the index of that request
-	ran     bool          // a request was not refused for a temporary reason, so it has run if MULTI was refused
+	ran     bool          // at least one request was not refused for a temporary reason: if MULTI was refused, it has run
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {

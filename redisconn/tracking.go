@@ -15,7 +15,7 @@ import (
 type tracking struct {
 	told  func(*resp.Push)
 	ended func()
-	alone bool // as the connection that it tracks keys for
+	alone bool // copied from the connection that it tracks keys for
 }
 
 // trackers are the connections that track keys, in addition to the shared one.
@@ -23,7 +23,7 @@ type trackers struct {
 	mu   sync.Mutex // guards what follows
 	open map[*Connection]struct{}
 	user string // of the last new credentials; empty if there were none
-	shut bool   // no more may come
+	shut bool   // no more connections may be added
 }
 
 // add adds a connection, unless new credentials have changed the user since it was dialed, or its
@@ -62,7 +62,7 @@ func (t *trackers) drain() <-chan struct{} {
 	t.mu.Unlock()
 	open := t.all()
 	for _, c := range open {
-		c.pipe.Drain() // all of them, before any is waited for
+		c.pipe.Drain() // drain all of them before waiting for any
 	}
 	drained := make(chan struct{})
 	go func() { // ends with the last answer, or with the connections

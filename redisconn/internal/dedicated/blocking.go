@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// blocking is a blocking command. It waits for a dedicated connection, uses that until it
-// is answered, and ends when its caller's context ends.
+// blocking is a blocking command. It waits for a dedicated connection, and uses that connection
+// until the answer arrives or the caller's context ends.
 type blocking struct {
 	p      *Pool
 	cb     redis.Future
@@ -31,8 +31,8 @@ type blocking struct {
 	timing.Stages
 
 	c *Conn // on which it is performed
-	// once runs for the first of two events: the command is unblocked, which sets answered and
-	// unblocked first, or it is answered.
+	// once runs for the first of two events: the command is answered, or unblock starts to unblock
+	// it. unblock sets answered and unblocked before.
 	once      sync.Once
 	answered  chan struct{} // closed when the command is answered
 	unblocked chan bool     // receives whether the connection can be used again
@@ -51,7 +51,7 @@ func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 	send.Queued(cb, r.Ticket)
 	t, refused := p.enter(len(b.out))
 	switch {
-	case refused != nil: // this error can't be waited for, unlike that of a full queue
+	case refused != nil: // unlike with a full queue, the caller can't wait until this passes
 		b.resolve(refused, 0)
 	case r.Inline: // another goroutine would cost the caller two switches
 		b.serve(t)
@@ -61,9 +61,9 @@ func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 	return nil
 }
 
-// newBlocking makes a blocking command from a request, which it copies. asked is the time of
-// the ASK that led here, or zero. It reads the time-out from the encoded words: reading it from the
-// caller's arguments, where the command was resolved first, would move those of all requests to the heap.
+// newBlocking makes a blocking command from a request, which it copies. asked is the time of the ASK
+// that led here, or zero. newBlocking reads the time-out from the encoded request. If the time-out were
+// read from the caller's arguments, the arguments of every request would escape to the heap.
 func (p *Pool) newBlocking(ctx context.Context, r *send.Request, asked time.Time) (*blocking, *errorx.Error) {
 	call := command.Of(r.Cmd, r.Args())
 	blocks := call.BlockTime()
@@ -122,8 +122,8 @@ func (b *blocking) serveOn(c *Conn) {
 	b.resolve(res, size)
 }
 
-// perform runs the request on a connection, until its context ends or the pool is
-// drained. alive is set if the connection can be used again.
+// perform runs the request on a connection. It unblocks the request when its context ends or the
+// pool is drained. alive is set if the connection can be used again.
 func (b *blocking) perform(c *Conn) (res any, alive bool) {
 	b.c = c
 	if b.p.ctx.Err() != nil || !b.p.blocking.Begin() {
@@ -164,7 +164,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
 		c.prepare(b.blocks)
-		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // otherwise EndWrites still follows
+		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // if neither, EndWrites has yet to come, and will end this write
 			return sock.Refused(b.p.ctx), true
 		}
 		out, asks := b.out, askHolds(b.asked)

@@ -87,8 +87,8 @@ func (c *Conn) skipPush() error {
 	return c.Dec.SkipPush()
 }
 
-// nothingCame returns ErrUnsolicited if there is something to read and the socket can be checked
-// for that.
+// nothingCame returns ErrUnsolicited if there is something to read. If the socket can't be checked
+// for that, it returns nil.
 func (c *Conn) nothingCame() error {
 	switch {
 	case c.Dec.Buffered() > 0:
@@ -156,8 +156,8 @@ func (c *Conn) confirm() (later any, ran bool, err error) {
 		case c.Peer.Pinged(&nonce, res):
 			return later, ran, nil
 		case sock.PingRefused(res):
-			// Nothing ran. This may be the refusal of the command, so that the answer to PING is still
-			// to come. No later request may get that.
+			// Nothing ran. This reply may be the refusal of the command; then the answer to PING is
+			// still on its way, and must not go to a later request.
 			_ = c.Close()
 			return later, ran, nil
 		}
@@ -192,11 +192,11 @@ func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error 
 // asking is ASKING, encoded.
 var asking, _ = redis.AppendRequest(nil, redis.Req("ASKING"))
 
-// askLasts is how long after an ASK requests are sent after ASKING. An ASK is only true
-// at its time: if the slot has since moved to the node, away again, and is moving to it
-// once more, a late ASKING makes the node create a second key beside the one that is
-// still to come. With a slot that moves back and forth every 60 ms, this happens after
-// 200 ms.
+// askLasts is how long after an ASK requests are sent after ASKING. An ASK holds only for a moment.
+// Suppose that the slot has since moved to the node, away again, and is now moving to it once more:
+// then a late ASKING makes the node create the key, although the key still exists on the other node
+// and is yet to be moved. With a slot that moves back and forth every 60 ms, this happens after 200
+// ms.
 const askLasts = 50 * time.Millisecond
 
 // askHolds reports whether an ASK of that time still allows ASKING before a request.

@@ -14,7 +14,7 @@ func (p *Pool) Shut() <-chan struct{} {
 	return p.blocking.Shut()
 }
 
-// EndWrites ends writes on dedicated connections that wait for their sockets.
+// EndWrites interrupts the writes on dedicated connections that wait until their sockets take more.
 func (p *Pool) EndWrites() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.all))

@@ -44,11 +44,11 @@ type Pool struct {
 	// users are those that have entered and have neither released a place nor learned that they get
 	// none. blocking are commands that block, or may block.
 	users, blocking lifetime.Running
-	// watches: behind a proxy, WATCH has been seen to have an effect.
+	// watches is set once WATCH was seen to work through the proxy in front of the server.
 	watches atomic.Bool
 
 	mu      sync.Mutex // guards the rest
-	places  int        // granted: each user of one has a connection or makes one
+	places  int        // places granted; each user of a place has a connection or makes one
 	idle    []*Conn
 	waiting list.List // of waiter
 	bytes   int       // of those that wait
@@ -114,7 +114,7 @@ func (p *Pool) enter(bytes int) (t turn, refused *errorx.Error) {
 	return t, refused
 }
 
-// leaveLocked takes a user off the list of those that wait.
+// leaveLocked takes a user off the list held by the users that wait.
 func (p *Pool) leaveLocked(waiting *list.Element) waiter {
 	w := p.waiting.Remove(waiting).(waiter)
 	p.bytes -= w.bytes
@@ -146,7 +146,7 @@ func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Erro
 	return nil, refused
 }
 
-// nextIdle takes another idle connection for a granted place; nil if there is none.
+// nextIdle takes another idle connection for a granted place. It returns nil if there is none.
 func (p *Pool) nextIdle() *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,9 +210,9 @@ func (p *Pool) Outdate(cr dial.Credentials) {
 	}
 }
 
-// release gives a place back, together with its connection if that is like new. The place goes to
-// the next waiting user. Any other connection is closed first, because places bound the number of
-// connections.
+// release gives a place back, and the place goes to the next waiting user. If asNew is set, the
+// connection is like new and goes with the place. Otherwise release first closes the connection,
+// because places bound the number of connections.
 func (p *Pool) release(c *Conn, asNew bool) {
 	p.mu.Lock()
 	if c != nil && !(asNew && c.generation == p.generation) {
@@ -267,8 +267,8 @@ func (p *Pool) drop(c *Conn) {
 	_ = c.Close()
 }
 
-// Left returns how many users have a connection, make one, or are being refused one, and how many
-// wait.
+// Left returns the number of users that have a connection, are making one or are about to be
+// refused one, and the number of users that wait.
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,7 +23,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		if ctx.Err() == nil {
 			p.noteLost(c, why)
 		}
-		if c.raw == nil { // the PING to the next one might time out as well
+		if c.raw == nil { // a check by PING is slow: the next connection might time out as well
 			break
 		}
 		c = p.nextIdle()

@@ -27,10 +27,9 @@ type Session struct {
 	lost *errorx.Error
 	// altered: a command was sent whose effect RESET may not undo.
 	altered bool
-	// asked is the time of the ASK that led here, or when the node last accepted a
-	// request after ASKING; zero if the node owns the slot. multi: a transaction is open,
-	// and the ASKING before its MULTI is valid for it. watches: WATCH was sent after
-	// ASKING.
+	// asked is the time of the ASK that led here, or of the last request that the node accepted
+	// after ASKING. It is zero if the node owns the slot. multi is set while a transaction is open:
+	// the ASKING before its MULTI covers all of it. watches is set if WATCH was sent after ASKING.
 	asked          time.Time
 	multi, watches bool
 }
@@ -48,8 +47,8 @@ func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) 
 // Opening waits for the connection of a session until ctx is done.
 type Opening func(ctx context.Context) (*Session, *errorx.Error)
 
-// Enter is Open in two steps, for a caller that holds so many bytes to send. Enter does not wait. Unless it
-// refuses, the caller must call the Opening.
+// Enter is Open in two steps. bytes is the size of the requests that the caller holds to send. Enter
+// does not wait. Unless it returns an error, the caller must call the Opening.
 func (p *Pool) Enter(bytes int, asking bool) (Opening, *errorx.Error) {
 	asked, waiting := askedNow(asking), timing.Open(nil)
 	t, refused := p.enter(bytes)
@@ -109,7 +108,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 		return s.broken(lostError(ctx, sock.ErrNotConnected.Wrap(why, "connection lost"), false))
 	}
 	s.c.prepare(0)
-	if s.p.owner.Withheld() { // otherwise EndWrites still follows
+	if s.p.owner.Withheld() { // if not, EndWrites has yet to come, and will end this write
 		return s.lose(sock.ErrNotConnected.New("another server has taken this one's place"))
 	}
 	for i := range reqs {
@@ -139,7 +138,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 		}
 		each(i, res)
 	}
-	interrupted := !stop() // the connection is being closed, although everything may have been answered
+	interrupted := !stop() // ctx has ended and closes the connection, even if everything was answered
 	switch {
 	case err != nil:
 		return s.broken(t.Explain(lostError(ctx, err, sent)))
@@ -149,7 +148,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 	return nil
 }
 
-// encode returns the bytes of requests, and which of them follow an ASKING.
+// encode returns the bytes of the requests, and tells which of the requests follow an ASKING.
 func (s *Session) encode(reqs []send.Request) (out []byte, asked []bool) {
 	asked = make([]bool, len(reqs))
 	for i := range reqs {
@@ -198,14 +197,14 @@ func (s *Session) block(ctx context.Context, r *send.Request, each func(int, any
 	if !b.asked.IsZero() {
 		s.accepted(b.asked, res)
 	}
-	each(0, res) // even if the connection was lost after an element of it
+	each(0, res) // even if it is cut short because the connection was lost
 	if !alive {
 		_ = s.lose(lostBehind(res))
 	}
 	return nil
 }
 
-// broken is lose, and reports the loss to the owner.
+// broken calls lose, and reports the loss to the owner.
 func (s *Session) broken(err *errorx.Error) error {
 	s.p.noteLost(s.c, err)
 	return s.lose(err)

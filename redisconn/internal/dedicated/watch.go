@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// watchProbe is how the key begins that a probe changes. It expires after a second.
+// watchProbe is the prefix of the key that a probe changes. The key expires after a second.
 const watchProbe = "redispipe:watch:"
 
 // proveWatch finds out whether WATCH has an effect, before it is sent behind a proxy for the first time: a

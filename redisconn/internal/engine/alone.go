@@ -11,16 +11,16 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The lane of a caller that is alone, from top to bottom: its goroutine enters the request, writes it,
-// waits, decodes the reply, and resolves its future. What another caller would need is done
-// elsewhere: whatever is unusual leaves the lane.
+// This file is the path of a request whose caller is alone, from top to bottom: the caller's goroutine
+// queues the request, writes it, waits, decodes the reply, and resolves its future. Everything unusual
+// is handled elsewhere.
 
 // Send enters one request, and writes it or leaves that to others, as [Pipe.Enter] does.
 func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx.Error) {
 	var s *Session
 	var d duty
 	entered := false
-	if p.load.Load() <= 1 { // as a rule; enterAlone knows
+	if p.load.Load() <= 1 { // a quick test without the lock; enterAlone decides
 		s, d, entered = p.enterAlone(r, cb, n)
 	}
 	if !entered {
@@ -35,8 +35,8 @@ func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx
 	return nil
 }
 
-// enterAlone enters a request if its caller is alone, and would be admitted: then a batch with this
-// request alone is in flight, and the caller gets both rights.
+// enterAlone enters a request if its caller is alone and the queue would admit the request. It puts
+// a batch of only this request in flight, and gives the caller both rights.
 func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Session, d duty, entered bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,8 +74,9 @@ func (q *queue) admitsAlone(r *send.Request) bool {
 	return false
 }
 
-// readAlone is ReadUntil of a caller that has both rights, and writes first. If it is alone, it also
-// waits for its reply and takes that, and is finished. It is finished as well if ctx has ended.
+// readAlone is the part of ReadUntil for a caller that has both rights and must write before it
+// reads. If the caller is alone, readAlone also waits for the reply and resolves the request.
+// finished is set if ReadUntil has nothing left to do: the request is resolved, or ctx has ended.
 func (s *Session) readAlone(ctx context.Context) (passed, finished bool) {
 	b := s.takeFirst()
 	if b == nil {
@@ -89,7 +90,7 @@ func (s *Session) readAlone(ctx context.Context) (passed, finished bool) {
 	if !r.answerAlone() {
 		return false, false
 	}
-	r.retired = nil // before endAlone, after which the reader is another's
+	r.retired = nil // first, because another goroutine may own the reader after endAlone
 	if !s.p.endAlone(s, b) {
 		r.retired = b
 		s.PassRead()
@@ -103,7 +104,7 @@ func (s *Session) readAlone(ctx context.Context) (passed, finished bool) {
 func (s *Session) exchange(ctx context.Context, b *batch) bool {
 	s.both, s.exchanged = false, b
 	ended, _ := s.interruptibly(ctx, s.waitExchanged)
-	if s.exchanged != nil { // interrupted, or the socket has failed, before it wrote
+	if s.exchanged != nil { // nothing was written: the wait was interrupted first, or the socket has failed
 		s.exchanged = nil
 		if err := s.checker.Check(); err != nil {
 			s.failCheck(err)
@@ -113,10 +114,11 @@ func (s *Session) exchange(ctx context.Context, b *batch) bool {
 	return !ended || s.hasFailed()
 }
 
-// waitExchanged is exchange's wait.
+// waitExchanged is the wait of exchange: it writes the batch, unless that is done, and waits for
+// the answer.
 func (s *Session) waitExchanged() error {
 	b := s.exchanged
-	if b == nil { // it was interrupted after it had written
+	if b == nil { // an earlier call has written it, and was interrupted
 		return s.Dec.AwaitMore()
 	}
 	n, err := s.raw.Exchange(b.buf)
@@ -149,8 +151,8 @@ func (s *Session) exchangeWritten() bool {
 	return s.processor.yield()
 }
 
-// answerAlone resolves the one request of a batch that was written alone, if its reply has come as a whole
-// and nothing else has. The caller then takes the batch out of flight, and passes the right on.
+// answerAlone resolves the only request of a batch, if exactly its whole reply has arrived. The caller
+// then takes the batch out of flight, and passes the right on.
 func (r *reader) answerAlone() bool {
 	b := r.next
 	if b == nil || len(b.items) != 1 || r.s.beats.waiting.Load() {
@@ -161,7 +163,7 @@ func (r *reader) answerAlone() bool {
 		return false
 	}
 	res, ok := r.dec.DecodeAtHand()
-	if !ok || !b.claim(0) { // if it was claimed, the session has failed
+	if !ok || !b.claim(0) { // if the item is already claimed, the session has failed
 		return false
 	}
 	b.NoteFirstByte()
@@ -170,8 +172,8 @@ func (r *reader) answerAlone() bool {
 	return true
 }
 
-// endAlone takes the answered batch of a caller out of flight, and leaves the right to read to nobody. It
-// does nothing, and returns false, if others have come.
+// endAlone takes the answered batch of a caller out of flight, and leaves the right to read to nobody.
+// If other requests have entered, it does nothing and returns false.
 func (q *queue) endAlone(s *Session, b *batch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

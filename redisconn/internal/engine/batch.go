@@ -23,23 +23,23 @@ type batch struct {
 	withdrawn      int  // items to be removed before it is written
 	withdrawnBytes int  // their size
 	customFutures  bool // has futures that may be cancelled
-	internal       int  // items of the library's own
+	internal       int  // the number of the library's own items
 	plain          bool // has plain items: Buf is kept until they are answered
-	// refused counts requests that were answered with an error, but for those of a proxy, which unclear
-	// counts. They belong to the reader.
+	// refused counts the requests that the server answered with an error; unclear counts those that a
+	// proxy answered with an error. Both belong to the reader.
 	refused, unclear int
 
 	timing.Stages
-	offset uint64     // bytes that were taken before
-	fence  sock.Nonce // of the PING that ends it, if the queue is fenced
-	// blocks is how long its requests may block the server, where that matters.
+	offset uint64     // the bytes of all batches taken before this one
+	fence  sock.Nonce // the nonce of the PING that ends the batch, with Opts.Integrity
+	// blocks is how long the requests may block the server. It is set only in ScriptMode.
 	blocks time.Duration
 	next   *batch // in flight
 
 	// unread is the number of bytes in flight, including its own, when it was taken. It belongs to
 	// the writer.
 	unread  int
-	sent    int          // bytes that reached the socket; the writer's until it is done
+	sent    int          // bytes that reached the socket; owned by the writer until it is done
 	claimed atomic.Int64 // how many items are being or have been resolved
 
 	// These are guarded by the queue's lock. Whoever finishes second recycles the batch.
@@ -58,19 +58,19 @@ type item struct {
 	// start and end bound the request's bytes in the batch. All requests of a transaction have the
 	// start of the first one, because they are sent together or not at all.
 	start, end int
-	stat       *timing.Stat // where the logger wants statistics
+	stat       *timing.Stat // nil unless the logger wants statistics
 	typed      bool         // future is a resp.ReplyDecoder
 	observed   bool         // future is a send.Observer
-	// plain requests get their names in errors from the connection: see [batch.request]. Others get
-	// them from their senders.
+	// plain is set if the connection adds the request to the request's errors: see [batch.request].
+	// Otherwise the sender does.
 	plain bool
-	// internal items are requests of the library itself. ASKING and fences have no future.
+	// internal is set for requests of the library itself. ASKING and fences have no future.
 	internal bool
 	// multi and exec mark the first and the last item of a transaction. If MULTI is not answered,
 	// only the future of EXEC is resolved.
 	multi, exec bool
-	withdrawn   bool // queue.Withdraw has taken it back, and counted it
-	pinned      bool // may not be dropped alone, see pin
+	withdrawn   bool // queue.Withdraw has taken the request back, and counted it
+	pinned      bool // must not be removed alone: see pin
 }
 
 // lastOf returns the sequence number of the last request from item i on that has the same caller as
@@ -128,7 +128,7 @@ func (b *batch) worthCompacting() bool {
 	return b.withdrawn == len(b.items) || b.withdrawnBytes > max(withdrawnLeast, len(b.buf)/2)
 }
 
-// compact removes what is withdrawn.
+// compact removes the withdrawn requests and their bytes.
 func (b *batch) compact() {
 	kept, size, end := b.items[:0], 0, 0
 	for _, it := range b.items {
@@ -167,7 +167,7 @@ func (b *batch) cancelled() (items []cancelledItem) {
 	}
 	for i := range items {
 		it := &items[i]
-		if it.plain && it.stat == nil { // its bytes are removed
+		if it.plain && it.stat == nil { // compact will remove the bytes that the error needs
 			it.stat = &timing.Stat{Req: b.request(it.at)}
 		}
 		b.items[it.at].withdrawn = true
@@ -183,7 +183,7 @@ func (b *batch) request(i int) redis.Request { return requestOf(b.bytes(i)) }
 // bytes returns the encoded request of a plain item until it is answered.
 func (b *batch) bytes(i int) []byte { return b.buf[b.begin(i):b.items[i].end] }
 
-// requestOf makes a request of an encoded one.
+// requestOf decodes an encoded request.
 func requestOf(encoded []byte) redis.Request {
 	r := send.Request{Buf: encoded}
 	r.Cmd = string(r.Arg(0))
@@ -203,12 +203,12 @@ func (b *batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *timing
 	it.future, it.n, it.seq = fut, n, seq
 	it.start, it.end = start, len(b.buf)
 	it.caller, it.typed, it.observed, it.plain = r.Caller, r.Typed, r.Observed, r.Plain
-	if st != nil { // a logger wants the result
+	if st != nil { // a logger needs the result, so the future must not decode the reply
 		it.stat, it.typed = st, false
 	}
 	b.plain = b.plain || r.Plain
 	if r.Caller != nil || fut == nil {
-		return it // a caller that waits withdraws its request itself
+		return it // a waiting caller withdraws its request itself, so its future need not be asked
 	}
 	switch fut.(type) {
 	case redis.FuncFuture, send.Internal: // never cancelled
@@ -236,8 +236,8 @@ func (b *batch) unclaimed() (i int, ok bool) {
 	return i, i < len(b.items)
 }
 
-// claim claims the item of index next; it returns false if all that are left
-// were claimed by claimRest.
+// claim claims the item of index next. It returns false if claimRest has claimed all remaining
+// items.
 func (b *batch) claim(next int) bool {
 	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
 }

@@ -34,14 +34,14 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 			return passed
 		}
 	}
-	if r.next == nil && s.p.queue.tookBack() { // otherwise it has written just now
+	if r.next == nil && s.p.queue.tookBack() { // if next is set, the caller has just written its batch
 		finished = true
 		s.PassRead()
 		return true
 	}
 	for r.until = last + 1; r.answered <= last; {
 		switch r.awaitReply(ctx) {
-		case replyTooLarge: // waiting for it can't be interrupted
+		case replyTooLarge: // a wait for such a reply can't be interrupted, so the loop must read it
 			return true
 		case replyNever:
 			finished = true
@@ -84,7 +84,7 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 	}
 	for !r.dec.Complete() {
 		if r.dec.Buffered() > 0 {
-			_, _ = r.current() // its answer has begun
+			_, _ = r.current() // notes that the answer has begun
 			if r.dec.Full() && !r.s.GrowReadBuffer() {
 				return replyTooLarge
 			}
@@ -104,14 +104,15 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 func (s *Session) flushBoth() {
 	s.both = false
 	d := mustWrite
-	if s.reader.canIdle { // otherwise bytes that are no reply may be there
+	if s.reader.canIdle { // otherwise unread bytes may be pushes, which are allowed
 		d |= mustCheck
 	}
 	s.flush(d)
 }
 
-// mayIdle reports whether nobody needs the right to read while nothing is pending, because connCheck will
-// notice whatever comes. If something has come already although nothing is pending, it ends the session.
+// mayIdle reports whether the right to read may stay free while nothing is pending. That is so if the
+// next writer can check the socket for unsolicited bytes (connCheck). If such bytes are here already,
+// mayIdle ends the session.
 func (r *reader) mayIdle() bool {
 	if !r.canIdle {
 		return false
@@ -121,7 +122,7 @@ func (r *reader) mayIdle() bool {
 		return true
 	}
 	if !r.s.p.queue.idle() {
-		return false // the pending requests may have been taken back
+		return false // something is pending: the bytes may answer it
 	}
 	err := sock.ErrUnsolicited
 	if !buffered {
@@ -140,7 +141,7 @@ func (s *Session) PassRead() {
 	}
 	r := s.reader
 	mayIdle, retired := r.canIdle, r.retired
-	if retired == nil { // otherwise nothing has come that is not answered: see finish
+	if retired == nil { // if retired is set, finish has checked this
 		mayIdle = r.mayIdle()
 	}
 	r.retired, r.until = nil, 0

@@ -24,8 +24,8 @@ func (s *Session) connCheck() bool {
 	return err == nil
 }
 
-// Unread reports whether something has come from the server that nobody has read yet, if that can be
-// known.
+// Unread reports whether the socket has received bytes that nobody has read yet. It returns false if
+// that is unknown.
 func (p *Pipe) Unread() bool {
 	s := p.Session()
 	return s != nil && s.checker != nil && s.checker.Unread()

@@ -36,7 +36,7 @@ type Entry struct {
 // soon as they are written.
 func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, _ duty, refused *errorx.Error) {
 	if q.admitted.Load() && q.admitted.Swap(false) {
-		runtime.Gosched() // lets the admitted caller take its room before others do
+		runtime.Gosched() // lets a caller that was admitted from the waiting list use its room first
 	}
 	l := loadOf(reqs)
 	q.mu.Lock()
@@ -55,8 +55,8 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, _ duty, refus
 	return s, tells | rights, nil
 }
 
-// addOpen puts requests into the open batch. tells is mustListen if the sender must see to it that
-// listen is called.
+// addOpen puts requests into the open batch. tells is mustListen if the sender must arrange a call
+// of listen.
 func (q *queue) addOpen(reqs []*send.Request, e *Entry, internal bool) (tells duty) {
 	if q.open == nil {
 		q.open = q.newBatch()
@@ -88,7 +88,7 @@ func (q *queue) admit(reqs []*send.Request, l load, e *Entry, internal bool) *er
 	case e.on != nil && e.on != q.session:
 		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
-		q.admitWaiting() // the room may have been kept for this caller
+		q.admitWaiting() // this caller may have come from the waiting list: pass its room on
 		return redis.ErrOverloaded.Wrap(context.DeadlineExceeded, "the deadline can't be met: requests ahead of this one: %d", q.pending).
 			WithProperty(redis.EKDelay, q.overloaded())
 	}
@@ -134,7 +134,7 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (l
 		it := b.addEnvelope(exec, e.Future, e.N+uint64(len(reqs)), q.nextSeq(), q.stat(exec))
 		it.exec, it.plain, it.observed = true, e.Future != nil, send.Observes(e.Future)
 		b.plain = b.plain || it.plain
-		if len(reqs) == 0 { // the transaction counts as its requests
+		if len(reqs) == 0 { // only the requests of a transaction are counted
 			b.internal--
 		}
 	}

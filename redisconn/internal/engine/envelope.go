@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The envelopes: what the library puts around requests.
+// The envelopes: the requests that the library puts around those of users.
 var (
 	asking = envelope("ASKING")
 	multi  = envelope("MULTI")
@@ -19,7 +19,7 @@ func envelope(cmd string) *send.Request {
 	return r
 }
 
-// encode returns a request of the library's own as the queue takes it.
+// encode encodes one of the library's own requests for the queue.
 func encode(req redis.Request) (*send.Request, error) {
 	buf, err := redis.AppendRequest(nil, req)
 	if err != nil {

@@ -20,7 +20,7 @@ func (f *flight) newBatch() *batch {
 	return f.spares.batch()
 }
 
-// fly puts a batch that is taken now in flight: counted, and measured.
+// fly puts a batch in flight when it is taken, and updates the counts and measurements.
 func (q *queue) fly(b *batch, now time.Duration) {
 	var calls *timing.Callbacks
 	if q.session != nil {
@@ -104,7 +104,7 @@ func (q *queue) answering(s *Session) (b *batch, why *errorx.Error) {
 	switch {
 	case q.state == Closed: // the session is about to end
 		return nil, sock.Closed(q.opts.Ctx)
-	case q.session != s || q.head == nil || s.first.Load() != nil: // the first batch is not written
+	case q.session != s || q.head == nil || s.first.Load() != nil: // the first batch was not written yet, so the reply is unsolicited
 		return nil, redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error())
 	}
 	q.answerBegins(q.head)
@@ -122,11 +122,11 @@ func (q *queue) answerBegins(b *batch) {
 	}
 }
 
-// retire takes the answered batch b, the oldest, out of flight. If more has come, that answers the next
-// batch, which retire returns.
+// retire takes the answered batch b, the oldest, out of flight. If more bytes have arrived, they answer
+// the next batch, and retire returns that batch.
 func (q *queue) retire(b *batch, more bool) (next *batch) {
 	q.mu.Lock()
-	more = more && q.head == b // else it came from an earlier socket
+	more = more && q.head == b // otherwise the bytes are from an earlier socket
 	long := q.retireLocked(b)
 	if more && q.head != nil {
 		next = q.head
@@ -139,10 +139,10 @@ func (q *queue) retire(b *batch, more bool) (next *batch) {
 	return next
 }
 
-// passRead passes on the right to read of session s. If mayIdle is set, nobody needs the right while
+// passRead passes on the right to read of session s. If mayIdle is set, the right may stay free while
 // nothing is pending. retired, if not nil, is an answered batch, which passRead takes out of flight. If
-// loop is set, the loop gets the right: a caller that passes it on must wake the loop. If kept is set, s
-// has ended, and its last reader keeps the right.
+// loop is set, the loop gets the right, and the caller must wake it. If kept is set, s has ended, and
+// the caller keeps the right.
 func (q *queue) passRead(s *Session, mayIdle bool, retired *batch) (loop, kept bool) {
 	q.mu.Lock()
 	long := retired != nil && q.retireLocked(retired)
@@ -163,7 +163,7 @@ func (q *queue) passRead(s *Session, mayIdle bool, retired *batch) (loop, kept b
 
 // retireLocked takes b out of flight. If it returns true, the caller must recycle b without the lock.
 func (q *queue) retireLocked(b *batch) (long bool) {
-	if q.head != b { // the session has failed, and nothing of b was left
+	if q.head != b { // the session has failed after all of b was answered
 		q.answered(b)
 		return false
 	}
@@ -204,8 +204,8 @@ func (q *queue) answered(b *batch) {
 	}
 }
 
-// leastInFlight follows the time that batches are in flight, downwards at once and
-// upwards slowly: so it is about the time that the network and an idle server take.
+// leastInFlight updates the estimate of the time for which a batch is in flight if the server is
+// idle: it falls to a shorter time at once, and rises slowly.
 func leastInFlight(old, latest time.Duration) time.Duration {
 	if old == 0 {
 		return latest
@@ -213,8 +213,8 @@ func leastInFlight(old, latest time.Duration) time.Duration {
 	return min(latest, old+old/64+1)
 }
 
-// takeFirst takes out the batch that is in flight already, though nobody has begun to write
-// it. It returns nil if there is none.
+// takeFirst takes the batch of Session.first, which is in flight but whose write nobody has begun.
+// It returns nil if there is none.
 func (s *Session) takeFirst() *batch {
 	if s.first.Load() == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// interruptibly calls wait, which reads from the socket, and interrupts it when ctx is done or, if the
-// caller is deaf, when it is told to listen: then ended is set, and wait may be called again. Any other
-// error ends the session: then failed is set.
+// interruptibly calls wait, which reads from the socket. It interrupts wait when ctx is done or, if the
+// caller is deaf, when the caller is told to listen; then ended is set, and wait may be called again.
+// Any other error of wait ends the session; then failed is set.
 func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
 	var err error
 	switch {
@@ -35,9 +35,8 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, 
 	return false, err != nil
 }
 
-// waitDeaf calls wait, and returns false if the caller is told to listen before that has
-// returned. Most replies come earlier, and watching a context takes as long as a small
-// request.
+// waitDeaf calls wait. It returns false if the caller is told to listen before wait has returned.
+// Most replies come earlier, and watching a context takes as long as a small request.
 func (s *Session) waitDeaf(wait func() error) (waited bool, err error) {
 	n := s.waits.Add(1)
 	if !s.listens.Load() {

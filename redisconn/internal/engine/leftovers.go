@@ -20,14 +20,14 @@ type leftovers struct {
 	// notSent and unknown count users' requests by outcome.
 	notSent, unknown uint64
 	next             atomic.Int64
-	ended            atomic.Int64  // items that are resolved
-	done             chan struct{} // closed when all are
+	ended            atomic.Int64  // number of resolved items
+	done             chan struct{} // closed when all items are resolved
 }
 
 type leftover struct {
 	item
 	err  *errorx.Error
-	sent []byte // the bytes of a plain request
+	sent []byte // the encoded request, if the item is plain
 }
 
 // Abandon resolves all requests that are queued or in flight when a session, or an attempt to
@@ -82,12 +82,12 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 			if it.multi || it.withdrawn {
 				continue
 			}
-			if it.caller != nil { // a future of somebody else may delay that of this caller
+			if it.caller != nil { // the future of a waiting caller goes first: other futures may block
 				it.caller.Listen()
 			}
 			switch {
 			case it.internal:
-			case it.exec && !b.items[i-1].multi: // for a transaction, its requests are counted
+			case it.exec && !b.items[i-1].multi: // only the requests of a transaction are counted
 			case err == unsent:
 				l.notSent++
 			default:

@@ -14,7 +14,7 @@ func (q *queue) listen() (reads, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.called = timing.Clock()
-	if q.asksFutures { // some of them are not to be seen
+	if q.asksFutures { // one batch is neither open nor in flight, so its callers can't be found
 		return false, true
 	}
 	for b := q.head; b != nil; b = b.next {
@@ -30,8 +30,8 @@ func (q *queue) listen() (reads, again bool) {
 	return reads, q.due
 }
 
-// tell is listen for the callers of one batch. It reports whether one of them has not listened, because
-// it may have the right to read. opened is when b was opened.
+// tell is listen for the callers of one batch. It reports whether it could not tell one of them,
+// because that caller may be reading. opened is when b was opened.
 func (l *listening) tell(b *batch, opened time.Duration) (reads bool) {
 	all := opened <= l.called-deafMost
 	i := max(b.find(l.told), int(b.claimed.Load())-1) // the reading goroutine may still wait for the rest of a claimed reply

@@ -11,18 +11,20 @@ import (
 // statistics. All fields are guarded by queue.mu.
 type meter struct {
 	concurrency int // see policy.go
-	// everywhere is the concurrency at all servers that the callers send to; zero if they send to one.
+	// everywhere is the concurrency at all servers together; zero if the callers send to this server
+	// only.
 	everywhere int
 	// opened is when the open batch was opened, or the last one if none is open.
 	opened time.Duration
-	// minTrip is the least time for which a batch has been in flight recently.
+	// minTrip is the shortest time for which a recent batch was in flight.
 	minTrip time.Duration
-	// avgLatency is for how long requests have been pending recently, on average.
+	// avgLatency is the average time for which recent requests were pending.
 	avgLatency time.Duration
 	// takenSeq and takenBytes count the requests and bytes that were taken so far.
 	takenSeq, takenBytes uint64
 	postponed            postponed
-	// pause is how many more batches are not postponed, because postponing has not paid.
+	// pause is the number of batches still to be written without postponing, because postponing has
+	// not paid.
 	pause int
 	// sinceIdle is the number of batches taken since nothing was in flight.
 	sinceIdle int
@@ -34,10 +36,11 @@ type meter struct {
 	lastRetired  time.Duration
 }
 
-// postponed is what is known of the open batch.
+// postponed describes the open batch, to judge later whether postponing it has paid.
 type postponed struct {
 	since time.Duration // when it was postponed, or 0
-	// atAnswer is the number of its requests when the answer to a batch of so many began.
+	// atAnswer is the number of requests in the open batch when the answer to the oldest batch in
+	// flight began; answered is the number of requests in that oldest batch.
 	atAnswer, answered int
 }
 
@@ -51,7 +54,7 @@ func (q *queue) countPart(b *batch, answered uint64) {
 		case it.multi:
 			transaction = true
 		case it.exec:
-			if b.items[i-1].multi { // the transaction counts as its requests
+			if b.items[i-1].multi { // only the requests of a transaction are counted
 				unclear = 1
 			}
 			ended, unclear, transaction = ended+unclear, 0, false
@@ -68,7 +71,8 @@ func (q *queue) countPart(b *batch, answered uint64) {
 	q.stats.Unknown += uint64(unclear)
 }
 
-// countAnsweredLocked counts n requests of b, which were answered. The errors of b may be one more: that of EXEC.
+// countAnsweredLocked counts n requests of b, which were answered. b may have one more error, that of
+// EXEC.
 func (q *queue) countAnsweredLocked(b *batch, n int) {
 	unclear := min(b.unclear, n)
 	refused := min(b.refused, n-unclear)
@@ -185,7 +189,7 @@ func (q *queue) leftDelay(b, oldest *batch) (d redis.Delay) {
 type oldest struct {
 	seq     uint64
 	taken   time.Time     // when its batch was
-	writing bool          // its batch is not written whole
+	writing bool          // its batch is not completely written
 	blocks  time.Duration // of its batch
 }
 
@@ -201,9 +205,9 @@ func (q *queue) oldest() (o oldest, waits bool) {
 	return oldest{b.items[i].seq, timing.At(b.Taken), !b.written, b.blocks}, true
 }
 
-// Flight says how far the requests in flight have come: since when the oldest has waited, 0 if there is
-// none; a number that is another one whenever something has come; how many requests are pending; and the
-// least time for which batches have been in flight recently.
+// Flight describes the progress of the requests in flight. since is the time since which the oldest one
+// has waited, 0 if there is none. mark changes whenever bytes arrive. pending is the number of pending
+// requests, and minTrip the shortest time for which a recent batch was in flight.
 func (q *queue) Flight() (since time.Duration, mark uint64, pending int, minTrip time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -63,12 +63,12 @@ func (o *Opts) ticks() (every time.Duration, beats int) {
 	return max(every, time.Millisecond), beats
 }
 
-// ran knows whether this process has run recently. If it was stopped or had no processor, replies
+// ran tells whether this process has run recently. If it was stopped or had no processor, replies
 // may wait to be read, so silence says nothing about the server yet.
 type ran struct {
-	last  time.Time // when it was asked last
+	last  time.Time // when until was last called
 	every time.Duration
-	late  int // how many times in a row it has said no
+	late  int // how many times in a row until returned false
 }
 
 // mostLate is how many times in a row a session is not judged because this process has not run.
@@ -113,7 +113,7 @@ func (h *heartbeat) answered(res any, _ uint64) {
 	}
 	if err := redis.AsErrorx(res); err != nil {
 		if !err.IsOfType(redis.ErrResult) || sock.PingRefused(err) {
-			return // not answered, or the server has no echo to give
+			return // the heartbeat failed, or was not answered with an echo
 		}
 	}
 	h.s.fail(redis.ErrPing.New("a heartbeat was answered with something else"))

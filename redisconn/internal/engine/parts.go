@@ -21,13 +21,13 @@ const (
 	partTrips    = 1000
 )
 
-// divided is a large batch of a caller that waits for it. It enters in parts, so that requests of
-// others go between them: two parts are pending at a time, and with the last reply of one the part
-// after the next one enters.
+// divided is a large batch of a caller that waits for it. It enters in parts, so that other
+// callers' requests can go between them. Two parts are pending at a time: the last reply of part i
+// lets part i+2 enter.
 //
-// The caller's requests stay in order: it sends nothing else until all are answered, or until it
-// leaves, after which no part enters. All parts enter on one session, so that nothing is sent after a
-// request of the batch that was not.
+// The caller's requests stay in order: the caller sends nothing else until all parts are answered,
+// and once it has left, no further part enters. All parts enter on the same session. So if one
+// request of the batch is not sent, no later one is.
 type divided struct {
 	send.Forward // to the future of the batch
 	p            *Pipe
@@ -38,15 +38,15 @@ type divided struct {
 	ends         []int // of the parts, in reqs
 }
 
-// The memory of reqs must stay as it is until all have entered: what is divided is too large for a
-// Scratch that is used again.
+// A divided batch keeps reqs until all parts have entered, so the memory of reqs must not be reused
+// before. That holds because a divided batch is too large for a Scratch that is kept for reuse.
 const (
 	_ = uint(2*partRequests - send.BatchKept)
 	_ = uint(2*partBytes - send.BufferKept)
 )
 
-// divide divides requests that enter together, if somebody waits for them and they are many or
-// large; otherwise it returns nil.
+// divide divides requests that enter together, if a caller waits for them and they are many or
+// large. Otherwise it returns nil.
 func (p *Pipe) divide(reqs []*send.Request, e *Entry) *divided {
 	if len(reqs) <= 1 || reqs[0].Caller == nil || e.Transaction || e.Asking || p.opts.Script || !reqs[0].Caller.Waits() {
 		return nil // in ScriptMode a batch may contain MULTI
@@ -62,7 +62,8 @@ func (p *Pipe) divide(reqs []*send.Request, e *Entry) *divided {
 	return &divided{Forward: send.Forward{To: e.Future}, p: p, reqs: reqs, n: e.N, queuer: e.Queuer, ends: ends}
 }
 
-// endsOf returns where the parts of requests end. Only its last request makes a part larger than most.
+// endsOf returns where the parts of requests end. A part is at most as large as most, or exceeds it
+// only by its last request.
 func endsOf(reqs []*send.Request, most load) (ends []int) {
 	var l load
 	for i, r := range reqs {
@@ -77,7 +78,7 @@ func endsOf(reqs []*send.Request, most load) (ends []int) {
 	return ends
 }
 
-// part is the future of the requests of one part.
+// part is the future of all requests of one part.
 type part struct {
 	*divided
 	i int
@@ -152,7 +153,7 @@ func (q *queue) enterPart(d *divided, i int) (s *Session, _ duty, refused *error
 		refused = sock.Refused(q.opts.Ctx)
 	case q.session != d.on:
 		refused = sock.ErrNotConnected.New("the session has ended").WithProperty(errs.EKOrdered, true)
-	case d.Cancelled() != nil: // the library's own future, which takes no lock
+	case d.Cancelled() != nil: // safe under the lock: it is the library's own future
 		refused = redis.ErrRequestWithdrawn.New("the caller has left")
 	default:
 		tells := q.addOpen(reqs, e, false)

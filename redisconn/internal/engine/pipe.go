@@ -1,8 +1,9 @@
-// Package engine has the requests of a connection until they are answered: in the open batch until
-// they are written, and in batches in flight until their replies are read. The queue says, under one
-// lock, who may write and who may read. It does no I/O, resolves nothing and logs nothing, so that
-// none of that is ever done under the lock: sessions do, each with one socket. The engine knows
-// sockets that are dialed and greeted, and nothing of how they came to be, of options, loggers or pools.
+// Package engine holds the requests of a connection until they are answered: in the open batch until
+// they are written, and in batches in flight until their replies are read. The queue decides, under one
+// lock, which goroutine may write and which may read. It does no I/O, resolves no future and logs
+// nothing, so none of that happens under the lock. Sessions do that work, each with one socket. The
+// engine gets sockets after the handshake; it does not dial, and knows no options of users, loggers or
+// pools.
 package engine
 
 import (
@@ -26,11 +27,12 @@ type Opts struct {
 	MaxRequests, MaxBytes int
 	// Timeout is how long written requests may go unanswered; negative: without a bound.
 	Timeout time.Duration
-	// Silence is the time in which the session is checked six times.
+	// Silence is six times the interval at which Watch checks the session.
 	Silence time.Duration
 	// Heartbeat is the interval of heartbeats. Zero: three in Silence; negative: none.
 	Heartbeat time.Duration
-	// Integrity: a batch ends with a fence, and its replies are held back until that is answered.
+	// Integrity ends each batch with a fence, and holds its replies back until the fence is
+	// answered.
 	Integrity bool
 	// Pushes: the server may send pushes (RESP3).
 	Pushes bool
@@ -61,7 +63,7 @@ type Opts struct {
 type Pipe struct {
 	*queue
 	current   atomic.Pointer[Session]
-	listening *time.Timer // calls tellCallers, while anybody has to be told to listen
+	listening *time.Timer // calls tellCallers while callers wait deaf
 }
 
 // Queue returns the queue that the tickets of requests contain.

@@ -4,8 +4,9 @@ import "time"
 
 // docs/engine.md shows what each of these rules and numbers gains.
 
-// crowd is the number of concurrent requests from which on postponing alone no longer gathers them,
-// and waking one caller after another would take most of the time.
+// crowd is the number of concurrent requests that counts as a crowd. From there on, postponing
+// alone no longer gathers requests, and waking one caller after another would take most of the
+// time.
 const crowd = 24
 
 // alone reports whether requests come one at a time.
@@ -23,8 +24,8 @@ func worthYielding(concurrency int, gathered bool) bool {
 // writer, unless they keep the connection busy.
 const burst = 8
 
-// From wide requests on at several servers there is no burst: what callers do in between is to send to
-// the others.
+// If the callers send to several servers, the exception for bursts ends at wide concurrent requests:
+// in between, such callers send to the other servers.
 const wide = 4
 
 // worthYieldingAgain decides whether a writer that has yielded yields again if requests have come: if
@@ -55,8 +56,9 @@ const overload = 10 * time.Millisecond
 
 // A batch does not wait for more requests if it has half as many as are in flight: then the server
 // works on one half while the client handles the replies to the other. Nor does it wait if it has
-// enoughMost requests or enoughBytes. If the callers send to several servers, it waits for as many
-// as are in flight: while one server works, the client handles the others' replies.
+// enoughMost requests or enoughBytes. If the callers send to several servers, it waits until it has
+// as many requests as are in flight, because the client handles the other servers' replies while
+// one server works.
 const (
 	enoughLeast = 16
 	enoughMost  = 128
@@ -104,13 +106,14 @@ func postponePause(concurrency int) int {
 //   - by the sender whose request gives it enough (see [enough]);
 //   - when nothing is in flight any more: by the next caller that is to read, which gets
 //     both rights;
-//   - by the loop, when it gets the right to read: the future that it is about to resolve
-//     may wait for the effect of a postponed request.
+//   - by the loop, when it gets the right to read: the loop is about to resolve a future, and that
+//     future may wait for the effect of a postponed request.
 //
 // If few of the callers that the answer woke have sent anything by then, postponing has not
 // paid, and the next batches are not postponed: the callers do something else in between.
 
-// gathers reports whether postponing gathers the requests of callers, however few there are.
+// gathers reports whether batches are postponed at present, so that requests of several callers
+// gather.
 func (q *queue) gathers() bool {
 	return q.reading == readCaller && q.opts.Yields && q.pause == 0 && q.minTrip <= postponeMost
 }
@@ -123,7 +126,8 @@ func (q *queue) postponable() bool {
 		!q.enough() && 2*q.bytes < q.maxBytes
 }
 
-// enough reports whether the open batch does not wait for more requests.
+// enough reports whether the open batch is large enough to be written without waiting for more
+// requests.
 func (q *queue) enough() bool {
 	b := q.open
 	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.others != nil)

@@ -8,8 +8,8 @@ import (
 // RunID implements send.Process.
 func (s *Session) RunID() *string { return s.runID.Load() }
 
-// AskRunID implements send.Process. If the user may not ask, the run ID is "". With Opts.Script
-// nothing is asked, since the answer could become one of the user's transaction.
+// AskRunID implements send.Process. If the user may not ask, the run ID is "". With Opts.Script it
+// asks nothing, because the question could fall into a transaction of the user.
 func (s *Session) AskRunID(done func(error)) {
 	switch {
 	case s.RunID() != nil:

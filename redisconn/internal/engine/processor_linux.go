@@ -19,8 +19,8 @@ const (
 	// slowYield is how long a yield must take to count as lost time: the server takes up
 	// to 0.5 ms, other processes 1 to 4 ms.
 	slowYield = time.Millisecond
-	// slowYieldPrice bounds the share of time that is lost: one part in slowYieldPrice. With 1000
-	// goroutines, long turns of the server itself are as rare.
+	// slowYieldPrice bounds the share of time that is lost: one part in slowYieldPrice. Even with
+	// 1000 goroutines, the server itself seldom runs longer than slowYield.
 	slowYieldPrice = 16
 	// slowYieldCredit is how much time may be lost at once before the bound applies.
 	slowYieldCredit = 10 * time.Millisecond
@@ -30,7 +30,7 @@ const (
 type processor struct {
 	local bool // the server shares the machine
 	began time.Time
-	// repaid is the time, since began, from which on no lost time is left to make up for.
+	// repaid is the time, counted from began, at which the lost time is made up for.
 	repaid atomic.Int64
 }
 
@@ -39,8 +39,8 @@ func newProcessor(conn net.Conn) *processor {
 }
 
 // yield lets the server run, and reports whether it has. The caller must not have the right to
-// write. The scheduler of goroutines is not told, as it would start another thread in place of this
-// one.
+// write. It hides the system call from Go's scheduler, which would otherwise start another thread
+// in place of this one.
 func (p *processor) yield() bool {
 	if !p.local {
 		return false

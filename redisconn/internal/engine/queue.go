@@ -17,13 +17,13 @@ import (
 type queue struct {
 	opts Opts
 
-	mu sync.Mutex // guards what follows, up to others
+	mu sync.Mutex // guards the fields from here to others
 	gate
 	flight
 	rights
 	meter
 	listening
-	others func() int64 // see Shares
+	others func() int64 // set by Shares
 
 	// load is concurrency, to be read without the lock, and so is crowded.
 	load    atomic.Int64
@@ -81,7 +81,7 @@ type gate struct {
 	// draining is set by Drain, and closed when no user's request is pending.
 	draining chan struct{}
 	drained  bool
-	// looksAgain is set while lookAgain is due.
+	// looksAgain is set while a timer for lookAgain runs.
 	looksAgain bool
 }
 
@@ -116,7 +116,7 @@ func (g *gate) fits(l load) bool {
 	return g.pending+g.lingering+l.requests <= g.maxRequests && g.bytes+l.bytes <= g.maxBytes
 }
 
-// errFull says which bound keeps requests out.
+// errFull returns an error that names the bound that the requests exceed.
 func (g *gate) errFull(l load) *errorx.Error {
 	if bytes := g.bytes + g.held.bytes; bytes+l.bytes > g.maxBytes {
 		return redis.ErrQueueFull.New("the queue is full: %d bytes are not written yet, and Opts.MaxBytes is %d", bytes, g.maxBytes)
@@ -149,7 +149,8 @@ func (q *queue) admitWaiting() {
 }
 
 // lookAgainAfter is how long the queue waits for admitted callers while nothing is pending. After
-// that they count as gone elsewhere. If they are only late, they may find no room and wait again.
+// that the queue assumes that they do not come, and admits others. If they were only late, they may
+// find no room and wait again.
 const lookAgainAfter = time.Millisecond
 
 // lookAgain admits further callers if the admitted ones have not come: a request may go to another
@@ -175,7 +176,7 @@ type flight struct {
 	asksFutures bool
 	head, tail  *batch
 	seq         uint64 // sequence number of the next request
-	last        *batch // empty, small and with its buffer: the next one, if it is not nil
+	last        *batch // a small empty batch, with its buffer, to be used next; may be nil
 	spares      spares
 }
 
@@ -183,8 +184,8 @@ type flight struct {
 // All fields are guarded by queue.mu.
 type listening struct {
 	due    bool          // somebody calls listen soon
-	told   uint64        // the callers of requests before it have been told
-	called time.Duration // when listen was called last, or the clock was read
+	told   uint64        // callers of requests with lower sequence numbers have been told
+	called time.Duration // when clock or listen last read the time
 }
 
 // listenEvery is the interval at which listen is called while callers wait deaf.
@@ -246,13 +247,12 @@ func (s State) String() string {
 //	   └──────── nothing is pending ──────────────┴──────────┘
 //
 // The reader goroutine (loop) has it in a crowd (see [queue.crowded]), when the oldest request has a
-// future of the user's, which must not run in a caller's goroutine, or when nobody waits for
-// the oldest; of a session without mayPass it always has it. When nothing is pending nobody has
-// it, because waking the loop for each lone request would cost a third of its time. The next
-// to write first checks whether the server has closed the socket or has sent what nobody
-// asked for, and the loop takes the right when nobody has read for a while. If the socket
-// can't be checked, and with RESP3, which has pushes, the loop has the right instead of
-// nobody.
+// future of the user's, which must not run in a caller's goroutine, or when nobody waits for the
+// oldest; in a session without mayPass it always has the right. When nothing is pending, nobody has
+// the right, because waking the loop for each lone request would cost a third of the request's time.
+// The next writer first checks whether the server has closed the socket or sent unsolicited bytes,
+// and the loop takes the right when nobody has read for a while. If the socket can't be checked, and
+// with RESP3, which has pushes, the loop has the right instead of nobody.
 //
 // If nobody reads, nothing is pending and nobody writes. So a request that finds the
 // right to read free finds both free. If a caller waits for it, that caller checks, writes
@@ -265,8 +265,9 @@ type rights struct {
 	// yielding is the number of the turn in which the holder of the right to write lets others run.
 	// Another goroutine can take the right by clearing yielding.
 	yielding, turn uint64
-	yieldedWith    int // requests in the open batch when it began to
-	// released is closed when writing is cleared, if somebody waits for that.
+	yieldedWith    int // requests in the open batch when the turn began
+	// released is closed when nobody has the right to write any more. It is nil unless somebody
+	// waits for that.
 	released chan struct{}
 
 	reading readHolder

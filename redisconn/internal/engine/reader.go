@@ -31,7 +31,7 @@ func newReader(s *Session, canIdle bool) *reader {
 func (s *Session) readLoop() {
 	defer func() {
 		switch {
-		case !s.hasFailed(): // a future has ended the goroutine
+		case !s.hasFailed(): // a future has ended this goroutine: start another one
 			go s.readLoop()
 		case s.loopKeeps:
 			s.reader.countPart()
@@ -77,7 +77,7 @@ func (r *reader) passOn() bool {
 	}
 	if loop {
 		if r.s.p.queue.crowded.Load() {
-			runtime.Gosched() // the woken callers send, and more replies come
+			runtime.Gosched() // lets the woken callers send while more replies arrive
 		}
 		return true
 	}
@@ -128,7 +128,7 @@ func touch(b *batch, i int) {
 
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
-	if len(r.fenced) == 0 { // otherwise a future has interrupted the release of replies
+	if len(r.fenced) == 0 { // if there are any, a future has interrupted their release
 		r.s.FitReadBuffer()
 		if _, err := r.dec.Next(); err != nil {
 			r.s.fail(redis.AsErrorx(err))
@@ -183,7 +183,7 @@ func unread(err error, it *item) *errorx.Error {
 }
 
 // answerTyped lets a future decode the reply itself. While it does, the future belongs to the
-// reader, whatever happens to the session. It is used only if the logger wants no statistics.
+// reader, whatever happens to the session. It is called only if the logger wants no statistics.
 func (r *reader) answerTyped(b *batch, next int) bool {
 	if !b.claim(next) {
 		return false
@@ -212,8 +212,8 @@ func (r *reader) failTyped(b *batch, i int, err *errorx.Error) {
 	it.future.Resolve(timing.WithDelay(err, b.Delay(timing.Clock())), it.n)
 }
 
-// resolve tells the logger, if it wants that, and resolves item i, even if the logger panics or
-// ends the goroutine.
+// resolve reports item i to the logger, if the logger wants statistics, and resolves the item, even
+// if the logger panics or ends the goroutine.
 func (r *reader) resolve(b *batch, i int, got reply) {
 	res := r.judge(b, i, got.res)
 	if it := &b.items[i]; it.stat != nil {
@@ -273,7 +273,7 @@ func (r *reader) finish(b *batch, i int, res any) {
 		r.cur, r.retired = nil, b
 	default:
 		r.cur = r.s.p.queue.retire(b, more)
-		if more && r.cur == nil && r.canIdle { // nothing is in flight that it may answer, but may be once fut is resolved
+		if more && r.cur == nil && r.canIdle { // more bytes have come, but nothing is in flight. Check before fut is resolved, because its caller may then send
 			r.s.failCheck(sock.ErrUnsolicited)
 		}
 	}

@@ -13,8 +13,8 @@ type duty uint8
 const (
 	mustCheck  duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
 	mustWake                    // pass the right to read to the loop, before it writes
-	mustWrite                   // it has the right to write
-	mustListen                  // see to it that listen is called
+	mustWrite                   // the sender has the right to write
+	mustListen                  // arrange a call of listen
 )
 
 // duty gives the rights that are free to the sender of the last requests of the open batch,
@@ -40,7 +40,7 @@ func (q *queue) duty() (s *Session, d duty) {
 func (q *queue) dutyToWrite() duty {
 	switch {
 	case q.yielding != 0 && q.enough():
-		q.yielding = 0 // takes over the right to write
+		q.yielding = 0 // takes the right to write away from a holder that yields
 		return mustWrite
 	case q.writing:
 	case !q.postponable():
@@ -52,15 +52,15 @@ func (q *queue) dutyToWrite() duty {
 	return 0
 }
 
-// giveBoth gives the rights, which are both free, to the caller that waits for the request of number
-// last, or to the sender if no caller takes them. Nothing else is pending than the open batch or
-// first, if it is not nil, which is put in flight. A caller that will read also checks and writes: nobody
-// else may touch the socket once it has the right.
+// giveBoth gives both rights, which must be free, to the caller that waits for the request of number
+// last, or to the sender if no caller takes them. Only one batch is pending: first, which giveBoth puts
+// in flight, or the open batch if first is nil. A caller that will read also checks and writes, because
+// nobody else may touch the socket once the caller has the right to read.
 func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
 	s := q.session
 	q.writing, s.both = true, true
 	if first != nil {
-		q.fly(first, q.opened) // just now
+		q.fly(first, q.opened) // opened just now
 		s.first.Store(first)
 	}
 	if caller != nil && caller.GiveRead(send.ReadRight{Reader: s, Last: last}) {
@@ -104,7 +104,7 @@ func (q *queue) nextReader(s *Session) readHolder {
 			offers++
 			it := &b.items[i]
 			if it.future == nil {
-				continue // without a future, anybody may read its reply
+				continue // it has no future, so it does not matter who reads its reply
 			}
 			if it.caller == nil {
 				return readLoop
@@ -188,9 +188,9 @@ func (q *queue) yield() (turn uint64) {
 }
 
 // endYield reports whether the caller still has the right to write. If requests have come during
-// the turn, again is the number of another turn to yield in, or 0. If none have come, and no caller
-// waits for the last request, its sender may be about to send more: then, if sender is set, the
-// right passes to the writer goroutine, which takes them all at once.
+// the turn, again is the number of another turn to yield in, or 0. If none have come and no caller
+// waits for the last request, the sender may be about to send more. Then, if sender is set, the
+// right passes to the writer goroutine, which takes all of the requests at once.
 func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

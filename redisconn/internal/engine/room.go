@@ -35,12 +35,12 @@ func (r room) AwaitCapacity(ctx context.Context) error {
 	q.mu.Unlock()
 	select {
 	case <-woken:
-		return nil // a caller that is let in has to send, even if ctx has ended
+		return nil // an admitted caller must send, even if ctx has ended
 	case <-ctx.Done():
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.waiting.Remove(place)
-		if len(woken) > 0 { // pass on the room that was meant for this caller
+		if len(woken) > 0 { // the caller was admitted but leaves: pass its room on
 			q.admitWaiting()
 		}
 		return lifetime.Reason(ctx)

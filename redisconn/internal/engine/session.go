@@ -17,8 +17,8 @@ import (
 type Session struct {
 	*sock.Socket
 	p         *Pipe
-	raw       *sock.Raw // nil if writes of callers could block
-	checker   *sock.Raw // checks the socket, or that under TLS; nil if that is not possible
+	raw       *sock.Raw // nil if a write of a caller could block
+	checker   *sock.Raw // checks the socket (with TLS, the one below TLS); nil if that is impossible
 	processor *processor
 
 	failure sync.Once
@@ -58,8 +58,8 @@ type Session struct {
 	// lock, one that withdraws it.
 	first atomic.Pointer[batch]
 
-	// taken is how many bytes the socket has taken while the writer waited, and held is how many
-	// replies have waited for a fence: see mark.
+	// taken counts the bytes that the socket took while the writer waited. held counts the replies
+	// that have waited for a fence. Both are for mark.
 	taken atomic.Int64
 	held  atomic.Uint64
 
@@ -92,7 +92,7 @@ type reader struct {
 	answered uint64
 
 	canIdle   bool        // nobody needs to read when nothing is pending
-	idleTimer *time.Timer // stopped, but while the loop waits for the right
+	idleTimer *time.Timer // runs only while the loop waits for the right to read
 }
 
 // reply is a result, with its size in bytes if the logger wants that.
@@ -130,7 +130,7 @@ func (s *Session) failReply(err *errorx.Error) {
 func (s *Session) failOnce(err, badReply *errorx.Error) {
 	s.failure.Do(func() {
 		s.err, s.badReply = err, badReply
-		s.p.queue.Change(Disconnected, nil, err) // before anybody sees the error, so that it can't be taken for that of the next session
+		s.p.queue.Change(Disconnected, nil, err) // change the state before anybody sees the error. Otherwise the change could hit the next session
 		close(s.failed)
 		_ = s.Close()
 	})

@@ -44,7 +44,7 @@ func (s *spares) putBuffer(b *batch) {
 	b.buf = nil
 }
 
-// hasRoom reserves room for so many bytes, and reports whether there was enough.
+// hasRoom reserves room for size bytes if there is enough, and reports whether it did.
 func (s *spares) hasRoom(size int) bool {
 	if s.bytes+size > sparesMost {
 		return false

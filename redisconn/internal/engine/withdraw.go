@@ -72,7 +72,7 @@ func (q *queue) takeBackFirst() *batch {
 		return nil
 	}
 	b := q.session.takeFirst()
-	if b != nil { // as if it had not been taken
+	if b != nil { // undo fly, as if the batch had not been taken
 		q.head, q.tail = nil, nil
 		q.takenSeq -= uint64(len(b.items))
 		q.takenBytes -= uint64(len(b.buf))

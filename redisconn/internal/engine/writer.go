@@ -18,7 +18,7 @@ func (s *Session) flush(d duty) {
 	if d&mustCheck != 0 && !s.connCheck() {
 		return
 	}
-	if d&mustWake != 0 { // before the write: a server may read no more until its replies are read
+	if d&mustWake != 0 { // wake the reader first: a server may stop reading until its replies are read
 		s.readWake <- struct{}{}
 	}
 	if d&mustWrite == 0 {
@@ -92,7 +92,7 @@ func (s *Session) write(b *batch, waits bool) bool {
 	switch {
 	case err != nil:
 		if s.raw == nil {
-			b.sent = len(b.buf) // how much of it was sent is not known
+			b.sent = len(b.buf) // it is unknown how much was sent, so all of it counts as sent
 		}
 		s.fail(redis.ErrIO.Wrap(err, "writing"))
 		s.p.queue.release()
@@ -113,7 +113,7 @@ const securedNow = 16 << 10
 func (s *Session) writeLoop() {
 	ended := false
 	defer func() {
-		if !ended { // a future that was asked whether it is cancelled has ended the goroutine
+		if !ended { // the future that was asked whether it is cancelled has ended this goroutine
 			go s.writeLoop()
 		}
 	}()
