@@ -44,7 +44,8 @@ func (c *Cluster) newAttempt(r *send.Request, cb redis.Future, n uint64) *attemp
 	return a
 }
 
-// ofUser prepares a request that does not come from package redis.
+// ofUser prepares a request that was given to a Sender's method, rather than encoded by package
+// redis.
 func (a *attempt) ofUser() {
 	a.named, a.req.Caller, a.req.Observed = true, send.CallerOf(a.To), send.Observes(a.To)
 }
@@ -63,7 +64,7 @@ func (a *attempt) start(w *routed) {
 
 // send is Send with a policy.
 func (w *routed) send(req redis.Request, cb redis.Future, n uint64) {
-	defer w.c.recovered() // of cb, if it is resolved at once
+	defer w.c.recovered() // cb may panic if it is resolved before send returns
 	a := w.c.newAttempt(&send.Request{}, cb, n)
 	if err := a.Cancelled(); err != nil {
 		a.fail(errCancelled(err).WithProperty(redis.EKRequest, req))
@@ -79,7 +80,8 @@ func (w *routed) send(req redis.Request, cb redis.Future, n uint64) {
 	a.start(w)
 }
 
-// SendEncoded implements send.Backend. It is send for package redis.
+// SendEncoded implements send.Backend. Package redis calls it instead of send, with a request that
+// it has encoded.
 func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	a := w.c.newAttempt(r, cb, n)
 	if err := w.specOf(r, &a.spec); err != nil {
@@ -126,7 +128,7 @@ func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 		return
 	}
 	again := new(route.Resent)
-	queuer.Queued(send.Ticket{Queue: again}) // later the future may be another request's
+	queuer.Queued(send.Ticket{Queue: again}) // first: once the request is sent, the future may be reused for another one
 	req := a.req
 	backend.Of(conn).SendEncoded(&req, a, 0)
 	again.Queued(req.Ticket)
@@ -137,7 +139,7 @@ func (a *attempt) Resolve(res any, _ uint64) {
 	if err, failed := res.(error); failed {
 		failure := redis.AsErrorx(err)
 		if a.blocked(failure) {
-			a.tries, a.failed = tries{}, time.Time{} // so this failure counts as the first
+			a.tries, a.failed = tries{}, time.Time{} // forget earlier attempts: this failure counts as the first
 		}
 		a.handleError(failure)
 		return

@@ -23,7 +23,7 @@ import (
 // Cluster is a Redis Cluster. Requests go to the node that serves the slot of
 // their keys. It implements redis.Sender and is safe for concurrent use.
 type Cluster struct {
-	nodesHolder // for redispubsub; also for a type that embeds the cluster
+	nodesHolder // lets redispubsub find the nodes, also in a type that embeds the Cluster
 
 	opts   Opts
 	limits limits
@@ -112,7 +112,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.rules.Withdrawn = func() { c.accepted.Add(-1) }
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = lifetime.Begin(ctx)
-	c.topology.Store(route.New(topology.Empty(), nil)) // a logger may call already
+	c.topology.Store(route.New(topology.Empty(), nil)) // first: a logger may already call the cluster
 	if opts.Hedge {
 		c.hedger = &hedger{c: c}
 		c.hedger.saved.Store(hedgeFirst)

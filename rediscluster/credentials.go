@@ -25,7 +25,7 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	}
 	links := c.refresher.links()
 	for l := range links {
-		if l.Backend.Dialer().Asks(ctx) { // it is the provider that calls, and the connection refuses
+		if l.Backend.Dialer().Asks(ctx) { // the CredentialsProvider calls: the connection returns the error for that
 			return l.Conn.Reauthenticate(ctx)
 		}
 	}

@@ -88,11 +88,10 @@ package rediscluster
 // (topology.Kin), IDs of sentinels (topology.Reports), histories of the servers in a list
 // (topology.Lineage). It ignores other servers while a known one is left.
 //
-// Package topology makes the decisions and imports no connection: it computes layouts (the
-// addresses that serve each slot) from the servers' answers, and decides what to do with a
-// request after an error. Package route has the nodes with their connections, and chooses one
-// for each request. A snapshot is a layout with connections: its nodes have the same indexes
-// as in the layout.
+// Package topology imports no connection: it computes layouts (the addresses that serve each slot)
+// from the servers' answers. Package route has the nodes with their connections, and chooses one
+// for each request. A snapshot is a layout with connections: its nodes have the same indexes as in
+// the layout.
 //
 // One function decides what to do after an error (redirect: error, tries so far,
 // whether the request is idempotent, limits → decision). One file does it (retrier.go) for

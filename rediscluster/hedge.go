@@ -14,12 +14,12 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
 
-// hedger sends reads that have waited for long also to a second node, for Opts.Hedge. A timer looks
-// for them while any read waits.
+// hedger sends slow reads to a second node as well, for Opts.Hedge. While reads wait, a timer looks
+// for slow ones.
 type hedger struct {
 	c       *Cluster
-	running atomic.Bool   // the timer will look
-	saved   atomic.Int64  // how many reads were sent that none was hedged for, up to hedgeSaved
+	running atomic.Bool   // the timer is set
+	saved   atomic.Int64  // the savings: each read adds one, up to hedgeSaved, and each hedged read takes hedgeOf
 	hedged  atomic.Uint64 // how many reads were sent to a second node
 }
 
@@ -57,7 +57,7 @@ func (g *hedger) look() {
 		return
 	}
 	g.running.Store(false)
-	if g.hedge(g.may) { // one may have come before running was false
+	if g.hedge(g.may) { // a read may have begun before running was cleared
 		g.run()
 	}
 }
@@ -68,7 +68,7 @@ func (g *hedger) hedge(may func(waited, slow time.Duration) bool) (busy bool) {
 	now := timing.Clock()
 	for _, n := range g.c.topology.Load().Nodes {
 		overdue, others := n.Reads.Overdue(now, func(waited, slow time.Duration) bool {
-			if n.Silent() { // whatever has been usual lately
+			if n.Silent() { // hedge soon, however long recent answers took
 				slow = min(slow, hedgeEvery)
 			}
 			return may(waited, slow)
@@ -99,7 +99,7 @@ func (a *attempt) hedges() bool {
 }
 
 // sentTwice is a read that may also be sent to a second node. It owns the attempt until the read is
-// decided. The one that decides it owns the attempt after that: the leg that is answered first, or
+// decided. After that, whoever decided the read owns the attempt: the leg that is answered first,
 // the last leg that fails, or the caller that takes the read back.
 //
 // Each leg decodes its reply into its own memory, and the attempt's future gets the memory of the
@@ -186,7 +186,7 @@ func (g *leg) Resolve(res any, _ uint64) {
 	s.mu.Lock()
 	s.open--
 	a, waits := s.a, s.open > 0
-	if a != nil && failed { // whatever becomes of the other leg
+	if a != nil && failed { // record the failure even if the other leg is answered
 		a.attempts.Failed(redis.AsErrorx(res))
 	}
 	if a == nil || failed && waits {
@@ -244,13 +244,13 @@ func (s *sentTwice) Withdraw(uint64) bool {
 	s.mu.Lock()
 	s.open--
 	a := s.a
-	if a == nil || s.open > 0 { // it was sent to a second node just now
+	if a == nil || s.open > 0 { // in the meantime, the read was decided or sent to a second node
 		s.mu.Unlock()
 		return false
 	}
 	s.a = nil
 	s.mu.Unlock()
-	if a.attempts.MayHaveRun() { // on a second node, which was lost
+	if a.attempts.MayHaveRun() { // the read may have run on a second node, whose connection was lost
 		a.giveUp(redis.ErrRequestWithdrawn.New("withdrawn from the first node"))
 		return false
 	}

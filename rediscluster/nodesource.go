@@ -40,7 +40,7 @@ type nodeSource struct {
 // error. It reports addresses that can't be used as [LogInitialNodeSkipped]. If an address
 // may be a URL with a password, it returns an [ErrAddressHostname], which does not show it.
 func NewCluster(ctx context.Context, addrs []string, opts Opts) (*Cluster, error) {
-	opts.Addrs = nil // it is for NewReplicated
+	opts.Addrs = nil // only NewReplicated uses Addrs
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source {
 		c.rules.Sharded = true
 		return &nodeSource{c: c, seeds: slices.Clone(addrs)}
@@ -122,7 +122,7 @@ func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topo
 			}
 		}()
 	}
-	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // asking ends them before
+	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // the context asking ends the goroutines earlier
 	seeds := slices.Concat(told...)
 	l, left := s.kin.OfSeeds(nodes, seeds, s.mayLeave())
 	switch {
@@ -225,9 +225,9 @@ func preferPermanent(old, latest error) error {
 	return latest
 }
 
-// askSeed resolves one address and asks the server there. If the name has several addresses, the
-// next one is asked as well when one has failed, knows some slots only, or has not answered within
-// askGrace; the first that knows all slots is the last that counts.
+// askSeed resolves one address and asks the server there. If the name has several addresses, it
+// also asks the next one when a server has failed, knows only some slots, or has not answered
+// within askGrace. It returns as soon as a server knows all slots.
 func (c *Cluster) askSeed(ctx context.Context, seed string) (views []topology.View, failure error) {
 	host, addrs, err := c.lookUp(ctx, seed)
 	if err != nil {

@@ -187,7 +187,7 @@ func (w *routed) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 	switch {
 	case !c.rules.Sharded && r.Slot == send.NoSlot:
 	case !c.rules.Sharded:
-		spec.Slot = 0 // as those of all keys
+		spec.Slot = 0 // all keys count as keys of one slot
 	case r.Slot == send.ManySlots:
 		return c.withCluster(redis.ErrNoSlotKey.New("keys of several slots: give them a common {hash tag}, or use SendSplit with MGET, MSET, DEL, UNLINK, EXISTS and TOUCH"))
 	case r.Slot == send.NoSlot && r.Is("PUBLISH") && r.Words() > 1:

@@ -138,11 +138,11 @@ func redirected(err *errorx.Error, done tries, l limits, d decision) decision {
 	ok = ok && port != 0
 	switch {
 	case ok && unknown && d.Action == actFollowAsk:
-		return whileMigrating(done, l) // to where nobody can tell
+		return whileMigrating(done, l) // an ASK without a host: nobody knows the target, and no refresh would tell
 	case !ok || int(done.hops) >= l.MovedRetries:
 		return decision{Refresh: ok && d.Refresh}
 	case unknown:
-		host = unknownHost // no topology has it, so the request goes by the next one
+		host = unknownHost // no topology has this host, so the request waits for a refresh
 	}
 	d.Host, d.Port = host, port
 	return d
@@ -154,7 +154,8 @@ type tries struct {
 	Retries uint8 // retries after failures
 	waits   uint8 // repetitions after TRYAGAIN
 	downs   uint8 // repetitions after CLUSTERDOWN
-	// refusals counts how often it went elsewhere since the queue of a node refused it.
+	// refusals counts how often the request was sent to another node because a node's queue had
+	// refused it.
 	refusals uint8
 	// Elapsed is the time since the first failure.
 	Elapsed time.Duration
@@ -184,8 +185,8 @@ const (
 	backoffMost  = 64 * time.Millisecond
 )
 
-// backoff returns the pause before a retry. There is none before the first, which goes to another
-// connection if there is one.
+// backoff returns the pause before a retry. There is no pause before the first retry, which goes to
+// another connection if there is one.
 func backoff(retries uint8) time.Duration {
 	if retries == 0 {
 		return 0
@@ -206,7 +207,7 @@ func (t tries) After(d decision) tries {
 		t.downs++
 	case actAwaitMigration:
 		t.waits++
-		t.hops = 0 // redirects to where TRYAGAIN came from are counted from zero
+		t.hops = 0 // redirects are counted anew after the wait
 	}
 	return t
 }

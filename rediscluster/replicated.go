@@ -80,8 +80,8 @@ type serverList struct {
 	// confirmed its role; zero if it does.
 	lineage topology.Lineage
 	silent  time.Time
-	// failure is the reason why the last call of Opts.Addrs gave no addresses or, if it did, why one of
-	// them has no IP.
+	// failure is the error of the last call of Opts.Addrs or, if that returned addresses, the error of
+	// one that could not be resolved.
 	failure error
 }
 
@@ -139,9 +139,9 @@ func (s *serverList) read(ctx context.Context, _ bool) *topology.Layout {
 	return l
 }
 
-// layout builds a layout from the servers' last reports. A master that is unrelated to the present one
-// does not replace it while that is listed, unless that has been silent for strangersAfter and there is
-// no other candidate.
+// layout builds a layout from the servers' last reports. While the present master is listed, a master
+// that is unrelated to it replaces it only if the present master has been silent for strangersAfter and
+// there is no other candidate.
 func (s *serverList) layout(present string) *topology.Layout {
 	switch {
 	case s.last.Leads(present):
@@ -197,7 +197,7 @@ func (s *serverList) ask(ctx context.Context) {
 			go s.askServer(addr, host)
 		}
 	}
-	gather(ctx, s.answers, len(s.open), timing.Times(s.c.askTimeout(), 2), nil) // they end before
+	gather(ctx, s.answers, len(s.open), timing.Times(s.c.askTimeout(), 2), nil) // the answers arrive before that, because each question has a time-out
 }
 
 // hearLate records the answers that have arrived since the last round.

@@ -139,7 +139,8 @@ func (k *retrier) act(err *errorx.Error, d decision) {
 		return
 	}
 	if caller := send.CallerOf(k.request); caller != nil {
-		// Nothing else tells it to while the request waits, and not every connection does later.
+		// While the request waits for its next attempt, no queue would tell the caller to listen,
+		// and the next link's queue may not do it either.
 		caller.Listen()
 	}
 	k.tries = k.tries.After(d)
@@ -300,7 +301,8 @@ func (k *retrier) pause(err *errorx.Error, begin func(wake func())) {
 // caller that leaves before the next attempt starts knows that the request will not run.
 type pausing struct {
 	over atomic.Bool
-	// decided is set by the first to decide: the caller, against another attempt, or resume, for it.
+	// decided is set by the caller when it leaves, or by resume before the next attempt, whichever
+	// comes first. If the caller set it, there is no further attempt.
 	decided atomic.Bool
 }
 
@@ -314,14 +316,14 @@ func (p *pausing) Unsent() bool { return !p.decided.Swap(true) }
 func (k *retrier) resume(p *pausing) {
 	err := k.whyCancelled()
 	if err == nil && p.decided.Swap(true) {
-		err = k.whyCancelled() // it has just left
+		err = k.whyCancelled() // the caller has just left
 	}
 	switch {
 	case err == nil:
 		k.dispatch()
 	case k.attempts.MayHaveRun():
 		k.giveUp(redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts; the request may have run"))
-	default: // it was refused or not sent
+	default: // every attempt was refused or not sent
 		k.giveUp(redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts; the request has not run"))
 	}
 }

@@ -39,7 +39,7 @@ type scanner struct {
 	coverage *topology.Coverage
 
 	node *route.Node // the walked node; nil between two walks
-	slot int         // for which it is
+	slot int         // the slot for which the node is walked
 	// before are the node's slots at the start of the walk, nil if it did not report them.
 	before atomic.Pointer[topology.NodeSlots]
 	idle   int // rounds since the last walk that has covered a slot

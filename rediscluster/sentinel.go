@@ -52,7 +52,7 @@ func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*
 	if opts.Name == "" {
 		opts.Name = name
 	}
-	opts.Addrs = nil // it is for NewReplicated
+	opts.Addrs = nil // only NewReplicated uses Addrs
 	return newCluster(ctx, addrs, opts, func(c *Cluster) source { return newSentinels(c, addrs, name) })
 }
 

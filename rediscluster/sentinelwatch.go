@@ -35,7 +35,7 @@ type sentinel struct {
 	ctx  context.Context
 	stop context.CancelFunc
 	due  chan struct{} // has room for one: it is only a flag
-	// turns end with answers, each with that to the first question after it has begun, or else
+	// A turn ends with the answer to the first question that was asked after the turn began, or
 	// with the watch.
 	turns *pause.Turns
 }
@@ -104,7 +104,7 @@ func (w *sentinel) listenOnce(conn *redisconn.Connection) {
 		return
 	}
 	for push := new(redis.Push); ; w.askSoon() {
-		if _, pushed, err := sock.Receive(push); err != nil || !pushed { // a reply is a refusal
+		if _, pushed, err := sock.Receive(push); err != nil || !pushed { // the only possible reply is an error: SUBSCRIBE was refused
 			return
 		}
 	}

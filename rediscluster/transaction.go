@@ -53,7 +53,7 @@ func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 		if *r, buf, err = backend.Encode(buf, req, true); err != nil {
 			return redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
 		}
-		r.Caller, r.Plain = t.Caller(), true // the connection names those that fail in EXEC
+		r.Caller, r.Plain = t.Caller(), true // the connection adds the request to an error within the reply to EXEC
 		t.reqs[i] = r
 	}
 	return nil
@@ -68,7 +68,8 @@ func (t *transaction) sendTo(conn *redisconn.Connection, asking bool) {
 	backend.Of(conn).SendEncodedBatch(t.reqs, t, 0, flags)
 }
 
-// Resolve implements redis.Future. If nothing has run, the reason decides, not the reply to EXEC.
+// Resolve implements redis.Future. If nothing has run, the retrier gets the reason for that instead
+// of the reply to EXEC.
 func (t *transaction) Resolve(res any, _ uint64) {
 	err := redis.AsErrorx(res)
 	if err == nil {

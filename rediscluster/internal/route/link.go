@@ -13,11 +13,11 @@ import (
 
 // Link is a connection to a node.
 type Link struct {
-	backend.Queue // of Conn, whose Withdraw is replaced
+	backend.Queue // the queue of Conn; Link replaces its Withdraw
 
 	Node    *Node
 	Conn    *redisconn.Connection
-	Backend backend.Conn // of Conn
+	Backend backend.Conn // the backend of Conn
 	// state follows the connection's events, so that the choice of a link needs no lock.
 	state atomic.Int32
 	// server is the run_id of the server process that the connection leads to. Only masters are asked

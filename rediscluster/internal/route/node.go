@@ -215,9 +215,9 @@ func (n *Node) readable(least int32) bool {
 
 // The states of a replica's replication.
 const (
-	syncNever = iota // or unknown: not read from
-	syncLost         // it has data, but no link to its master: read from if that has failed, or nobody else is there
-	syncLive         // it has the link, or lost it not long ago
+	syncNever = iota // has no data yet, or its state is unknown: not read from
+	syncLost         // has data but no link to its master: read from only if the master has failed or no better node is connected
+	syncLive         // has the link, or lost it a short time ago
 )
 
 // askSync asks a replica for the state of its replication. It does not wait for the answer.
@@ -260,7 +260,7 @@ func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	}
 	switch {
 	case NotPermitted(err):
-		return syncLive, 0 // nothing is known of it, as the user may not ask
+		return syncLive, 0 // the user may not ask, so assume that it is in sync
 	case err != nil:
 		return syncNever, 0
 	case info["role"] == "master":

@@ -11,7 +11,7 @@ import (
 // Reads are the reads of a node that may also be sent to a second node: those that wait for their
 // answers, and how long recent answers took. The zero value is ready.
 type Reads struct {
-	mu          sync.Mutex // guards what follows, and what each Read says that it does
+	mu          sync.Mutex // guards the fields below, and the fields of each Read that say so
 	first, last *Read      // the reads that wait, roughly in the order in which they were sent
 	taken       histogram.Histogram
 	slow        time.Duration // see slowShare; it at most doubles at a time; 0 until it is known
@@ -19,7 +19,7 @@ type Reads struct {
 
 // Read is a read that may also be sent to a second node.
 type Read struct {
-	// Hedge sends it there.
+	// Hedge sends the read to a second node.
 	Hedge interface{ Hedge() }
 	// Since is the time just before it was sent, by timing.Clock.
 	Since time.Duration
@@ -65,7 +65,7 @@ func (r *Reads) End(read *Read, answered bool) {
 	if n := r.taken.Count(); n >= slowOf || r.slow == 0 && n >= slowFirst {
 		slow := r.taken.Quantile(slowShare)
 		if r.slow > 0 {
-			slow = min(slow, 2*r.slow) // all that have waited for a node that stalled are slow
+			slow = min(slow, 2*r.slow) // after a stall all answers are slow: do not let them raise the limit at once
 		}
 		r.slow, r.taken = slow, histogram.Histogram{}
 	}

@@ -45,8 +45,8 @@ func (t *Snapshot) Route(spec *Spec) *Link {
 	return s.pick(spec)
 }
 
-// Another returns a link that is up, to a node that may take the request as well as those that have
-// refused it: that of spec.Avoid, and spec.Full. It returns nil if there is none.
+// Another returns a link that is up, to a node that may take the request and has not refused it:
+// neither the node of spec.Avoid nor spec.Full. It returns nil if there is none.
 func (t *Snapshot) Another(spec *Spec) *Link {
 	if l := t.Route(spec); l != nil && l.Up() && !spec.tried(l.Node) {
 		return l

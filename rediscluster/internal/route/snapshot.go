@@ -13,8 +13,8 @@ import (
 // without a lock, and the refresher replaces it.
 type Snapshot struct {
 	Layout topology.Layout
-	Shards []*Shard // as in the layout
-	Nodes  []*Node  // at the places that they have in the layout
+	Shards []*Shard // in the order of Layout.Shards
+	Nodes  []*Node  // in the order of Layout.Nodes
 	// Since is the last time when the previous topology was known to be valid; published is the time
 	// when this one replaced it.
 	Since, published time.Time
@@ -58,8 +58,8 @@ func (t *Snapshot) Equal(o *Snapshot) bool {
 	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
 }
 
-// Changes of the topology within changesBurst of each other count as one for Since, because a late
-// reader may miss all but the last.
+// Since treats changes of the topology within changesBurst of each other as one change, because a
+// reader that is late may see only the last of them.
 const changesBurst = time.Second
 
 // Settled reports whether the next change counts as a separate one: see changesBurst.

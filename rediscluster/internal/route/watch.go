@@ -11,12 +11,13 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// Watch notices nodes that have stopped answering, while reads are routed: those reads go to other
-// nodes of the shard. A timer looks at the requests in flight of all links at intervals, and rests when
-// nothing is in flight. So a lookup costs one comparison while all is well.
+// Watch notices nodes that have stopped answering, so that reads go to other nodes of the shard. A
+// timer looks at the requests in flight of all links at intervals, and rests when nothing is in flight.
+// So routing a read costs only one comparison while all nodes answer.
 //
-// Whoever changes state from watchRests owns the rest, and what the links and nodes say that a Watch
-// owns. It passes that to the timer, which has it until state is watchRests again.
+// The goroutine that changes state from watchRests owns the fields below shards, and the fields of
+// links and nodes whose comments say that a Watch owns them. It passes them to the timer, which owns
+// them until state is watchRests again.
 type Watch struct {
 	state  atomic.Int32
 	shards atomic.Pointer[[]*Shard] // anybody may read and replace it
@@ -25,12 +26,12 @@ type Watch struct {
 	// not have been read yet.
 	looked time.Duration
 	late   int
-	every  time.Duration // until it looks again
+	every  time.Duration // the time between two looks
 }
 
 // States of a Watch.
 const (
-	watchRests = iota // the next lookup begins it
+	watchRests = iota // the next routed read starts the timer
 	watchWell         // all nodes take their shares of reads
 	watchAiling
 )
@@ -49,11 +50,13 @@ const (
 	// silent, but within at most recoverMost.
 	recoverTimes = 10
 	recoverMost  = 2 * time.Second
-	// A node that has been silent for stallMoves is left by the reads that wait for it. That costs
-	// more than sending the next ones elsewhere, and must pay even if the node answers soon.
+	// Once a node has been silent for stallMoves, the reads that wait for it are taken back and
+	// sent to another node. That costs more than sending later reads elsewhere, and must pay even
+	// if the node answers soon.
 	stallMoves = 10 * time.Millisecond
-	// While replies have come that nobody has read yet, this process is slow, and not the server. After
-	// unreadMost the reads that wait are worth more than the difference.
+	// If replies have arrived that nobody has read yet, this process is slow, not the server, and the
+	// node does not count as silent. After unreadMost it counts as silent anyway, so that the waiting
+	// reads are answered.
 	unreadMost = 100 * time.Millisecond
 	// allSpared stands for all of a node's share in spared.
 	allSpared = 16

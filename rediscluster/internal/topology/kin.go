@@ -131,9 +131,9 @@ func (k *Kin) learn(chosen []View, l *Layout) {
 	}
 }
 
-// choose returns the views of one cluster: one to which most of the known nodes belong, if any are
-// known, or otherwise any. Among several it prefers the cluster with the most known nodes, then with
-// the most slots, then with the most views, then that of the first view.
+// choose returns the views of one cluster. Among several clusters it prefers the cluster with the
+// most known nodes, then the one with the most slots, then the one with the most views, then the one
+// of the first view.
 func choose(views []View, known memory) (chosen []View) {
 	all := make([]speaker, len(views))
 	for i, v := range views {

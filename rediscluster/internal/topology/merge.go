@@ -99,7 +99,7 @@ func (l *Layout) learnNodes(v View) {
 		l.Hostnames[n.Addr], l.Hostnames[alias(n)] = n.Hostname, n.Hostname
 	}
 	for inner, outer := range v.outer {
-		if old := l.aliases[inner]; old == "" || outer < old { // the same, in whatever order nodes answer
+		if old := l.aliases[inner]; old == "" || outer < old { // the result must not depend on the order of the answers
 			l.aliases[inner] = outer
 		}
 	}
@@ -121,7 +121,7 @@ func (l *Layout) assign(claims *[slot.Count]claim) bool {
 		if r == nil {
 			continue
 		}
-		if r == last { // ranges are long
+		if r == last { // the same range as the slot before
 			l.Slots[slot] = l.Slots[slot-1]
 			continue
 		}

@@ -24,7 +24,7 @@ type Report struct {
 	// epoch is the epoch of the master's election. The greater one wins, as among the sentinels
 	// themselves.
 	epoch    uint64
-	replicas []string // without those that are of no use
+	replicas []string // only those for which isOfUse is true
 	// servers are the addresses and the run_ids of the master and of all replicas.
 	servers map[string]bool
 	Others  []string // sentinels that it knows
@@ -45,8 +45,8 @@ type Report struct {
 // answers reports whether the sentinel answers.
 func (r Report) answers() bool { return r.silentSince.IsZero() }
 
-// same reports whether both name the same master: one sentinel may use its hostname, and another its
-// IP.
+// same reports whether both name the same master: one sentinel may use the master's hostname, and
+// another its IP.
 func (r Report) same(other Report) bool {
 	return r.master == other.master || r.run != "" && r.run == other.run
 }

@@ -9,9 +9,10 @@ import (
 
 // choose returns the reports that count. Once sentinels are known, these are the reports of a group
 // of sentinels that know each other and include most of the known ones. If no known sentinel is
-// left, strangers is set and the reports are from others. Before any are known, the group counts in
-// which most sentinels answer, and among equal ones the group that knows most sentinels. Groups
-// that are still equal count together: their epochs decide, or they disagree.
+// left, strangers is set and the reports are from others. Before any are known, choose takes the
+// group in which most sentinels answer, and among equal groups the one that knows most sentinels.
+// Groups that are still equal count together: the epochs of their reports decide between them,
+// unless the epochs are equal too.
 func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
 	reports := slices.Collect(maps.Values(s.last))
 	reports = slices.DeleteFunc(reports, func(r Report) bool { return r.master == "" || r.superseded(s.last, now) })
