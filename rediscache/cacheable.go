@@ -47,7 +47,7 @@ func keysOf(name string) keysAt {
 // set if its reply is a string or null.
 func appendKeysOfRead(keys [][]byte, r *send.Request, protocol int) (_ [][]byte, isText bool) {
 	info := command.Lookup(r.Cmd)
-	if info == nil { // an argument is in Cmd
+	if info == nil { // not a known command, for example because Cmd contains an argument
 		return keys, false
 	}
 	switch at := keysOf(info.Name); {

@@ -35,7 +35,7 @@ func (c *core) run(changed <-chan struct{}) {
 			c.nodes.each((*feed).close)
 			return
 		case <-changed:
-			changed = c.nodes.changed() // before it reads the nodes
+			changed = c.nodes.changed() // read first, so that a later change of the nodes is noticed
 			c.place()
 		case <-c.sweeping:
 			c.store.Sweep()

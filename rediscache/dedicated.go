@@ -31,7 +31,7 @@ func (d *dedicated) Exchange(ctx context.Context, reqs []send.Request, each func
 		answered = i + 1
 		d.core.changed(changes[i])
 		switch call := command.Lookup(reqs[i].Cmd); {
-		case call.Named("MULTI"): // even within a transaction, which it may not end
+		case call.Named("MULTI"): // even if a transaction is open: MULTI does not end it
 			d.multi = true
 		case call.Named("EXEC"), call.Named("DISCARD"):
 			d.core.changed(d.queued)

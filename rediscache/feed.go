@@ -30,15 +30,15 @@ type feed struct {
 	// set after tracker, and read before it.
 	lease   atomic.Pointer[memory.Lease]
 	tracker atomic.Pointer[tracker]
-	mu      sync.Mutex // is held while either is set, except by replaceLease
+	mu      sync.Mutex // held while lease or tracker is set, except by replaceLease
 }
 
 // tracker is a tracking connection, which has one socket.
 type tracker struct {
 	conn    *redisconn.Connection
 	backend backend.Conn
-	local   string // of the shared socket, before the tracker was opened
-	role    string // of the server, and for a node's tracker "master"; empty until that is told
+	local   string // the local address of the shared socket, before the tracker was opened
+	role    string // the server's role; in a cluster "master"; empty until the server has told it
 	lost    bool   // guarded by the feed's lock
 }
 
@@ -108,7 +108,7 @@ func (f *feed) begin(t *tracker, at memory.Instant) {
 		return
 	}
 	f.tracker.Store(t)
-	if !f.outdated(t) { // checked after the lease is set: a later write ends it
+	if !f.outdated(t) { // the tracker is set before this check: if the socket changes after it, nodes.check ends the lease
 		f.lease.Store(l)
 	}
 }
@@ -124,7 +124,8 @@ func (f *feed) end(t *tracker) {
 	}
 }
 
-// replaceLease ends the lease, and starts another one with the same tracker: what was kept is not served any more.
+// replaceLease ends the lease, and starts another one with the same tracker: replies kept under the old
+// lease are not served any more.
 func (f *feed) replaceLease() {
 	for {
 		old := f.lease.Load()
@@ -158,7 +159,7 @@ func (f *feed) ask(t *tracker) {
 			return
 		}
 		if redis.OutcomeOf(res) == redis.OutcomeNotSent {
-			return // the lease runs out, unless the server is asked the next time: the queue may be full
+			return // the queue may be full: ask again later, or let the lease expire
 		}
 		if !isTracking(res) {
 			f.end(t)
@@ -232,7 +233,7 @@ func (f *feed) outdated(t *tracker) bool { return f.c.nodes.local() != t.local }
 // close ends the feed. When it returns, the lease has ended.
 func (f *feed) close() {
 	f.cancel()
-	f.mu.Lock() // a new tracker is either set, or sees that the feed has ended
+	f.mu.Lock() // under the lock, a new tracker is either already set or finds that the feed has ended
 	t := f.tracker.Load()
 	f.mu.Unlock()
 	if t != nil {

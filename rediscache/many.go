@@ -44,7 +44,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	wrong := bad >= 0 || cb != nil && send.IsCancelled(cb)
 	for i := range m.wires {
 		if wrong {
-			m.rest = append(m.rest, i) // the servers' sender returns the error, or sends them all the same
+			m.rest = append(m.rest, i) // forward it: the servers' sender returns its error or sends it anyway
 		} else {
 			m.place(i)
 		}
@@ -140,7 +140,7 @@ func (m *many) send(to redis.Sender, which []int) {
 	f.changes = make([]written, len(which))
 	for at, i := range which {
 		reqs[at] = m.reqs[i]
-		if m.wires[i].Buf != nil { // it is encoded
+		if m.wires[i].Buf != nil { // otherwise the request is malformed
 			f.changes[at] = writtenBy(&m.wires[i])
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // nodes are the masters, each with its feed.
 type nodes struct {
-	one    *redisconn.Connection // or nil, and there are
+	one    *redisconn.Connection // the single connection, or nil if all is set
 	all    backend.Cluster
 	placed atomic.Pointer[placement]
 }
@@ -63,7 +63,7 @@ func (n *nodes) feed(slot int) (*feed, *memory.Lease) {
 			return nil, nil
 		}
 		if n.one == nil && p.feeds[n.master(slot)] != f {
-			return f, nil // this node may lack writes to the new master
+			return f, nil // no lease: the slot has a new master, whose writes this node may lack
 		}
 		l := f.lease.Load()
 		// A lease that is as new as a placement without the slot must not be used for the slot.
@@ -100,7 +100,7 @@ func (c *core) place() {
 	}
 	for n, f := range before.feeds {
 		if p.feeds[n] == nil {
-			f.close() // while each can still find it
+			f.close() // before placed changes, so that nodes.each finds every feed that is not closed
 		}
 	}
 	c.nodes.placed.Store(p)

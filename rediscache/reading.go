@@ -74,7 +74,7 @@ func (r *reading) Resolve(res any, _ uint64) {
 	}
 	err, failed := res.(error)
 	if failed && redis.AsErrorx(err).IsOfType(redis.ErrMoved) {
-		r.from.replaceLease() // the server, which has lost the slot, may never tell of what was read there
+		r.from.replaceLease() // the server has lost the slot, and may never report changes of the keys that were read there
 	}
 	if !failed && r.from.protocol == 2 {
 		var ok bool
@@ -128,9 +128,10 @@ func (r *reading) elsewhere(failed *errorx.Error) {
 	r.recycle()
 }
 
-// deafLeast is the least time until the deadline of a caller that waits without listening to its
-// context: twice the time within which connections tell callers to listen. (For callers whose deadline
-// they know, connections decide themselves.)
+// deafLeast is the least time that a caller must have until its deadline to wait deaf, that is,
+// without watching its context. It is twice the time after which a connection tells a caller to
+// listen. The cache decides this itself, because a connection does not know the deadlines of callers
+// that share a read.
 const deafLeast = memory.Instant(10 * time.Millisecond)
 
 // send sends the request for the caller that has encoded it. The request does not depend on that caller,

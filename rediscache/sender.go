@@ -13,7 +13,7 @@ import (
 type sender struct {
 	*core
 	to      redis.Sender
-	backend send.Backend[redis.Future] // of to; nil if it has none
+	backend send.Backend[redis.Future] // the backend of to; nil if to has none
 	// limits restrict the replies that are served: with an Age of 0 none is; with All all keys are
 	// cached, not only those with one of the prefixes.
 	limits memory.Limits
@@ -180,7 +180,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case cb != nil && send.IsCancelled(cb):
-		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // it calls Cancelled of cb again
+		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // the servers' sender calls Cancelled again, and refuses the request
 	case s.recall(r, waiter{cb, n}):
 	default:
 		switch s.read(r, waiter{cb, n}) {

@@ -30,7 +30,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 		defer in.Consumed.Store(false)
 		done := ctx.Done()
 		for {
-			select { // before an event is taken, which another loop may get
+			select { // check first, so that the next event stays for another loop
 			case <-done:
 				yield(nil, lifetime.Reason(ctx))
 				return

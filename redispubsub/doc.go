@@ -56,9 +56,9 @@ package redispubsub
 // cluster implements), but no queue, batch or reader. Three packages below it do no I/O;
 // some of their types are aliases here:
 //
-// - internal/wanted compares the requested topics with the topics that servers have confirmed, and
-//   chooses the node of a topic. Subscriber.mu guards all of its Table. unlock sends what
-//   Table.Asks returns.
+// - internal/subscriptions compares the requested topics with the topics that servers have
+//   confirmed, and chooses the node of a topic. Subscriber.mu guards all of its Table. unlock sends
+//   what Table.Asks returns.
 // - internal/inbox holds the events of a subscription, and records where messages are missing.
 // - internal/pubsub has the words of the protocol: commands, their answers, pushes.
 //
@@ -116,8 +116,8 @@ package redispubsub
 //
 // # A slot with two owners
 //
-// - While a slot moves, the old owner accepts SPUBLISH until it knows the new one. So a
-//   sharded channel stays subscribed on the node that it leaves (internal/wanted/leaving.go).
+// - While a slot moves, the old owner accepts SPUBLISH until it knows the new one. So a sharded
+//   channel stays subscribed on the node that it leaves (internal/subscriptions/leaving.go).
 // - The old owner is done with the channel when it unsubscribes the channel by itself, refuses
 //   it, or its session ends. An unsubscription by the client would prove nothing. If the old owner
 //   answers and keeps the channel, the client waits for 2 seconds.

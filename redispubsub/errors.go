@@ -18,8 +18,8 @@ var (
 	// lacks the permission, or the server has no sharded channels. The server's error
 	// is the cause.
 	ErrRefused = pubsub.ErrRefused
-	// ErrClosed: the subscription or its subscriber was closed; if that was before
-	// the call, not sent.
+	// ErrClosed: the subscription or its subscriber was closed. If it was closed before the call,
+	// nothing was sent.
 	ErrClosed = pubsub.ErrClosed
 	// ErrBufferFull ends a subscription with the policy EndWithError.
 	ErrBufferFull = pubsub.ErrFull

@@ -59,8 +59,8 @@ func (g Gap) Open() bool { return g.To.IsZero() }
 type Reason = inbox.Reason
 
 const (
-	// ConnectionLost: the socket broke, the server was silent for too long, or the server then
-	// refused the topic for good: Gap.Err is an [ErrRefused], and the gap stays open.
+	// ConnectionLost: the socket broke, or the server was silent for too long. If the server
+	// refuses the topic after that, Gap.Err is an [ErrRefused], and the gap stays open.
 	ConnectionLost Reason = inbox.ConnectionLost
 	// SlotMoved: the topic goes to another node, because its slot has moved or the server
 	// has unsubscribed it.
@@ -147,7 +147,7 @@ func Pattern(pattern string) Topic { return Topic{Kind: KindPattern, Name: patte
 // Sharded is the topic of a sharded channel. SPUBLISH publishes there.
 func Sharded(name string) Topic { return Topic{Kind: KindSharded, Name: name} }
 
-// checkTopics returns the error of topics that can't be asked for.
+// checkTopics returns an error if one of the topics can't be subscribed.
 func checkTopics(topics []Topic) error {
 	if len(topics) == 0 {
 		return ErrTopic.New("no topics")

@@ -121,7 +121,7 @@ func (s *session) deliver(m *subscriptions.Member, ev any, size int) {
 		case inbox.Full:
 		default:
 			if waited {
-				pause.Wake(room) // for another session, if there is also room for its message
+				pause.Wake(room) // another session may wait for room in the same inbox
 			}
 			return
 		}

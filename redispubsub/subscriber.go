@@ -75,7 +75,7 @@ func newSubscriber(ctx context.Context, nodes backend.Nodes, manyNodes bool, opt
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.table = subscriptions.New(s.ctx, nodes, manyNodes, s.toPlace, func(f *subscriptions.Feed) { go s.attend(f) })
-	go s.run(nodes.Changed()) // read before a topic is placed, because run may start later
+	go s.run(nodes.Changed()) // Changed is called here, before any topic is placed, because run may start later
 	return s
 }
 
@@ -95,7 +95,7 @@ func (s *Subscriber) run(changed <-chan struct{}) {
 			s.finish()
 			return
 		case <-changed:
-			changed = s.nodes.Changed() // before it reads the nodes
+			changed = s.nodes.Changed() // read first, so that a later change of the nodes is noticed
 		case <-s.toPlace:
 		case <-timer.C:
 			all = false
@@ -203,7 +203,7 @@ type Nodes interface {
 
 // oneNode is the Nodes of a connection.
 type oneNode struct {
-	backend.Nodes // for what nobody asks of them: it is nil
+	backend.Nodes // nil: provides methods that are never called for one server
 	conn          *redisconn.Connection
 }
 

@@ -19,7 +19,7 @@ import (
 type Subscription struct {
 	s       *Subscriber
 	set     *subscriptions.Set // guarded by Subscriber.mu, except for its exported fields
-	invalid error              // of the options
+	invalid error              // the error in the options, if any
 }
 
 // NewSubscription returns a subscription without topics. Close it when you no longer need
@@ -39,13 +39,14 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	return sub
 }
 
-// Subscribe adds topics, and returns when the server has confirmed all of them. If the server
-// refuses some, Subscribe returns a *[SubscribeError], and the others are subscribed. If the
-// server can't be reached, or does not answer, Subscribe keeps dialing until ctx is done; if nobody has
-// listened yet at the address of a single server, Subscribe returns that at once. It then removes the unconfirmed topics, unless another call waits for them; a topic
-// that was subscribed before stays. A retry is safe. For a sharded channel whose slot is
-// moving, Subscribe also waits until the old owner has ended its subscription and all nodes
-// know the new owner.
+// Subscribe adds topics, and returns when the server has confirmed all of them. If the server refuses
+// some, Subscribe returns a *[SubscribeError], and the others are subscribed. If the server can't be
+// reached, or does not answer, Subscribe keeps dialing until ctx is done. The exception is a single
+// server that was never reached and whose address refuses the connection: then Subscribe returns the
+// error at once. When Subscribe gives up, it removes the unconfirmed topics, unless another call waits
+// for them. A topic that was subscribed before stays. A retry is safe. For a sharded channel whose slot
+// is moving, Subscribe also waits until the old owner has ended its subscription and all nodes know the
+// new owner.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
 	return s.observed(ctx, redis.OperationSubscribe, topics, s.subscribe)
 }

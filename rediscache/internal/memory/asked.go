@@ -30,5 +30,5 @@ func (a asked) before(request uint64) bool {
 			place = i
 		}
 	}
-	return group[place].Swap(mark) == mark // another caller may ask at the same time
+	return group[place].Swap(mark) == mark // another goroutine may have added it in the meantime
 }

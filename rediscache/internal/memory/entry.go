@@ -17,11 +17,11 @@ type entry struct {
 	tag    *tag
 	more   []hold // the other keys
 	lease  *Lease
-	sent   Instant // when it was read, not before
+	sent   Instant // the request was sent at this time or later, so the reply is not older
 	listed bool
 
 	// The lock of the tag's shard guards the fields below, except visited.
-	placed  bool // it hangs from its tag; if not, nobody finds or fills it any more
+	placed  bool // it hangs from its tag; otherwise it is no longer found or filled
 	filled  bool // its request and value are set, and it is in the queue of the shard
 	visited atomic.Bool
 	reading *Read  // until it is filled or given up

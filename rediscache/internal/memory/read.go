@@ -15,12 +15,12 @@ import (
 type Read struct {
 	Request []byte   // as it is sent
 	Key     uint64   // the hash of its first key
-	More    []uint64 // those of the others
+	More    []uint64 // the hashes of its other keys
 	Lease   *Lease   // the lease of the socket that will read it
-	Sent    Instant  // not after it is sent
-	Listed  bool     // readers need not have Limits.All
+	Sent    Instant  // not later than the request is sent
+	Listed  bool     // readers without Limits.All may get the reply
 
-	entry   *entry // the one to fill
+	entry   *entry // the entry to fill with the reply
 	waiting []Waiter
 }
 

@@ -15,7 +15,7 @@ const shards = 256
 // A shard fills two cache lines, which it shares with no other. The first has the fields that a hit, or
 // a miss that is not admitted, needs.
 type shard struct {
-	mu          sync.RWMutex // guards what follows, and what says so of tags, entries and reads
+	mu          sync.RWMutex // guards the fields below, and the fields of tags, entries and reads whose comments say so
 	tags        map[uint64]*tag
 	hits, first atomic.Int64
 

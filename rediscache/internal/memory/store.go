@@ -25,8 +25,8 @@ type Store struct {
 	asked  asked
 	most   int64 // bytes of tags and entries
 
-	bytes   atomic.Int64  // but for those that shards have not summed up yet
-	turn    atomic.Uint32 // the shard that is to make room next
+	bytes   atomic.Int64  // allocated bytes, without those that shards have not added yet
+	turn    atomic.Uint32 // the shard that makes room next
 	dropped [reasons]atomic.Int64
 }
 
@@ -251,7 +251,7 @@ func (s *Store) Changed(key uint64, why Reason) {
 	for _, e := range gone {
 		s.forget(e, why)
 	}
-	for ; others != nil; others = others.behind { // it is of a dead tag
+	for ; others != nil; others = others.behind { // the list of a dead tag does not change
 		s.drop(others.entry, why)
 	}
 }

@@ -33,7 +33,7 @@ type tag struct {
 	many  map[uint64]*entry // by the hash of the request
 	// others are the entries for which the key is not the first.
 	others *hold
-	held   bool // it has had others
+	held   bool // it had others at some time
 }
 
 // hold is a key of an entry, other than the first, in the list of its tag. The list of a dead tag stays
@@ -117,7 +117,7 @@ func (t *tag) add(e *entry) {
 	for other := range t.all {
 		other.sibling, many[other.hash()] = nil, other
 	}
-	many[e.hash()] = e // the last, so that it takes the place
+	many[e.hash()] = e // added last, to replace an older entry of the same request
 	t.first, t.many = nil, many
 }
 

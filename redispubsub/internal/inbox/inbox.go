@@ -28,8 +28,9 @@ type Inbox struct {
 	mu    sync.Mutex // guards the rest, and the intakes
 	queue queue
 	ended bool
-	err   error // of an inbox that has ended: nil after Discard
-	// batchCount and batchBytes are the size of batch. They count until it is used up.
+	err   error // why the inbox has ended; nil after Discard
+	// batchCount and batchBytes are the number and size of the messages in batch. They count for
+	// the bounds until batch is used up.
 	batchCount, batchBytes int
 
 	// batch holds the events that the consumer has taken and not seen yet, in the memory of space. Only

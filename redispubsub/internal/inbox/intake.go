@@ -12,13 +12,13 @@ import (
 type Intake struct {
 	in   *Inbox
 	of   Source
-	made time.Time // when the user asked for it: what came before is no loss
+	made time.Time // when the user asked for it: earlier messages do not count as missing
 	// Removed is closed by Remove, which ends the wait of a message for room.
 	Removed chan struct{}
 
 	state  state
 	from   any       // the session whose messages it takes while it is live
-	since  time.Time // of a lost one: nothing was lost before
+	since  time.Time // in the state lost: no message was lost before this time
 	reason Reason    // None: the consumer has not been told of the gap
 	err    error
 }
@@ -46,7 +46,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	Taken     Outcome = iota
-	Dropped           // or not for this intake
+	Dropped           // dropped, or not meant for this intake
 	Full              // Policy is Block: to be offered again when there is room
 	Overflown         // Policy is EndWithError: the inbox has ended
 )
@@ -160,7 +160,7 @@ func (t *Intake) openGapLocked(reason Reason, err error) {
 }
 
 func (t *Intake) closeGapLocked(now time.Time) {
-	if t.reason == None { // the node serves the topic again, now in the other role
+	if t.reason == None { // the reason never came: the same node serves the topic again, in its new role
 		t.beginGapLocked(Failover, nil)
 	}
 	t.in.counts.Open.Add(-1)
@@ -173,7 +173,7 @@ func (t *Intake) loseForGoodLocked(err error) {
 		t.beginGapLocked(ConnectionLost, err)
 	}
 	t.err = err
-	t.in.counts.Open.Add(-1) // nobody waits for its end
+	t.in.counts.Open.Add(-1) // this gap will never be closed
 	t.in.addLocked(t.gap(time.Time{}))
 }
 

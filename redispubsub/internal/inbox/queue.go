@@ -9,7 +9,7 @@ type queue struct {
 
 	front, tail    run
 	messages       []any
-	head           int // of messages; what is before was taken
+	head           int // index in messages; the events before it were taken
 	counted, bytes int // messages, and their sizes, that count for the bounds
 }
 
@@ -30,13 +30,13 @@ func (q *queue) push(msg any, size int) {
 	q.bytes += size
 }
 
-// appendRun moves the events of a run to the end of a list.
+// appendRun appends the events of a run to a list, and empties the run.
 func appendRun(list []any, r *run) []any {
 	if len(r.events) == 0 {
 		return list
 	}
 	list = r.appendTo(list)
-	if len(r.events) > batchMost { // to clear it would take as long each time
+	if len(r.events) > batchMost { // clearing so large a map would take long each time
 		r.events = nil
 	}
 	clear(r.events)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// run is a part of a queue without messages, newest last. Its events happened between the same two
-// messages, so their order does not matter to the consumer, and the run can be short: one open and one
-// closed gap for each reason, and one state for each source. A subscription may have many topics, so
-// events are found through a map.
+// run is a part of a queue without messages, in the order in which they were added. Its events
+// happened between the same two messages, so their order does not matter to the consumer, and the run
+// can be short: one open and one closed gap for each reason, and one state for each source. A
+// subscription may have many topics, so events are found through a map.
 type run struct {
 	events map[kind]placed
 	added  int // how many events were added

@@ -76,7 +76,8 @@ func (f *Feed) become(s State, err error) {
 // Failed records that there is no socket. If stays is set, the error is permanent, and calls that wait
 // for the first confirmation get it; otherwise they keep waiting.
 //
-// If nobody has listened yet at the address of a single server, the error counts as one that stays.
+// An error also counts as permanent if a single server refuses the connection (nobody listens at
+// the address) and there was no socket before.
 func (f *Feed) Failed(err error, stays bool) {
 	f.become(Down, err)
 	stays = stays || f.t.lag == 0 && !f.reached && errs.CausedBy(err, syscall.ECONNREFUSED)
@@ -97,7 +98,7 @@ func (f *Feed) Lost(err error) {
 	for _, t := range f.topics {
 		reason := inbox.ConnectionLost
 		if t.replaced() {
-			reason = inbox.Failover // the topic waits before it goes to the new master
+			reason = inbox.Failover // the topic will go to the new master after a pause
 		}
 		t.openGaps(reason, err)
 	}
@@ -106,7 +107,7 @@ func (f *Feed) Lost(err error) {
 	for _, t := range f.topics {
 		refused := closes && !t.heard && t.asked != nil
 		t.asked, t.live, t.givenUp = nil, false, false
-		if refused { // and would be again
+		if refused { // the proxy would close the next connection, too
 			t.refused(redis.ErrProxy.Wrap(err, "a proxy closes the connection instead of subscribing"))
 		}
 		t.settle()
@@ -172,7 +173,7 @@ func (f *Feed) Confirmed(notice pubsub.Notice, now time.Time) error {
 		t.subscribed(now)
 		return nil
 	}
-	// If the server has done this by itself, its next answer shows why.
+	// If the server has done this by itself, the answer to the next request shows why.
 	t.live, t.givenUp = false, len(t.members) > 0 && !f.flight.Asks(t.asked, false)
 	t.openGaps(inbox.None, nil)
 	t.settle()
@@ -185,12 +186,13 @@ func (f *Feed) Confirmed(notice pubsub.Notice, now time.Time) error {
 func (t *topic) subscribed(now time.Time) {
 	again := t.givenUp && !t.live
 	t.live, t.confirmed, t.heard = true, true, true
-	t.alone = false // it was not to blame
+	t.alone = false // an error of its batch was not its own
 	t.pause, t.hops = 0, 0
 	t.fences = max(t.fences-1, 0)
 	switch {
 	case again && len(t.members) > 0 && t.key.Kind == pubsub.Sharded && t.t.lag > 0:
-		// It may now serve the topic as a replica: the topology will show it.
+		// The node may be a replica by now, and serve the topic as such. Wait until the topology
+		// shows it.
 		t.fences = 1
 		t.placeIn(t.t.lag)
 	case t.fences == 0:
@@ -228,7 +230,7 @@ func (f *Feed) Answer(reply any) error {
 			return pubsub.ErrStream.New("a command was not confirmed")
 		case !cmd.Subscribe && t.live && cmd.Err != nil && redis.AsErrorx(cmd.Err).HasTrait(redis.ErrTraitTransient):
 			t.delay()
-		case !cmd.Subscribe && t.live: // MOVED comes behind the server's own unsubscription
+		case !cmd.Subscribe && t.live: // the server has unsubscribed the topic by itself, and MOVED follows
 			return pubsub.ErrStream.New("unsubscribing was not confirmed: %v", cmd.Err)
 		}
 		t.settle()

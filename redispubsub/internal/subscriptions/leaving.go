@@ -17,8 +17,8 @@ import (
 // leavingMost bounds how long two nodes may both accept the messages of a topic. It bounds how long an
 // old node that still answers may keep a gap open, and how long before the news of the new node a gap
 // starts. A master learns of a slot's new owner within milliseconds, or when its broken link is up
-// again. A node that has not learned of it by then is cut off from the others, or is not part of a
-// cluster, as behind sentinels.
+// again. A node that has not learned of it by then is cut off from the others, or is no cluster node
+// but a server that sentinels watch.
 const leavingMost = 2 * time.Second
 
 // beginLeaving starts to wait until the old node of a moved topic ends the subscription, if that node
@@ -31,7 +31,7 @@ func (t *topic) beginLeaving(why inbox.Reason) {
 	}
 	t.leaving = time.Now().Add(leavingMost)
 	t.t.leaving[t.key] = append(t.t.leaving[t.key], t)
-	pause.Wake(t.t.toPlace) // so that the bound is kept
+	pause.Wake(t.t.toPlace) // Place then ends the wait after leavingMost
 }
 
 // hasLeft ends the wait for the old node of a topic. When it was the last such wait for the topic, its

@@ -73,14 +73,14 @@ func (t *topic) place() {
 		node = t.anyNode()
 	}
 	switch {
-	case len(t.members) == 0: // it is to be unsubscribed where it is
+	case len(t.members) == 0: // unsubscribe it on the node where it is
 		t.settle()
 	case node == nil && t.feed == nil:
 		t.t.nodes.ForceReloading()
 		t.delay()
 	case node != nil && (t.feed == nil || t.feed.Node != node):
 		t.move(node)
-	default: // the one it is on may come back, if no other is known
+	default: // stay: this is the right node, or no node is known and this one may come back
 		t.settle()
 	}
 }
@@ -141,7 +141,7 @@ func (t *topic) move(node backend.Node) {
 	if there.asked != nil && there.asked.Subscribe {
 		there.fences++ // the next confirmation may belong to an earlier request
 	}
-	there.hasLeft() // it has come back
+	there.hasLeft() // the topic has come back to a node that it was leaving
 	if t.feed != nil {
 		why := t.whyMoved("")
 		t.openGaps(why, nil)
@@ -193,7 +193,7 @@ func (t *topic) refused(err error) {
 	t.t.nodes.ForceReloading()
 	to, _ := redis.AsErrorx(err).Property(redis.EKMovedTo)
 	addr, _ := to.(string)
-	if addr != "" { // it is no error if another node has it
+	if addr != "" { // if another node has the topic, that is no error
 		err = nil
 	}
 	t.openGaps(t.whyMoved(addr), err)

@@ -69,7 +69,7 @@ func (s *Set) Add(topics []pubsub.Topic) (answers []*Answer, err error) {
 			continue
 		}
 		for _, m := range s.members[t] {
-			if m.answer != nil { // another call has asked for it
+			if m.answer != nil { // another call waits for the same topic
 				answers = append(answers, m.answer)
 			}
 		}
@@ -170,7 +170,7 @@ func (s *Set) follow() {
 		s.members[t] = kept
 		since := known
 		if since.Before(made) {
-			since = made // nobody was to get anything before
+			since = made // messages before the request do not count as missing
 		}
 		for _, node := range missing {
 			m := s.newMember(t, node, made)
@@ -220,7 +220,7 @@ func (m *Member) leave(err error) *topic {
 	if len(top.members) == 0 {
 		delete(t.topics, top.key)
 		delete(t.delayed, top)
-		for _, old := range slices.Clone(t.leaving[top.key]) { // it is to be unsubscribed there as well
+		for _, old := range slices.Clone(t.leaving[top.key]) { // unsubscribe it on its former nodes as well
 			old.hasLeft()
 		}
 		top.settle()

@@ -18,14 +18,14 @@ import (
 type Table struct {
 	ctx   context.Context // feeds end with it
 	nodes backend.Nodes
-	lag   time.Duration // how late a server may send what it has from others
+	lag   time.Duration // how late a server may pass on messages from other servers
 	// toPlace asks the owner to call Place. It has room for one.
 	toPlace chan<- struct{}
 	// attend starts a goroutine that keeps a socket for a new feed.
 	attend func(*Feed)
 
-	sets    map[*Set]struct{} // those not closed
-	topics  map[key]*topic    // those with a member
+	sets    map[*Set]struct{} // the sets that are not closed
+	topics  map[key]*topic    // the topics with a member
 	feeds   map[feedKey]*Feed
 	touched map[*Feed]struct{}   // feeds that may have something to ask for
 	delayed map[*topic]time.Time // topics that no node takes now, and when to place them
@@ -42,7 +42,7 @@ type Set struct {
 	On    NodeSet
 
 	t    *Table
-	owns bool // its sockets, since it blocks them
+	owns bool // it has sockets of its own, because it blocks them
 	// unknown is the last time when the set's nodes were known, or zero if they are known now.
 	unknown time.Time
 	// members holds the members of each requested topic, one for each node.
@@ -89,7 +89,7 @@ type Answer struct {
 // own), and the node.
 type key struct {
 	pubsub.Topic
-	owner *Set         // nil: shared; Table.everywhere: shared by those on several nodes
+	owner *Set         // nil: all other sets; Table.everywhere: all sets on several nodes
 	node  backend.Node // nil: the topology decides
 }
 
@@ -103,8 +103,8 @@ type topic struct {
 	live      bool            // the server has confirmed it
 	since     time.Time       // when it was asked for
 	asked     *pubsub.Command // the command in flight that asks for it; nil: none
-	alone     bool            // it needs a command of its own
-	confirmed bool            // by an answer to the batch in flight
+	alone     bool            // subscribe it with a command of its own, because a command for several topics failed
+	confirmed bool            // confirmed by an answer to the batch in flight
 	heard     bool            // confirmed before, here or by another node
 	givenUp   bool            // the server ended it unasked on this socket
 	doubted   bool            // ask the cluster for its nodes again when it is live: a replica confirms as well
@@ -121,7 +121,7 @@ type Feed struct {
 	// Ctx ends when no topic is left.
 	Ctx     context.Context
 	State   State
-	Changed time.Time // when State has
+	Changed time.Time // when State changed
 	Err     error     // why there is no socket
 
 	t      *Table
@@ -130,14 +130,14 @@ type Feed struct {
 	topics map[pubsub.Topic]*topic
 	dirty  map[*topic]struct{} // to be asked for, or to be unsubscribed
 	sock   *push.Socket        // nil while there is none
-	// reached: there was a socket.
+	// reached is set once there was a socket.
 	reached bool
 	flight  pubsub.Flight // the commands in flight on it
 }
 
 type feedKey struct {
 	node  backend.Node
-	owner *Set // as in key
+	owner *Set // as key.owner
 }
 
 // State is redispubsub.SocketState.

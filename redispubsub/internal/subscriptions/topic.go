@@ -86,7 +86,7 @@ func (t *topic) restore(now time.Time) {
 // the server's last sign of life.
 func (t *topic) openGaps(reason inbox.Reason, err error) {
 	if t.feed.sock == nil {
-		return // they are open
+		return // the gaps are open already
 	}
 	from := t.feed.sock.Confirmed()
 	if t.since.After(from) {
