@@ -93,7 +93,8 @@ func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	return c.alone(r, c.asking)
 }
 
-// misworded reports whether a request that the package answers itself has words that no server accepts.
+// misworded reports whether a request that this package answers itself has a number of words that every
+// server refuses.
 func misworded(name string, words int) bool {
 	switch name {
 	case "MULTI", "DISCARD", "UNWATCH", "RESET", "READONLY", "READWRITE", "ASKING":

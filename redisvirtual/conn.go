@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
-// conn is a virtual connection. It has no goroutine except serve, while that runs.
+// conn is a virtual connection. It has no goroutine, except while serve runs.
 type conn struct {
 	to     *upstream.Servers
 	stream replies.Stream // the replies for the client; its own mutex may be locked under mu

@@ -53,7 +53,7 @@ func (c *conn) hello(r *send.Request) (done bool) {
 		return true
 	}
 	if protocol != c.to.Protocol {
-		if !c.watching { // otherwise it is refused
+		if !c.watching { // with a WATCH, translated refuses the request
 			c.protocol = protocol
 		}
 		return c.translated(r)
@@ -61,7 +61,7 @@ func (c *conn) hello(r *send.Request) (done bool) {
 	c.protocol = protocol
 	plain := send.Request{}
 	c.to.Describe(&plain, []byte("*1\r\n$5\r\nHELLO\r\n"))
-	plain.Shared = command.Allowed // it changes nothing
+	plain.Shared = command.Allowed // HELLO without arguments changes nothing
 	return c.alone(&plain, false)
 }
 
@@ -117,8 +117,8 @@ func (c *conn) auth(r *send.Request) (done bool) {
 	return true
 }
 
-// authenticates reports whether credentials match the shared connection. known is false if finding out
-// may block, except in serve.
+// authenticates reports whether credentials match those of the shared connection. If it would have to
+// block to find out, it returns known = false, except in serve, which may block.
 func (c *conn) authenticates(cr dial.Credentials) (matches, known bool) {
 	node, err := c.to.Node()
 	if err != nil {

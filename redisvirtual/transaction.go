@@ -17,9 +17,9 @@ const (
 // transaction is the requests since MULTI. They are sent when EXEC arrives.
 type transaction struct {
 	buf     []byte
-	ends    []int // of the requests in buf
-	refused bool  // one of them was
-	told    int   // the number of replies, to MULTI and to them, that the client has got
+	ends    []int // where the requests end in buf
+	refused bool  // one of the requests was refused
+	told    int   // the number of replies, to MULTI and to the requests, that the client has got
 }
 
 // tell answers the unanswered requests since MULTI without the server. The server answers requests
@@ -128,7 +128,7 @@ func (c *conn) discard(answer []byte) (done bool) {
 	return true
 }
 
-// fill fills f with the transaction. The client gets those of its replies that it does not have yet.
+// fill fills f with the transaction. The client gets only the replies that it does not have yet.
 func (c *conn) fill(f *replies.Flight, tx *transaction) {
 	add := func(buf []byte) {
 		r := f.Add()

@@ -133,7 +133,7 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 		}
 		buf = buf[end:]
 	}
-	if !later { // otherwise serve or the server answers
+	if !later { // for a later request, serve or the server answers
 		c.tell()
 	}
 	return buf, later, c.send()

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Frames counts the replies, or the requests, that end in a stream. It stores nothing of them. Pushes
-// and messages count as replies; requests without words, which need no answer, do not count.
+// Frames counts the complete replies, or the complete requests, in a stream. It stores nothing of
+// them. Pushes and messages count as replies; requests without words, which need no answer, do not
+// count.
 type Frames struct {
 	Requests bool // the stream has requests
 

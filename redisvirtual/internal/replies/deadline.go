@@ -76,8 +76,8 @@ func (s *Stream) passedLocked(deadline time.Time) bool {
 	return !time.Now().Before(deadline)
 }
 
-// Await calls wait, which Close ends, for a Write. If the write deadline passes during the wait, it
-// closes the stream, because it is not known how much of that Write was sent.
+// Await calls wait on behalf of a Write. Close ends the wait. If the write deadline passes during
+// the wait, it closes the stream, because it is not known how much of that Write was sent.
 func (s *Stream) Await(wait func()) error {
 	s.await(wait)
 	s.mu.Lock()
@@ -129,7 +129,7 @@ func (s *Stream) boundLocked() {
 // passed is called at a write deadline, in a goroutine that ends with it.
 func (s *Stream) passed() {
 	s.mu.Lock()
-	if s.waits == 0 || s.writeBy.IsZero() || time.Now().Before(s.writeBy) { // it has moved, or the clock
+	if s.waits == 0 || s.writeBy.IsZero() || time.Now().Before(s.writeBy) { // the deadline has moved, or the clock was set back
 		s.boundLocked()
 		s.mu.Unlock()
 		return

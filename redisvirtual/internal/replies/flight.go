@@ -28,7 +28,7 @@ type Flight struct {
 	to      *Stream
 	next    *Flight
 	replies []reply
-	read    int // replies that are read, and of the next one so many bytes
+	read    int // how many replies the client has read; off is how many bytes of the next one
 	off     int
 	refs    []*send.Request
 	// whole: the requests are a transaction, from which none is removed.
@@ -39,10 +39,10 @@ type Flight struct {
 	observed *observed // nil without hooks
 
 	// Guarded by Stream.mu.
-	sending bool                // the sender has it still
-	gone    bool                // it is read, and goes back to the pool when it is sent
-	from    uint64              // the request that is being sent, or the first of those that are
-	room    send.CapacityWaiter // the queue was full, and what is being sent is to be sent again
+	sending bool                // the sender still uses the flight
+	gone    bool                // all replies are read: put the flight into the pool when sending ends
+	from    uint64              // the request that is being sent, or the first of several
+	room    send.CapacityWaiter // not nil if the queue was full: send the requests from from on again
 }
 
 // reply is the reply to a request. It belongs to its resolver until done is set, and then to the
@@ -52,7 +52,7 @@ type reply struct {
 	// framed: frame has the last reply that was read; otherwise the result has it.
 	framed bool
 	done   bool          // guarded by Stream.mu
-	lost   *errorx.Error // there is no reply
+	lost   *errorx.Error // why there will be no reply
 }
 
 var flights = sync.Pool{New: func() any { return new(Flight) }}
@@ -86,7 +86,7 @@ func (f *Flight) put() {
 		replies[i] = reply{frame: frame[:0]}
 	}
 	clear(reqs)
-	clear(refs) // of arrays that are no longer used, if Reqs has grown
+	clear(refs) // the pointers may keep an old array of Reqs alive
 	*f = Flight{replies: replies[:0], Reqs: reqs[:0], refs: refs[:0]}
 	flights.Put(f)
 }
@@ -105,7 +105,7 @@ func (f *Flight) Add() *send.Request {
 
 // Cut removes the request that was added last.
 func (f *Flight) Cut() {
-	f.Reqs[len(f.Reqs)-1] = send.Request{} // it lies beyond what put clears
+	f.Reqs[len(f.Reqs)-1] = send.Request{} // put clears only the part in use
 	f.Reqs, f.replies = f.Reqs[:len(f.Reqs)-1], f.replies[:len(f.replies)-1]
 }
 
@@ -121,7 +121,7 @@ func (f *Flight) AddReply() *reply {
 	return &f.replies[n]
 }
 
-// inFrame is the result of a reply that is in its frame. It has no meaning for a sender.
+// inFrame is the result of a request whose reply is in its frame. Senders only pass it on.
 var inFrame any = new(Flight)
 
 // DecodeReply implements resp.ReplyDecoder. It may be called again for a retried request.

@@ -84,7 +84,7 @@ func (s *Stream) awaitLocked() {
 	<-s.wake
 	s.mu.Lock()
 	if s.readers--; s.readers > 0 {
-		s.wakeReaderLocked() // it may have been for another
+		s.wakeReaderLocked() // the signal may have been meant for another reader
 	}
 }
 

@@ -38,16 +38,16 @@ func (s *Stream) push(f *Flight) bool {
 
 // Refs returns pointers to the requests.
 func (f *Flight) Refs() []*send.Request {
-	f.refs = f.refs[:0] // they may be sent again
+	f.refs = f.refs[:0] // the requests may be sent again
 	for i := range f.Reqs {
 		f.refs = append(f.refs, &f.Reqs[i])
 	}
 	return f.refs
 }
 
-// Send calls send to send the next request, and calls it again each time there may be room in a full
-// queue. If last is set, it sends all remaining requests, and ends the sender's use of the flight. If
-// the write deadline passes during a wait, it ends the stream.
+// Send calls send, which sends the next request. While the queue is full, it calls send again
+// whenever there may be room. If last is set, it sends all remaining requests, and ends the sender's
+// use of the flight. If the write deadline passes during a wait, it ends the stream.
 func (f *Flight) Send(last bool, send func()) error {
 	s := f.to
 	for {

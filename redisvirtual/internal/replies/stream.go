@@ -24,15 +24,15 @@ type Terms struct {
 type Stream struct {
 	terms *Terms
 
-	mu         sync.Mutex // guards the rest, and what flights say of it
+	mu         sync.Mutex // guards the rest, and the fields of flights whose comments say so
 	head, tail *Flight    // the flights not read yet, in order
-	unresolved int        // replies that are to come
+	unresolved int        // replies that have not come yet
 	settling   chan struct{}
-	failed     *errorx.Error // there is a reply that does not come
+	failed     *errorx.Error // why a reply will not come; nil if all have come or may come
 	// ran: since the client last read all replies, a request was answered or may have run.
 	ran     bool
-	serving bool        // the writer has requests of the client's that it is yet to send
-	ended   bool        // behind the replies is the end
+	serving bool        // the writer has requests of the client that it has not sent
+	ended   bool        // the connection ends after the replies
 	closed  atomic.Bool // set under mu
 	own     net.Conn    // read after the replies
 	ctx     context.Context
@@ -43,7 +43,7 @@ type Stream struct {
 	readBy, writeBy time.Time
 	alarm           *time.Timer
 	alarmed         time.Time   // when alarm rings, zero if it is not set
-	waits           int         // calls of await under way
+	waits           int         // running calls of Await
 	overdue         *time.Timer // closes the stream at writeBy, nil if nothing waits or there is no deadline
 	late            bool        // it has
 }
@@ -114,8 +114,8 @@ func (s *Stream) Writable() (wanted bool, err error) {
 	return s.failed == nil, err
 }
 
-// Serving records whether the writer has requests of the client that it has not sent yet. At a deadline
-// the client can't know that these did not run.
+// Serving records whether the writer has requests of the client that overdue has closed the stream not
+// sent yet. At a deadline the client can't know that these did not run.
 func (s *Stream) Serving(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	}
 	wakes := s.readers > 0 && (f == s.head && n == f.read || s.unresolved == 0 && s.failed != nil)
 	s.mu.Unlock()
-	if wakes { // the woken reader wants the lock
+	if wakes { // after the unlock, because the woken reader takes the lock
 		s.wakeReader()
 	}
 }

@@ -11,15 +11,16 @@ import (
 // has already got.
 func (f *Flight) Transaction(told int) { f.whole, f.told, f.read = true, told, told }
 
-// judge corrects the reply to EXEC by the reply to MULTI, for which the client has already got OK. If
-// the server has refused MULTI and all requests after it, the refusal is the reply; if one of them has
-// run alone, the outcome is unknown. If the server has refused a request for which the client has
-// already got QUEUED, the reply gives the reason, in the form that Redis uses for a refused EXEC.
+// judge corrects the reply to EXEC if the client has already got OK for MULTI, and perhaps QUEUED for
+// requests, from this library. If the server has refused MULTI and all requests after it, the refusal
+// is the reply; if one of them has run alone, the outcome is unknown. If the server has refused a
+// request for which the client has already got QUEUED, the reply gives the reason, in the form that
+// Redis uses for a refused EXEC.
 func (f *Flight) judge(exec *reply, res any) {
 	switch {
 	case exec.lost != nil:
 		return
-	case !exec.framed && res == nil && f.to.terms.Protocol == 2: // of an array, which clients expect
+	case !exec.framed && res == nil && f.to.terms.Protocol == 2: // clients expect the null of an array
 		exec.frame = append(exec.frame[:0], "*-1\r\n"...)
 	}
 	multi := &f.replies[0]

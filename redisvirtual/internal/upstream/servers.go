@@ -36,7 +36,7 @@ type Servers struct {
 func Of(sender redis.Sender) (s *Servers, err error) {
 	var hooks []replies.Hook
 	inmost := backend.Inside(sender, func(s redis.Sender, _ func(redis.Sender) redis.Sender) {
-		if hook, ok := s.(replies.Hook); ok { // otherwise it sends requests again, as the other client does
+		if hook, ok := s.(replies.Hook); ok { // otherwise s adds retries, which are left out because the other client retries
 			hooks = append(hooks, hook)
 		}
 	})
@@ -95,8 +95,8 @@ func (s *Servers) At(addr string) *Servers {
 	return nil
 }
 
-// Node returns a connection. When a client needs a socket of its own, that is made like the sockets
-// of this connection, which leads to the server or to a master.
+// Node returns the connection to the server, or a connection to any master. A socket of a client's
+// own is dialed like the sockets of that connection.
 func (s *Servers) Node() (backend.Conn, error) {
 	if !s.Several {
 		return s.Shared, nil
