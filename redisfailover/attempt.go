@@ -10,13 +10,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// attempt is the future of requests on the member of a term. It notes how they end, and ends a
-// blocking request with the term.
+// attempt is the future of requests that are sent to the member of a term. It records how they end.
+// A blocking request ends with the term.
 type attempt struct {
 	send.Forward
 	of *term
-	// ctx is the context of a blocking request. It ends with that of its caller, with the term, and when
-	// the request is resolved, by end.
+	// ctx is the context of a blocking request. It ends with the caller's context, with the term, and,
+	// by a call of end, when the request is resolved.
 	ctx context.Context
 	end context.CancelFunc
 	// pooled is set for one request to a sender of this library, which resolves it once.

@@ -17,9 +17,9 @@ import (
 // Client is a client of several databases, of which one is active: see [Open]. It is a [redis.Sender],
 // and safe for concurrent use. Create one and share it.
 type Client struct {
-	sender  redis.Sender // the active member, in hooks and retries
+	sender  redis.Sender // sends to the active member, with hooks and retries
 	opts    Opts
-	members []*member // by weight
+	members []*member // ordered by weight
 	active  atomic.Pointer[term]
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -27,17 +27,18 @@ type Client struct {
 	// mu guards what follows, and the state of the members. Terms begin under it.
 	mu        sync.Mutex
 	preferred *member
-	shifted   time.Time // when the client itself has shifted last; zero before
+	shifted   time.Time // when the client last shifted by itself; zero if it has not
 	looked    time.Time // when it last judged the members
 }
 
 var _ redis.Sender = (*Client)(nil)
 
-// Open returns a client of the members, of which the one of the greatest weight that is up becomes
-// active. It waits for the first answer, or failure, of each member. If no member can be opened, it returns
-// the errors of all; one server that is down counts as opened, as for redispipe.Open. If a URL or an option is
-// invalid, or the members are not as [Member] says, it returns an error of the namespace [redis.ErrOpts], such
-// as [redis.ErrURL] or [ErrMembers]. After an error the given Senders are still the caller's.
+// Open returns a client of the members. Among the members that are up, the one with the greatest weight
+// becomes active. Open waits until each member has answered or failed once. If no member can be opened,
+// it returns the errors of all; one server that is down counts as opened, as for redispipe.Open. If a
+// URL or an option is invalid, or the members do not meet the rules of [Member], it returns an error of
+// the namespace [redis.ErrOpts], such as [redis.ErrURL] or [ErrMembers]. After an error the given
+// Senders are still the caller's.
 //
 // ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
 func Open(ctx context.Context, members []Member, opts Opts) (*Client, error) {
@@ -113,8 +114,8 @@ func (c *Client) openOne(ctx context.Context, m *member) error {
 	return nil
 }
 
-// best returns the preferred member or else the one of the greatest weight, among those for which may
-// returns true. It returns nil if there is none.
+// best chooses among the members for which may returns true: the preferred member or, if that is not
+// one of them, the one with the greatest weight. It returns nil if there is none.
 func (c *Client) best(may func(*member) bool) *member {
 	if may(c.preferred) {
 		return c.preferred
@@ -139,10 +140,10 @@ func (c *Client) Members() []MemberState {
 	return states
 }
 
-// SwitchTo makes the member with that name the active and the preferred one. It returns when requests
-// go there. Requests that the member before has got are answered by it, and SwitchTo does not
-// wait for them, or until their writes are copied. If there is no such member, or it is down, the error is
-// an [ErrMembers], and nothing changes. Calling it again is safe.
+// SwitchTo makes the member with that name the active and the preferred one. When it returns, new
+// requests go there. The former member still answers the requests that it has got. SwitchTo does not
+// wait for them, nor until their writes are copied. If there is no such member, or it is down, the
+// error is an [ErrMembers], and nothing changes. Calling it again is safe.
 func (c *Client) SwitchTo(name string) error {
 	i := slices.IndexFunc(c.members, func(m *member) bool { return m.name == name })
 	if i < 0 {
@@ -171,7 +172,8 @@ func (c *Client) DoInto(ctx context.Context, dst any, cmd string, args ...any) e
 }
 
 // DoMany sends the requests as one batch and returns their results in order. Each result may be an
-// error: see [redis.Collect]. A batch in which a shift falls is answered by both members.
+// error: see [redis.Collect]. If a shift happens during the batch, both members may answer parts of
+// it.
 func (c *Client) DoMany(ctx context.Context, reqs []redis.Request) []any {
 	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
 }

@@ -27,23 +27,25 @@
 //   - A write that ended unknown may have run. Its error is returned, and it is not sent to another
 //     member, unless Opts.Retry.IdempotentWrites allows that.
 //
-// Requests with a [redis.Future] are sent once, in their order, to the member that is active then. A
-// program sends those again for which [redis.SafeToRetry] returns true.
+// Requests with a [redis.Future] are sent once, in their order, to the member that is active at that
+// time. Your program may repeat a request if [redis.SafeToRetry] returns true for its error.
 //
 // A session and an attempt of Watch belong to the member that they began on. After a shift a session's
-// calls fail with [redis.ErrSessionLost], not sent, and Watch begins again on the new member. A command
-// that blocks is unblocked: if it had done nothing, it goes on on the new member, otherwise its error is
-// unknown. A Scanner begins again there.
+// calls fail with [redis.ErrSessionLost], not sent, and Watch begins again on the new member. A
+// blocking command is unblocked. If it has done nothing, it continues on the new member; otherwise its
+// outcome is unknown. A Scanner starts again on the new member.
 //
 // # When another member becomes active
 //
-// The client sends a PING, or what Opts.Probe sends, to each member four times per Opts.Patience, and
-// counts how all requests end. A member is down if nothing has succeeded for Opts.Patience, and at least
-// two requests or probes have failed since; or if in both halves of that time at least Opts.FailureRate
-// of at least 10 requests failed. An error that a request or its caller causes does not count. A
-// member is up again after three probes in a row have succeeded.
+// The client sends a PING, or the requests of Opts.Probe, to each member four times per Opts.Patience,
+// and counts how all requests end. A member is down if nothing has succeeded for Opts.Patience, and at
+// least two requests or probes have failed since; or if, in both halves of that time, at least 10
+// requests ended and at least the share Opts.FailureRate of them failed. Errors that the request
+// itself or its caller causes do not count. A member is up again after three probes in a row have
+// succeeded.
 //
-// If the active member is down, the one that is up and has the greatest weight becomes active. When the
-// preferred member (of the greatest weight, or the last one given to [Client.SwitchTo]) has been up for
-// Opts.Failback, it becomes active again. There is at most one such shift per Opts.Failback.
+// If the active member is down, the member with the greatest weight among those that are up becomes
+// active. When the preferred member (of the greatest weight, or the last one given to
+// [Client.SwitchTo]) has been up for Opts.Failback, it becomes active again. There is at most one
+// shift per Opts.Failback.
 package redisfailover

@@ -9,14 +9,14 @@ import (
 )
 
 // foreign is the future of one request to a sender of another library, which may resolve it twice, from
-// any goroutine, and ask for its context or its state at any time. Once it is resolved, it refers to
-// nobody, because the waiter behind it may then wait for another request. It does not pass on the
-// right to read either: that sender may wait for something else before its Send returns.
+// any goroutine, and ask for its context or its state at any time. Once it is resolved, it drops the
+// future behind it, because that future may be reused for another request. It does not pass on the
+// right to read either, because that sender may wait for something else before its Send returns.
 type foreign struct {
 	ctx      context.Context
 	observes bool
 
-	mu sync.Mutex // guards a, and is held while a is used, except to resolve it
+	mu sync.Mutex // guards a; held while a is used, except while it is resolved
 	a  *attempt   // nil once it is resolved
 }
 

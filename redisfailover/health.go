@@ -13,28 +13,30 @@ const (
 	windowTicks = 8
 	// probeTicks is the number of ticks from one probe to the next.
 	probeTicks = 2
-	// leastFailed failures, and nothing else, show that a member is down.
+	// A member is down after at least leastFailed failures without a success.
 	leastFailed = 2
-	// leastEnded requests in half of Opts.Patience show how many fail.
+	// The rate of failures is judged only if at least leastEnded requests have ended in half of
+	// Opts.Patience.
 	leastEnded = 10
-	// leastProbes probes in a row show that a member is up.
+	// A member is up again after leastProbes successful probes in a row.
 	leastProbes = 3
 )
 
-// health judges a member by how many requests have ended well and badly. It knows no clock.
+// health judges a member by the numbers of requests that succeeded and failed. It does not read the
+// clock.
 type health struct {
 	last   count              // at the last tick
 	window [windowTicks]count // the requests that ended in each of the last ticks
 	n      int                // ticks so far
 	goodAt time.Time          // the last tick with a success
-	failed uint64             // since then
+	failed uint64             // failures since goodAt
 }
 
 // count is how many requests and probes have ended.
 type count struct{ good, bad uint64 }
 
-// tick adds what has ended since the last tick; now are the totals. If the tick is late, the process was
-// held up, which looks as if its members were.
+// tick adds what has ended since the last tick; now are the totals. If the tick is late, this process
+// was held up, so the failures may not be the member's.
 func (h *health) tick(at time.Time, now count, late bool) {
 	ended := count{now.good - h.last.good, now.bad - h.last.bad}
 	h.last = now
@@ -47,7 +49,7 @@ func (h *health) tick(at time.Time, now count, late bool) {
 	h.failed += ended.bad
 }
 
-// isDown reports whether the member is down at that time, the last tick's.
+// isDown reports whether the member is down. at is the time of the last tick.
 func (h *health) isDown(at time.Time, patience time.Duration, rate float64) bool {
 	if h.failed >= leastFailed && at.Sub(h.goodAt) >= patience {
 		return true
@@ -66,16 +68,16 @@ func (h *health) failing(from int, rate float64) bool {
 	return total >= leastEnded && float64(ended.bad) >= rate*float64(total)
 }
 
-// sign is what the end of a request says about its member.
+// sign is what the result of a request shows about its member.
 type sign uint8
 
 const (
 	signGood sign = iota
 	signBad
-	signNone // its caller or the request itself is the reason
+	signNone // nothing: the reason is the caller or the request itself
 )
 
-// signOf returns what a result says about the member that it came from.
+// signOf returns what a result shows about the member that it came from.
 func signOf(res any) sign {
 	err, failed := res.(error)
 	if !failed || err == redis.ScanEOF {

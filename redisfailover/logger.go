@@ -103,7 +103,7 @@ type NoopLogger struct{}
 // Report implements Logger.
 func (NoopLogger) Report(*Client, LogEvent) {}
 
-// report passes an event to the logger, whose panic ends nothing.
+// report passes an event to the logger, and recovers a panic of the logger.
 func (c *Client) report(event LogEvent) {
 	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, LogPanic{Value: v, Stack: stack})

@@ -19,17 +19,17 @@ type Member struct {
 	// Name names the member in events and errors, and for [Client.SwitchTo]. Each member needs a different
 	// one. Default "member 1" and so on.
 	Name string
-	// URL is that of the member: see [redispipe.Open]. If it can't be opened, because nobody answers, for
-	// example, Open of the client succeeds with the other members, and this one is opened later.
+	// URL is the member's URL: see [redispipe.Open]. If the member can't be opened, for example because
+	// no server answers, the client's Open succeeds with the other members, and opens this one later.
 	URL string
 	// Options are used with URL. Set hooks and retries in [Opts] instead.
 	Options []redispipe.Option
 	// Sender is the member, if URL is empty: a client, a connection, a cluster, or a cache of package
-	// rediscache around one of them. Its own retries are not used. If it has hooks, or is of another library,
-	// requests cost more, and it has no sessions. It is closed with the client.
+	// rediscache around one of them. Its own retries are not used. If it has hooks, or is not a Sender of
+	// this library, requests cost more, and it has no sessions. It is closed with the client.
 	Sender redis.Sender
-	// Weight decides which member is preferred: the one of the greatest weight, and of several with the
-	// same weight the first.
+	// Weight decides which member is preferred: the one with the greatest weight, or the first of
+	// several with that weight.
 	Weight int
 }
 
@@ -39,14 +39,15 @@ type MemberState struct {
 	Weight int
 	// Active is set if requests go to the member.
 	Active bool
-	// Up is set if they could.
+	// Up is set if the member could be active.
 	Up bool
 	// Since is when Up changed last, or the member was opened.
 	Since time.Time
 	// Err is the last failure of a request or a probe, nil if there was none since the member came up.
 	Err error
-	// Sender is the member itself, for what belongs to one member, such as a Subscriber; a *redispipe.Client
-	// for a URL. It is nil until the member is open. What is sent through it is not counted.
+	// Sender is the member itself: for a URL, a *redispipe.Client. Use it for everything that belongs to
+	// one member, such as a Subscriber. It is nil until the member is open. Requests through it do not
+	// count for the member's state.
 	Sender redis.Sender
 }
 
@@ -58,11 +59,11 @@ type member struct {
 
 	good, bad atomic.Uint64 // requests and probes that have ended
 	failure   atomic.Pointer[error]
-	probes    atomic.Uint64 // in a row that have succeeded
+	probes    atomic.Uint64 // successful ones in a row
 
 	// Client.mu guards what follows.
 	opened redis.Sender // nil until it is open
-	sender redis.Sender // opened, without its retries
+	sender redis.Sender // sends like opened, without retries
 	up     bool
 	since  time.Time
 	health health
@@ -116,7 +117,7 @@ func (m *member) failed(err error) {
 	m.bad.Add(1)
 }
 
-// probe asks the member whether it is well.
+// probe calls Opts.Probe for the member, and counts the result.
 func (m *member) probe(ctx context.Context, to redis.Sender) {
 	ctx, cancel := context.WithTimeout(ctx, m.opts.Patience/2)
 	defer cancel()

@@ -11,25 +11,27 @@ import (
 // Opts are the options of [Open]. The zero value is fit for production.
 type Opts struct {
 	// Patience is how long the active member fails before another one becomes active; the shift takes
-	// up to a quarter longer, if the member does not answer at all up to half. A probe must be answered
-	// within half of Patience. Choose at least ten times the time that a request takes, and
-	// longer than a failover within a member, if it is to heal itself. Default 500 ms, at least 10 ms.
+	// up to a quarter longer, or up to half longer if the member does not answer at all. A probe must
+	// be answered within half of Patience. Choose at least ten times the time that a request takes, and
+	// longer than a failover within a member, if the member should heal by itself. Default 500 ms, at
+	// least 10 ms.
 	Patience time.Duration
 	// FailureRate is the share of failed requests at which a member is down: above 0, at most 1.
 	// Default 0.5.
 	FailureRate float64
-	// Failback is the least time between two shifts, and for how long the preferred member must be up
-	// before it becomes active again. If it is negative, only SwitchTo makes it active again, and
-	// shifts from a member that is down are 10 s apart. Default 10 s.
+	// Failback is the least time between two shifts, and the time for which the preferred member must
+	// be up before it becomes active again. If it is negative, only SwitchTo makes it active again,
+	// and shifts from a member that is down are 10 s apart. Default 10 s.
 	Failback time.Duration
-	// Probe reports whether a member is well. It sends through member, which does not send again. It
-	// is called in a goroutine of its own, with a context of half of Patience. Default: PING.
+	// Probe reports whether a member is well. It sends through member, which does not retry. It is
+	// called in a separate goroutine, with a context that ends after half of Patience. Default:
+	// PING.
 	Probe func(ctx context.Context, member redis.Sender) error
 	// Hooks are called around each attempt of an operation, the first one outermost: see
 	// [redis.WithHook].
 	Hooks []redis.Hook
-	// Retry sets how long requests wait for a member, and what is sent again: see [redis.WithRetry].
-	// With [redis.NoRetry] each request is sent once.
+	// Retry sets how long requests wait for a member, and which are sent again: see
+	// [redis.WithRetry]. With [redis.NoRetry] each request is sent once.
 	Retry redis.RetryOpts
 	// Logger gets the events. Default [DefaultLogger].
 	Logger Logger

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// sender sends to the active member. It sends nothing again: that is left to redis.WithRetry, around it.
+// sender sends to the active member. It does not retry; redis.WithRetry, which wraps it, does.
 type sender struct{ c *Client }
 
 var (
@@ -34,7 +34,8 @@ func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	t.backend.SendEncoded(r, a, n)
 }
 
-// WantsSlot implements send.Backend. Until the request is sent, a member that wants it may become active.
+// WantsSlot implements send.Backend. It returns true, because a member that needs the slot may become
+// active before the request is sent.
 func (s *sender) WantsSlot() bool { return true }
 
 // OpenDedicated implements send.Backend.
@@ -58,7 +59,7 @@ func (s *sender) Restored() <-chan struct{} { return nil }
 // Send implements redis.Sender.
 func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {
 	t := s.c.active.Load()
-	t.sender.Send(r, anyNumber(t, cb), n) // a connection gives it its ticket when it may be resolved already
+	t.sender.Send(r, anyNumber(t, cb), n) // not pooled: a connection may pass it the ticket after it was resolved
 }
 
 // SendMany implements redis.Sender.
@@ -73,7 +74,8 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 	t.sender.SendTransaction(reqs, anyNumber(t, cb), start)
 }
 
-// anyNumber returns the future of one request or more. A sender may use it after it is resolved.
+// anyNumber returns the future of any number of requests. The sender may still use it after it is
+// resolved, so it is not pooled.
 func anyNumber(t *term, cb redis.Future) redis.Future {
 	a := &attempt{Forward: send.Forward{To: cb}, of: t}
 	if _, names := cb.(send.Namer); names {
@@ -82,7 +84,7 @@ func anyNumber(t *term, cb redis.Future) redis.Future {
 	return a
 }
 
-// naming is an attempt whose requests are named by the future behind it.
+// naming is an attempt for a future that itself adds the requests to their errors.
 type naming struct{ *attempt }
 
 // NamesRequests implements send.Namer.
@@ -97,13 +99,13 @@ func (s *sender) EachShard(f func(redis.Sender, error) bool) { s.c.active.Load()
 // Close implements redis.Sender.
 func (s *sender) Close() { s.c.Close() }
 
-// scanner iterates on the active member. It begins again when another one is active, whose cursors are
-// different.
+// scanner iterates on the active member. It starts again when another member is active, because
+// cursors are valid on one member only.
 type scanner struct {
 	c    *Client
 	opts redis.ScanOpts
 	of   *term
-	on   redis.Scanner // of that term's member
+	on   redis.Scanner // the scanner of that term's member
 	done bool
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // run starts the goroutines of the client: one judges the members, and one for each member probes it,
-// and opens it if that has failed. They end with the client's context.
+// and opens it if Open could not. They end with the client's context.
 func (c *Client) run() {
 	go c.judge()
 	for _, m := range c.members {
@@ -32,7 +32,7 @@ func (c *Client) judge() {
 	}
 }
 
-// look finds out which members are up, and shifts if another one is to be active.
+// look finds out which members are up, and shifts if another member must become active.
 func (c *Client) look(now time.Time) (events []LogEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,8 +70,8 @@ func (m *member) judged(now time.Time, late bool) LogEvent {
 	return nil
 }
 
-// next decides which member is to follow the active one now, and why. It returns nil if that stays.
-// Client.mu is held.
+// next decides which member must replace the active one now, and why. It returns nil if the active
+// member stays. Client.mu is held.
 func (c *Client) next(now time.Time, active *member) (*member, Reason) {
 	switch {
 	case !c.shifted.IsZero() && now.Sub(c.shifted) < c.opts.between():
@@ -84,7 +84,7 @@ func (c *Client) next(now time.Time, active *member) (*member, Reason) {
 	return nil, 0
 }
 
-// shift begins a term of another member, and ends the one before. Client.mu is held.
+// shift begins a term of another member, and ends the present term. Client.mu is held.
 func (c *Client) shift(to *member, reason Reason) LogShift {
 	before := c.active.Swap(c.begin(to))
 	before.end()
@@ -113,7 +113,7 @@ func (c *Client) switchTo(m *member) (*LogShift, error) {
 	return &event, nil
 }
 
-// attend probes a member, and opens it if that has failed.
+// attend probes a member, and opens it if Open could not.
 func (c *Client) attend(m *member) {
 	every := c.opts.Patience / windowTicks * probeTicks
 	tick := time.NewTicker(every)

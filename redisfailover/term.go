@@ -8,17 +8,17 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// term is the time in which a member is active. A request, a session and an iterator belong to the term
-// in which they begin.
+// term is the time in which a member is active. A request, a session or an iterator belongs to the term
+// in which it begins.
 type term struct {
 	member  *member
 	sender  redis.Sender
-	backend send.Backend[redis.Future] // of sender; nil if it is of another library
-	slots   bool                       // inner wants them
+	backend send.Backend[redis.Future] // the backend of sender; nil if sender is not one of this library
+	slots   bool                       // backend needs the slots of requests
 	once    bool                       // sender resolves each request once, and then forgets its future
 	active  func() *term
 
-	ctx context.Context // ends with the term, but not with the client: its members end what they have got
+	ctx context.Context // ends with the term, but not with the client, because members end their own requests when they are closed
 	end context.CancelFunc
 }
 
@@ -34,7 +34,7 @@ func (c *Client) begin(m *member) *term {
 // over reports whether another member is active.
 func (t *term) over() bool { return t.active() != t }
 
-// left says that the term is over.
+// left returns an error text that says that the term is over.
 func (t *term) left() string {
 	return fmt.Sprintf("%s is not the active member any more", t.member.name)
 }
