@@ -20,7 +20,7 @@ type answers struct {
 
 type answer struct {
 	outcome
-	refused bool // nothing is sent
+	refused bool // the request is refused and not sent
 	got     sent
 	cb      redis.Future
 	n       uint64

@@ -13,5 +13,5 @@
 // A [ScriptedServer] is a server of its own, which answers with any bytes. Program redischaos, in the
 // folder below, is the proxy for services that are not tests, or not written in Go.
 //
-// Package redistest/ledger judges what a client says of its requests under faults.
+// Package redistest/ledger checks what a client reports about its requests under faults.
 package chaos

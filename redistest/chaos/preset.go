@@ -14,8 +14,8 @@ import (
 // forever is longer than any test or drill.
 const forever = 1 << 20 * time.Hour
 
-// Freeze holds all streams back, those of later connections as well, as a server does that is
-// stopped. Nothing is lost: after [Proxy.Heal] everything goes on.
+// Freeze holds back all streams, also those of later connections, like a server that is stopped.
+// Nothing is lost: after [Proxy.Heal] the streams continue.
 func Freeze() Fault {
 	return Fault{Do: Delay, On: Both, At: Now(), Times: -1, Interval: forever}
 }
@@ -25,13 +25,12 @@ func CutAfter(n int64) Fault {
 	return Fault{Do: Cut, On: Replies, At: AtByte(n), Times: -1}
 }
 
-// HalfOpen makes the other side of all present connections vanish without a word: what is written
-// to them is lost. Later connections work.
+// HalfOpen makes the other side of all present connections vanish silently: bytes written to them
+// are lost. Later connections work.
 func HalfOpen() Fault { return Fault{Do: Swallow, On: Both, At: Now()} }
 
-// BlackHole loses everything that one direction carries, of later connections as well. Without
-// Requests the server runs nothing; without Replies it runs everything, and the client never hears
-// of it.
+// BlackHole loses all bytes of one direction, also of later connections. Without Requests the
+// server runs nothing; without Replies it runs everything, and the client never hears of it.
 func BlackHole(d Direction) Fault { return Fault{Do: Swallow, On: d, At: Now(), Times: -1} }
 
 // SlowReplies passes n bytes of replies per interval, in each connection.
@@ -48,7 +47,7 @@ func ResetAfterExecution(text string) Fault {
 	})}
 }
 
-// Loading refuses what a server refuses that is reading its data from disk: everything but
+// Loading refuses the same commands as a server that is reading its data from disk: all except
 // handshakes, subscriptions and questions about the server.
 func Loading() Fault {
 	return Refusing("LOADING Redis is loading the dataset in memory", func(args []string) bool {
@@ -64,7 +63,7 @@ var whileLoading = []string{
 	"SUNSUBSCRIBE", "TIME", "UNSUBSCRIBE", "UNWATCH", "WATCH",
 }
 
-// ReadOnly refuses writes, as a master does that has become a replica. Scripts count as writes.
+// ReadOnly refuses writes, like a master that has become a replica. Scripts count as writes.
 func ReadOnly() Fault {
 	return Refusing("READONLY You can't write against a read only replica.", func(args []string) bool {
 		call := callOf(args)
@@ -92,8 +91,7 @@ func MovedStorm(addr string) Fault {
 	return f
 }
 
-// ClusterDown refuses each command that has a key, as a cluster does that has lost some of its
-// slots.
+// ClusterDown refuses each command that has a key, like a cluster that has lost some of its slots.
 func ClusterDown() Fault {
 	return Refusing("CLUSTERDOWN The cluster is down", func(args []string) bool { return keyOf(args) != nil })
 }

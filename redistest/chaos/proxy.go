@@ -22,10 +22,9 @@ type ProxyOpts struct {
 	DialTimeout time.Duration
 }
 
-// Proxy stands between clients and a server and makes the network's faults on
-// purpose, at an exact place: see [Fault], and presets such as [Freeze]. It knows where RESP2 and RESP3
-// messages begin and end, and keeps a log of the requests that it saw. Of
-// streams that are not RESP, such as TLS, it still counts the bytes.
+// Proxy stands between clients and a server, and causes network faults at exact places: see [Fault],
+// and presets such as [Freeze]. It knows where RESP2 and RESP3 messages begin and end, and keeps a log
+// of the requests that it saw. Of streams that are not RESP, such as TLS, it still counts the bytes.
 //
 // All methods may be called at any time from any goroutine.
 type Proxy struct {

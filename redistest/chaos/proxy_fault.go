@@ -48,8 +48,9 @@ const (
 	Insert Action = "insert"
 	// Delete drops the next whole message.
 	Delete Action = "delete"
-	// Refuse does not let a request pass, and answers it with Answer in its turn. The server
-	// gets an ECHO without an argument in its place, which it refuses. On must be Requests or Both.
+	// Refuse stops a request and answers it with Answer, in its place among the replies. Instead of
+	// the request, the server gets an ECHO without an argument, which it refuses. On must be
+	// Requests or Both.
 	Refuse Action = "refuse"
 )
 
@@ -71,8 +72,8 @@ type Fault struct {
 	Interval time.Duration
 	Mask     byte
 	Bytes    []byte
-	// Answer returns the whole reply to a request that Refuse does not let pass, as it goes over the
-	// wire. It is called in the proxy's goroutines. nil means an error.
+	// Answer returns the whole reply to a request that Refuse stops, in the form in which it is
+	// sent. It is called in the proxy's goroutines. nil means an error.
 	Answer func(args []string) string
 }
 
@@ -182,7 +183,7 @@ func (a *Armed) Disarm() { a.proxy.disarm(a) }
 // take counts one firing. It returns false if none is left or the fault is disarmed.
 func (a *Armed) take() bool {
 	select {
-	case <-a.gone: // disarmed since the request that it waits for, before its reply
+	case <-a.gone: // disarmed after the request arrived and before its reply
 		return false
 	default:
 	}

@@ -103,7 +103,7 @@ func (p *proxyPump) match() {
 	}
 }
 
-// meet applies a fault to the held request.
+// meet applies a fault to the request that is held back.
 func (p *proxyPump) meet(a *Armed) {
 	switch {
 	case a.fault.Do == Delay:
@@ -140,7 +140,7 @@ func (p *proxyPump) refuseHeld() {
 	p.refuse, p.remove = nil, true
 }
 
-// do takes a firing of a fault, if one is left, and applies it. It returns false if the link is
+// do applies a fault, if it may still happen, and counts that. It returns false if the link is
 // gone.
 func (p *proxyPump) do(a *Armed) bool {
 	healed := p.link.proxy.healing()
@@ -190,7 +190,7 @@ func (p *proxyPump) apply(a *Armed, healed <-chan struct{}) bool {
 	return true
 }
 
-// last begins what lasts.
+// last begins a fault that lasts: swallow, trickle or slice.
 func (p *proxyPump) last(a *Armed) {
 	if a.fault.Do == Swallow {
 		p.swallow.Store(true)

@@ -142,7 +142,7 @@ func (l *proxyLink) now(a *Armed) {
 	}
 }
 
-// heal ends what lasts.
+// heal ends the faults that last.
 func (l *proxyLink) heal() {
 	for _, pump := range l.pumps {
 		pump.shape.Store(nil)

@@ -18,8 +18,8 @@ type proxyPump struct {
 	src, dst *net.TCPConn
 	rnd      *rand.Rand
 
-	shut    atomic.Bool           // dropped for good: FIN was sent
-	swallow atomic.Bool           // dropped until healed
+	shut    atomic.Bool           // all later bytes are dropped: a FIN was sent
+	swallow atomic.Bool           // bytes are dropped until Heal
 	lost    atomic.Bool           // bytes were swallowed
 	shape   atomic.Pointer[Fault] // trickle or slice
 	latMu   sync.Mutex            // guards late
@@ -28,7 +28,7 @@ type proxyPump struct {
 	frame  proxyFramer
 	offset int64 // bytes of the stream so far
 	index  int   // messages of the stream so far, pushes not counted
-	sent   int   // of these, those that were not deleted, and the inserted
+	sent   int   // messages passed on: index, less the deleted ones, plus the inserted ones
 	fired  map[*Armed]bool
 	drawn  map[*Armed]int64 // random bytes
 
@@ -38,9 +38,9 @@ type proxyPump struct {
 	whole  []byte      // the request that is arriving, while it is held back
 	hold   bool
 	flip   byte
-	insert []byte // goes after the current message
+	insert []byte // is inserted after the current message
 	drop   int    // messages to be deleted
-	refuse *Armed // refuses the request that is held, or else the next one
+	refuse *Armed // refuses the request that is held back or, if there is none, the next one
 	remove bool   // the current message is being deleted
 }
 
@@ -172,7 +172,7 @@ func (p *proxyPump) emit(b []byte, done bool) {
 	}
 }
 
-// release lets go what was held back.
+// release passes on the bytes that were held back.
 func (p *proxyPump) release(done bool) {
 	if !p.remove {
 		p.emit(p.whole, done)

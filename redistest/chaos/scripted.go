@@ -42,7 +42,7 @@ type ScriptedRequest struct {
 	Args []string
 }
 
-// ScriptedServer is a server that sends what the script says: any bytes, at any pace, with or
+// ScriptedServer is a server whose script decides what it sends: any bytes, at any pace, with or
 // without a request. It listens on a free port of 127.0.0.1.
 type ScriptedServer struct {
 	opts     ScriptedOpts

@@ -1,6 +1,6 @@
-// Package ledger judges what a client of any kind says of its requests while networks and servers
-// fail: none may be lost, end twice, run twice, get another's reply, or be called not sent although
-// it ran.
+// Package ledger checks what any client reports about its requests while networks and servers fail:
+// no request may be lost, end twice, run twice, get another request's reply, or be reported as not
+// sent although it ran.
 //
 // A [Ledger] gives each request a number, and is told how it ended. [Lists] compare it with what
 // the server ran: requests push their tags to lists, which are read at the end over a healthy
@@ -23,6 +23,6 @@
 //		t.Error(report)
 //	}
 //
-// The ledger asks nothing of a client but its word: an error is [NotSent] only if the client promises
-// that nothing ran. That it finds faults is tested with planted ones.
+// The ledger holds a client only to its own promises: record an error as [NotSent] only if the client
+// promises that nothing ran. The package's tests plant faults and check that the ledger finds them.
 package ledger

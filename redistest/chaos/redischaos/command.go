@@ -25,7 +25,7 @@ const usage = `  freeze                      hold everything back, and lose noth
   stats                       show counters
 `
 
-// do does what a command says, and returns the answer.
+// do executes a command, and returns the answer.
 func do(proxy *chaos.Proxy, command string) (answer string, err error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {

@@ -1,6 +1,6 @@
 // Command redischaos breaks the network between any client and a Redis server, for services in any
-// language. It passes everything until it is told otherwise: by its arguments, by lines of its
-// standard input, or over HTTP.
+// language. It passes everything on until a command tells it otherwise. Commands come from its
+// arguments, from its standard input, or over HTTP.
 //
 //	redischaos -listen 127.0.0.1:6380 -to 127.0.0.1:6379 -http 127.0.0.1:8380
 //	> freeze
@@ -85,7 +85,7 @@ type console struct {
 	out   *log.Logger
 }
 
-// obey does what a command says, and prints the answer.
+// obey executes a command, and prints the answer.
 func (c *console) obey(command string) error {
 	answer, err := do(c.proxy, command)
 	if err == nil {
