@@ -74,7 +74,7 @@ func (p *pool) add(s redisconn.Stats) {
 // pools returns the present pools by name: host:port/database.
 func pools(client *redispipe.Client, db int) map[string]*pool {
 	all := make(map[string]*pool)
-	for _, node := range client.Stats().Nodes { // one with two roles is there twice
+	for _, node := range client.Stats().Nodes { // a node with two roles is listed twice
 		name := poolName(node.Addr, db)
 		if all[name] == nil {
 			all[name] = new(pool)

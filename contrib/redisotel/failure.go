@@ -31,7 +31,8 @@ func isFailure(op redis.Operation, end redis.Completion) bool {
 	return true
 }
 
-// waits reports whether an operation may wait for others, and so until the client is closed.
+// waits reports whether an operation may wait for other clients, so that closing the client is a
+// normal end of it.
 func waits(op redis.Operation) bool {
 	switch op.Kind {
 	case redis.OperationSubscribe, redis.OperationUnsubscribe:

@@ -7,10 +7,11 @@
 // together, is not a batch in these conventions. The package never records arguments, and so no
 // db.query.text.
 //
-// Some ends of an operation are no errors, because nothing is wrong with the database: NOSCRIPT in reply to EVALSHA, which
-// is how a server asks for a script that it has not seen; an error of the caller's own in the
-// function given to Watch; and a blocking command or a Subscribe that ends because the program has shut the
-// client down. A blocking command whose outcome is unknown after Close is an error: it may have taken an element.
+// These ends of an operation do not count as errors, because nothing is wrong with the database:
+// NOSCRIPT in reply to EVALSHA, which is how a server asks for a script that it has not seen; an error
+// of the caller's own in the function given to Watch; and a blocking command or a Subscribe that ends
+// because the program has shut the client down. A blocking command whose outcome is unknown after Close
+// is an error: it may have taken an element.
 //
 // The package does not record db.stored_procedure.name, because a hook does not get arguments.
 package redisotel
@@ -36,7 +37,7 @@ import (
 
 const (
 	scope = "github.com/joomcode/redispipe/contrib/redisotel"
-	// schema says which version of the conventions the names are of.
+	// schema is the version of the conventions that the names follow.
 	schema = "https://opentelemetry.io/schemas/1.43.0"
 )
 

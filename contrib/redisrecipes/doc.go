@@ -1,5 +1,5 @@
-// Package redisrecipes is the root of a module with recipes: what many services build on Redis. Each
-// package holds one, and uses only the public interfaces of the library:
+// Package redisrecipes is the root of a module of recipes for things that many services build on
+// Redis. Each package is one recipe, and uses only the public interfaces of the library:
 //
 //	aside    a cache in Redis: of all processes, one caller loads an entry, and the others wait for it
 //	limit    rate limits that all processes share

@@ -107,7 +107,7 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Dura
 	}
 	k := t.kept.Load()
 	if k != nil && k.age() < end(k) {
-		return k, nil // another call has brought it
+		return k, nil // another call has got it in the meantime
 	}
 	ctx, cancel := context.WithTimeout(calling, sourceTimeout)
 	defer cancel()

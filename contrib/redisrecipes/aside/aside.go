@@ -1,5 +1,5 @@
-// Package aside keeps what is slow to load in Redis, for all processes: one of them loads an entry, and the
-// others wait for it.
+// Package aside caches values that are slow to load in Redis, for all processes: one process loads an
+// entry, and the others wait for it.
 //
 //	pages, err := aside.New(client, aside.Opts{TTL: time.Minute})
 //	…
@@ -25,11 +25,11 @@ var (
 	ErrOpts = errors.New("aside: invalid options")
 	// ErrKey: the key is empty or starts with "}". Nothing was sent.
 	ErrKey = errors.New("aside: invalid key")
-	// ErrNotFound is for loaders: it says that there is nothing to load. This is kept for [Opts.NegativeTTL],
-	// and Get returns ErrNotFound.
+	// ErrNotFound is for loaders to return if there is nothing to load. The cache keeps that for
+	// [Opts.NegativeTTL], and Get returns ErrNotFound.
 	ErrNotFound = errors.New("aside: not found")
 	// ErrLoad: another caller has failed to load the entry, and [Opts.RetryAfter] has not passed. The
-	// process that has loaded returns the loader's own error.
+	// process whose loader failed returns the loader's own error instead.
 	ErrLoad = errors.New("aside: another caller could not load the entry")
 	// ErrLost is the cause of the end of a loader's context if another process may load now.
 	ErrLost = lease.ErrLost
@@ -52,8 +52,9 @@ type Cache struct {
 	refreshes map[string]struct{}
 }
 
-// flight is the call of one caller for all of the process that miss the same key. They read the entry when it has ended: what
-// it got may be older than their calls, and deleted.
+// flight is the call of one caller on behalf of all callers of the process that miss the same key. When
+// it has ended, the others read the entry from Redis, because the entry that the flight got may be
+// older than their calls, and may have been deleted since.
 type flight struct {
 	done chan struct{} // closed when err is set
 	err  error         // why nobody loads the entry now. It is nil if the caller has left or has panicked.
@@ -76,15 +77,17 @@ func New(db Client, opts Opts) (*Cache, error) {
 // loads it, with load, and the others wait. From [Opts.RefreshAfter] on, one caller of all processes loads the entry again, in the
 // background, and Get returns the entry that there is.
 //
-// The context of load ends with ctx, or before another process may load. If load fails because ctx has ended, the next caller who waits
-// loads, with its own function. If load returns an error for another reason, Get returns that error to those of this process who wait, and nobody
-// loads the entry again before [Opts.RetryAfter] has passed: until then, other callers get [ErrLoad] if there is no entry.
+// The context of load ends with ctx, or before another process may load. If load fails because ctx has
+// ended, the next waiting caller loads the entry, with its own function. If load returns an error for
+// another reason, Get returns that error to all waiting callers of this process, and nobody loads the
+// entry again before [Opts.RetryAfter] has passed: until then, other callers get [ErrLoad] if there is
+// no entry.
 //
 // A loader that panics in the background ends the program, as any goroutine does. At most 128 loaders of a Cache run in the
 // background; other entries are loaded when they end.
 //
-// Get returns an error of the library if the server does not answer or refuses a request. It returns a loaded value also
-// if it could not store it. Repeating the call is safe.
+// Get returns an error of the library if the server does not answer or refuses a request. It returns a
+// loaded value even if it could not store it. Repeating the call is safe.
 func (c *Cache) Get(ctx context.Context, key string, load Load) ([]byte, error) {
 	k, err := c.opts.keys(key)
 	if err != nil {
@@ -116,8 +119,9 @@ func (c *Cache) Get(ctx context.Context, key string, load Load) ([]byte, error) 
 	}
 }
 
-// Delete removes the entry of a key. The context of a running loader ends soon, and what it returns is not kept, so an entry that is read after Delete has returned
-// was loaded after it was called. It repeats its request until the outcome is known, or ctx is done.
+// Delete removes the entry of a key. The context of a running loader ends soon, and its result is not
+// kept. So an entry that is read after Delete has returned was loaded after Delete was called. It
+// repeats its request until the outcome is known, or ctx is done.
 func (c *Cache) Delete(ctx context.Context, key string) error {
 	k, err := c.opts.keys(key)
 	if err != nil {
@@ -127,7 +131,7 @@ func (c *Cache) Delete(ctx context.Context, key string) error {
 	return err
 }
 
-// board returns the flight of a key. The caller has to fly it if it is theirs.
+// board returns the flight of a key. If mine is set, the caller must call fly.
 func (c *Cache) board(k keys) (f *flight, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +152,7 @@ func (c *Cache) fly(ctx context.Context, k keys, load Load, f *flight) ([]byte, 
 		close(f.done)
 	}()
 	value, err := c.fetch(ctx, k, load)
-	left := ctx.Err() != nil || errors.Is(err, context.Canceled) // it has left, or lost the lease
+	left := ctx.Err() != nil || errors.Is(err, context.Canceled) // the caller has left, or lost the lease
 	if !left && !errors.Is(err, ErrNotFound) {
 		f.err = err
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	found     = 'v'
 	notFound  = 'n'
-	failed    = 'f' // is not kept: a loader has failed
+	failed    = 'f' // never stored: a loader has failed
 	headerLen = 1 + 15
 )
 
@@ -36,12 +36,13 @@ func parse(raw []byte) (*entry, error) {
 	return &entry{kind: raw[0], made: time.UnixMilli(made), value: raw[headerLen:]}, nil
 }
 
-// ended reports whether an entry is too old by the clock of the client. Then the server decides, by its own.
+// ended reports whether an entry is too old by the clock of the client. If so, the server decides by
+// its own clock.
 func (e *entry) ended(ttl time.Duration) bool {
 	return e.kind == found && time.Since(e.made) >= ttl
 }
 
-// result returns what Get does.
+// result returns the results of Get.
 func (e *entry) result() ([]byte, error) {
 	switch e.kind {
 	case notFound:

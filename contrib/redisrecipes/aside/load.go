@@ -15,10 +15,10 @@ type loading struct {
 	keys    keys
 	owner   string
 	oldest  time.Duration // a kept entry of this age is loaded again
-	alone   bool          // it loads in the background: nobody leaves
+	alone   bool          // loads in the background, where no caller can leave
 	unknown bool          // the server may have granted the lease
-	entry   *entry        // is kept
-	hold    *lease.Hold   // not nil if this caller has to load
+	entry   *entry        // the kept entry, if there is one
+	hold    *lease.Hold   // not nil if this caller must load
 }
 
 // fetch returns an entry that another caller has loaded, or loads it.
@@ -40,8 +40,8 @@ func (c *Cache) fetch(ctx context.Context, k keys, load Load) ([]byte, error) {
 	return l.run(ctx, load)
 }
 
-// try asks until the outcome is known. It returns how long another has the lease, or 0 if it has set l.entry or
-// l.hold.
+// try asks until the outcome is known. It returns how long another caller still has the lease, or 0 if
+// it has set l.entry or l.hold.
 func (l *loading) try(ctx context.Context) (time.Duration, error) {
 	return lease.Settle(ctx, func(ctx context.Context) (wait time.Duration, err error) {
 		var answer []any
@@ -106,7 +106,7 @@ func (l *loading) run(ctx context.Context, load Load) ([]byte, error) {
 // lease has ended.
 const storing = time.Second
 
-// keep stores an entry, unless another may load it.
+// keep stores an entry, unless another caller may load it by now.
 func (l *loading) keep(ctx context.Context, kind byte, value []byte, ttl time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, storing)
 	defer cancel()

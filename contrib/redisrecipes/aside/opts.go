@@ -14,11 +14,12 @@ type Client = lease.Client
 
 // Opts are the options of a [Cache].
 type Opts struct {
-	// TTL is the age at which an entry ends, by the clock of the server: Get returns none that is older. From 1 ms to 366
-	// days. Required.
+	// TTL is the greatest age of an entry, by the clock of the server: Get returns no older entry. From 1
+	// ms to 366 days. Required.
 	TTL time.Duration
-	// RefreshAfter is the age from which on an entry is loaded again in the background, while Get returns it. By the clock
-	// of the client. If it is TTL, entries are not loaded before they end. Default three quarters of TTL.
+	// RefreshAfter is the age, by the clock of the client, from which on an entry is loaded again in the
+	// background, while Get returns it. If it is TTL, entries are not loaded before they end. Default
+	// three quarters of TTL.
 	RefreshAfter time.Duration
 	// NegativeTTL is how long an [ErrNotFound] is kept. Default a tenth of TTL, but at most a minute.
 	NegativeTTL time.Duration
@@ -71,10 +72,10 @@ func (o Opts) withDefaults() (Opts, error) {
 	return o, nil
 }
 
-// keys are those of an entry: both are in the same slot of a cluster.
+// keys are the two keys of an entry, which are in the same slot of a cluster.
 type keys struct {
-	entry string // also the channel that tells who waits
-	lease string // who loads the entry, or failed
+	entry string // also the channel on which waiting callers are told
+	lease string // says who loads the entry, or that loading failed
 }
 
 func (o Opts) keys(key string) (keys, error) {

@@ -14,8 +14,9 @@ const (
 	askAgain = time.Second
 )
 
-// refresh loads an entry in the background, unless somebody does. Its goroutine ends when the loader returns, after
-// LoadTimeout or, if another process loads the entry, after a second.
+// refresh loads an entry in the background, unless another goroutine of this process does. Its
+// goroutine ends when the loader returns, after LoadTimeout or, if another process loads the entry,
+// after a second.
 func (c *Cache) refresh(ctx context.Context, k keys, load Load) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

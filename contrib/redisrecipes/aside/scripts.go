@@ -2,12 +2,12 @@ package aside
 
 import "github.com/joomcode/redispipe/redis"
 
-// What a script of an entry answers to a caller who wants to load it.
+// The answers of the script claim to a caller that wants to load an entry.
 const (
-	granted = iota // it shall load
+	granted = iota // the caller must load the entry
 	kept           // there is a new entry
-	waiting        // another loads; the lease ends in so many milliseconds
-	failing        // loading has failed, and is not tried again for so many milliseconds
+	waiting        // another caller loads; followed by the milliseconds until its lease ends
+	failing        // loading has failed; followed by the milliseconds until it is tried again
 )
 
 // claim grants the lease of an entry that is not kept, or is as old as ARGV[3], to the owner ARGV[1] for ARGV[2].
@@ -43,7 +43,8 @@ redis.call('PUBLISH', KEYS[1], '')
 return 1
 `)
 
-// release ends the lease of an owner. If loading has failed, it keeps others from it for ARGV[2].
+// release ends the lease of an owner. If loading has failed, it keeps others from loading for
+// ARGV[2].
 var release = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 if tonumber(ARGV[2]) > 0 then

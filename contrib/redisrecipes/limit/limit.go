@@ -1,5 +1,5 @@
-// Package limit limits rates for all processes that share a Redis: at most so many requests for each
-// user, address or key of an API.
+// Package limit limits rates for all processes that share a Redis: it bounds the requests of each
+// user, address or API key.
 //
 //	limiter, err := limit.New(client, limit.Opts{Rate: limit.Rate{Count: 100, Per: time.Minute}})
 //	…
@@ -77,13 +77,13 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int) (Decision, erro
 	return decisions[0], nil
 }
 
-// AllowEach decides about several takes, which it sends in one batch: each passes or not, whatever
-// becomes of the others. It returns the decisions in order.
+// AllowEach decides about several takes, which it sends in one batch: each passes or is refused,
+// independently of the others. It returns the decisions in order.
 //
-// It waits at most [Opts.Timeout] for the server. If a decision does not arrive, or the server answers with an error,
-// [Opts.OnUnavailable] decides, and [Decision.Unavailable] has the reason. AllowEach itself returns an error only if ctx has
-// ended, and then the server may have counted the takes, or an [ErrTake] if a take is invalid, and then it
-// has sent nothing.
+// It waits at most [Opts.Timeout] for the server. If a decision does not arrive, or the server answers
+// with an error, [Opts.OnUnavailable] decides, and [Decision.Unavailable] has the reason. AllowEach
+// itself returns an error only if ctx has ended, (the server may then have counted the takes), or an
+// [ErrTake] if a take is invalid (it has then sent nothing).
 func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, error) {
 	reqs := make([]redis.Request, len(takes))
 	for i, take := range takes {

@@ -33,7 +33,7 @@ func newLocal(rate Rate, processes int) *local {
 	}
 }
 
-// take decides about a take.
+// take decides whether a take passes.
 func (l *local) take(now time.Time, take Take) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *local) take(now time.Time, take Take) Decision {
 	return d
 }
 
-// level returns what is left in a bucket.
+// level returns the level of a bucket now.
 func (l *local) level(now time.Time, b bucket) float64 {
 	return max(0, b.level-float64(now.Sub(b.at))*l.perNano)
 }

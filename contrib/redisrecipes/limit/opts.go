@@ -9,8 +9,7 @@ import (
 var (
 	// ErrOpts is returned by [New] for invalid options.
 	ErrOpts = errors.New("limit: invalid options")
-	// ErrTake: a take has no key, or asks for less than nothing or more than ever passes at once.
-	// Nothing was sent.
+	// ErrTake: a take has no key, or its N is negative or greater than the burst. Nothing was sent.
 	ErrTake = errors.New("limit: invalid take")
 
 	errAnswer = errors.New("limit: the server has answered something else")
@@ -40,7 +39,7 @@ const (
 	Window
 )
 
-// Unavailable is what decides when the server does not.
+// Unavailable chooses what decides if the server does not.
 type Unavailable uint8
 
 const (
@@ -65,8 +64,8 @@ type Opts struct {
 	Kind Kind
 	// OnUnavailable decides when the server does not. Default Deny.
 	OnUnavailable Unavailable
-	// Processes is the number of processes that share the limit: with OnUnavailable: Local each of them lets this
-	// part of Rate pass, and a burst of at least one. Default 1.
+	// Processes is the number of processes that share the limit: with OnUnavailable: Local, each process
+	// lets its share of Rate pass, with a burst of at least one. Default 1.
 	Processes int
 	// Timeout is how long a decision waits for the server. Default 250 ms.
 	Timeout time.Duration

@@ -16,7 +16,7 @@ type Lock struct {
 
 	unlocking chan struct{} // holds one value while a call of Unlock owns what follows
 	released  bool          // a request of Unlock may have released the lock
-	lost      bool          // another may have had the lock when Unlock was first called
+	lost      bool          // another process may have had the lock when Unlock was first called
 }
 
 // newLock returns a lock that was granted.
@@ -28,8 +28,9 @@ func newLock(ctx context.Context, a *attempts, grant lease.Grant) *Lock {
 	return l
 }
 
-// Token returns the fencing token: it is greater than the tokens of all earlier holders of the key. A store that
-// refuses a token smaller than the greatest it has seen takes nothing from a holder that has lost its lock without noticing.
+// Token returns the fencing token: it is greater than the tokens of all earlier holders of the key. A
+// store that refuses every token smaller than the greatest it has seen accepts no write from a holder
+// that has lost its lock without noticing.
 func (l *Lock) Token() int64 { return l.token }
 
 // Context returns a context that ends before another can get the lock, and after Unlock. It has the values of the
@@ -40,9 +41,9 @@ func (l *Lock) Context() context.Context { return l.hold.Context() }
 // Unlock ends the context and releases the lock. It repeats its request until the server has answered, ctx is done or TTL has
 // passed. If ctx is done first, it goes on in the background until TTL has passed. It is safe to call it again: calls take turns.
 //
-// A nil error means that nobody else had the lock until now. With [ErrLost] another may have had it, whatever became of
-// the release. After any other error the lock may not be released, and ends within TTL. If that error matches redis.ErrUnknown, it may be
-// released.
+// A nil error means that nobody else had the lock until now. After [ErrLost] another process may have
+// had it, and may have it now. After any other error the lock was not released, or, if the error
+// matches redis.ErrUnknown, may have been released; in any case it ends within TTL.
 func (l *Lock) Unlock(ctx context.Context) error {
 	certain := l.hold.End(ErrUnlocked)
 	select {
@@ -51,7 +52,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		select {
 		case l.unlocking <- struct{}{}:
 		case <-ctx.Done():
-			return context.Cause(ctx) // the other call goes on
+			return context.Cause(ctx) // the other call of Unlock continues
 		}
 	}
 	defer func() { <-l.unlocking }()

@@ -26,10 +26,11 @@ var (
 	ErrOpts = errors.New("lock: invalid options")
 	// ErrKey: the key is empty. Nothing was sent.
 	ErrKey = errors.New("lock: the key is empty")
-	// ErrHeld is returned by [Locker.TryLock] if another holds the lock.
+	// ErrHeld is returned by [Locker.TryLock] if another owner holds the lock.
 	ErrHeld = errors.New("lock: another holds it")
-	// ErrLost is the cause of the end of [Lock.Context] when another may get the lock. [Lock.Unlock] returns it
-	// if the lock was no longer certain when it was called: the work may have overlapped with another's.
+	// ErrLost is the cause of the end of [Lock.Context] when another process may get the lock.
+	// [Lock.Unlock] returns it if the lock was no longer certain when Unlock was called: the work may have
+	// overlapped with that of another process.
 	ErrLost = lease.ErrLost
 	// ErrUnlocked is the cause of the end of [Lock.Context] after [Lock.Unlock].
 	ErrUnlocked = errors.New("lock: unlocked")
@@ -72,10 +73,10 @@ func New(db Client, opts Opts) (*Locker, error) {
 	return &Locker{store: lease.Store{DB: db, TTL: opts.TTL, Keep: keepToken}, prefix: opts.Prefix}, nil
 }
 
-// Lock waits until it has the lock of a key, or ctx is done. Only while the server can't be reached does it ask
-// again and again. Otherwise it asks when the holder has unlocked, or when the lock would expire. Goroutines of this Locker
-// that wait for the same key get it in order, but not before those of other processes, and one that calls Lock just when the lock is free may be
-// faster.
+// Lock waits until it has the lock of a key, or ctx is done. It asks for the lock when the holder has
+// unlocked, or when the lock would expire; while the server can't be reached, it asks again and again.
+// Goroutines of this Locker that wait for the same key get it in order. There is no order between
+// processes, and a caller that finds the lock free may overtake those that wait.
 //
 // It returns an error if ctx ends, if the server refuses the request, and if the client is closed. Then this call
 // does not hold the lock: if the server may have granted it, it is released in the background, and ends after TTL at the latest.
@@ -114,7 +115,7 @@ func (l *Locker) TryLock(ctx context.Context, key string) (*Lock, error) {
 	return a.lock, nil
 }
 
-// attempts are those of one call to get a lock, all in the name of the same owner.
+// attempts are the attempts of one call to get a lock, all under the name of the same owner.
 type attempts struct {
 	locker  *Locker
 	key     string
@@ -123,7 +124,8 @@ type attempts struct {
 	lock    *Lock
 }
 
-// once asks for the lock. It returns how long another has it, or 0 if it has set a.lock.
+// once asks for the lock. It returns how long another owner still has it, or 0 if it has set
+// a.lock.
 func (a *attempts) once(ctx context.Context) (time.Duration, error) {
 	grant, err := a.locker.store.Acquire(ctx, a.key, a.owner)
 	switch {
@@ -139,7 +141,7 @@ func (a *attempts) once(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// try is once, and asks again while the server can't be reached.
+// try calls once, again and again while the server can't be reached.
 func (a *attempts) try(ctx context.Context) (wait time.Duration, err error) {
 	return lease.Settle(ctx, a.once)
 }

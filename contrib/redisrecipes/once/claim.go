@@ -18,8 +18,8 @@ type claim struct {
 	hold    *lease.Hold // not nil if the claim is granted
 }
 
-// try asks until the outcome is known. It returns how long another has the claim, or 0 if it has
-// set c.value or c.hold.
+// try asks until the outcome is known. It returns how long another caller still has the claim, or 0
+// if it has set c.value or c.hold.
 func (c *claim) try(ctx context.Context) (wait time.Duration, err error) {
 	return lease.Settle(ctx, func(ctx context.Context) (time.Duration, error) {
 		store := &c.runner.store
@@ -56,7 +56,7 @@ func (c *claim) run(ctx context.Context, ttl time.Duration, f func(context.Conte
 	}
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.TTL)
 	defer cancel()
-	left, failed := store.Leave(timed, c.key, c.owner, result, ttl) // the claim is still renewed
+	left, failed := store.Leave(timed, c.key, c.owner, result, ttl) // the hold still renews the claim
 	if failed == nil && !left {
 		failed = ErrLost
 	}

@@ -1,5 +1,6 @@
-// Package once runs a function once for each key, over all processes of a Redis, and gives its result to
-// repeats: for handlers of messages, payments and webhooks that may come twice.
+// Package once runs a function once for each key among all processes that share a Redis, and returns
+// its result to repeated calls. Use it for handlers of messages, payments and webhooks that may arrive
+// twice.
 //
 //	runner, err := once.New(client, once.Opts{})
 //	…
@@ -29,8 +30,8 @@ var (
 	// repeat may run the function again. It wraps the reason, which matches redis.ErrUnknown if the
 	// result may be stored.
 	ErrNotStored = errors.New("once: the result may not be stored")
-	// ErrLost is the cause of the end of the function's context when another may run the function. As
-	// the reason of an [ErrNotStored], it means that another may have begun to.
+	// ErrLost is the cause of the end of the function's context when another process may run the
+	// function. As the reason of an [ErrNotStored], it means that another process may have begun to.
 	ErrLost = lease.ErrLost
 
 	errDone = errors.New("once: the function has returned")
@@ -72,12 +73,13 @@ func New(db Client, opts Opts) (*Runner, error) {
 	return &Runner{store: lease.Store{DB: db, TTL: opts.Lease}, prefix: opts.Prefix}, nil
 }
 
-// Do returns the result of the key if there is one. If there is none, and nobody else is running a function for the key,
-// it runs f and keeps the result for ttl. If somebody else is, it waits for the result. If f returns an
+// Do returns the result of the key if there is one. If there is none, Do runs f and keeps the result
+// for ttl, or, if another call is running a function for the key, waits for its result. If f returns an
 // error or panics, no result is kept, and the next caller, or one that waits, runs its own f.
 //
-// The context of f ends with ctx, and before another process may begin, because this one could not renew its claim. Do
-// stores the result even if ctx has ended, for which it may take up to Lease longer.
+// The context of f ends with ctx. It also ends, before another process may begin, if this one can't
+// renew its claim. Do stores the result even if ctx has ended, and may take up to Lease longer for
+// that.
 //
 // Do returns the error of f as it is, or an [ErrNotStored] with a result. Any other error means that f has not
 // run: ctx has ended, the server has refused a request, or the client is closed. While the server can't be

@@ -13,9 +13,10 @@ var ErrLost = errors.New("redisrecipes: the lease may have ended")
 // Hold renews a lease, and ends a context before the lease may end. The lease ends no earlier than its TTL after the last
 // acknowledged request for it was sent, because the server got that request later.
 type Hold struct {
-	// life ends with the hold: its cause is ErrLost, or that of End. ctx ends with life or with its parent.
+	// life ends with the hold: its cause is ErrLost, or that of End. ctx ends with life or with the parent
+	// context.
 	life, ctx   context.Context
-	kill, leave context.CancelCauseFunc // of life and of ctx
+	kill, leave context.CancelCauseFunc // they end life and ctx
 	ttl         time.Duration
 	renew       func(context.Context) (bool, error)
 	start       time.Time    // with the monotonic clock
@@ -33,8 +34,8 @@ func NewHold(parent context.Context, ttl time.Duration, sent time.Time, renew fu
 	return h
 }
 
-// certain returns how long after its request was sent a lease is certain: clocks may differ by 1 % in speed, and
-// the time that one has read is late.
+// certain returns how long a lease is certain, counted from when its request was sent. It is less than
+// ttl, because clocks may differ in speed, and a time is a little old by the time it is used.
 func certain(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Millisecond }
 
 // Context returns the context of the hold.
@@ -61,7 +62,7 @@ func (h *Hold) certain() bool {
 	return h.life.Err() == nil
 }
 
-// run renews the lease after each third of its TTL, and oftener while that fails.
+// run renews the lease after each third of its TTL, and more often while that fails.
 func (h *Hold) run() {
 	for pause := h.ttl/3 - time.Since(h.start); ; { // the grant may have come late
 		left := time.Duration(h.until.Load()) - time.Since(h.start)

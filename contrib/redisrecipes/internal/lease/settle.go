@@ -13,8 +13,8 @@ const (
 	longestPause = time.Second
 )
 
-// Settle makes a call, which may run several times, until the server has answered or ctx is done. If one of the
-// calls may have run, its error does not say that nothing has.
+// Settle makes a call, which may run several times, until the server has answered or ctx is done. If
+// one of the calls may have run, the error never says not sent.
 func Settle[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	var unknown error
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -38,8 +38,8 @@ func Settle[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	}
 }
 
-// Run runs a script that ends a lease until the outcome is known, or ctx is done. It reports whether the owner had the lease:
-// if an earlier run may have ended the lease, it says so.
+// Run runs a script that ends a lease until the outcome is known, or ctx is done. It reports whether
+// the owner had the lease. It returns true as well if an earlier attempt may have ended the lease.
 func Run(ctx context.Context, db redis.Sender, script *redis.Script, keys []string, args ...any) (had bool, err error) {
 	may := false
 	had, err = Settle(ctx, func(ctx context.Context) (bool, error) {

@@ -1,5 +1,5 @@
-// Package lease has what recipes share that give a key to one owner at a time: the scripts of a key and its
-// owner, the context of an owner, and how others wait.
+// Package lease is shared by the recipes that give a key to one owner at a time. It has the scripts
+// that grant and end a lease, the context of an owner, and the wait of others.
 package lease
 
 import (
@@ -21,9 +21,9 @@ type Client interface {
 	Subscriber() *redispubsub.Subscriber
 }
 
-// Store keeps leases: each key is a hash that says who owns it, until when by the clock of the server, and with
-// which token, or which value the last owner has left. Each owner has a name of its own, so
-// that all scripts may run several times.
+// Store keeps leases. Each key is a hash with its owner, the end of the lease by the clock of the
+// server, and the token, or with the value that the last owner has left. Each owner has a unique name,
+// so that running a script twice does no harm.
 type Store struct {
 	DB  Client
 	TTL time.Duration // of a lease
@@ -39,7 +39,7 @@ type Grant struct {
 	Token int64         // the lease is granted
 	Sent  time.Time     // when the request for Token was sent
 	Value []byte        // an owner has left this value
-	Wait  time.Duration // another owner has the lease for so long, unless it renews or releases it
+	Wait  time.Duration // how long another owner still has the lease, unless it renews or releases it
 }
 
 // acquire grants a lease that nobody has, or that the owner has already. A new token is at least the

@@ -13,7 +13,7 @@ type Turns struct {
 }
 
 type turn struct {
-	users int           // those who have or await the turn
+	users int           // goroutines that have or await the turn
 	taken chan struct{} // holds one value while somebody has the turn
 }
 

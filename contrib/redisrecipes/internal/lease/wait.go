@@ -22,10 +22,11 @@ func (t *Turns) Wait(ctx context.Context, db Client, key string, attempt func(co
 	return Listen(ctx, db, key, attempt)
 }
 
-// Listen makes attempts until one returns an error, or no time to wait: the first when it has
-// subscribed to the channel, and the next ones after a message or a gap, or after the time that the last one has returned.
+// Listen makes attempts until one returns an error, or no time to wait: the first once it has
+// subscribed to the channel, and each later one after a message or a gap, or after the time that the
+// previous attempt returned.
 func Listen(ctx context.Context, db Client, channel string, attempt func(context.Context) (time.Duration, error)) error {
-	sub := db.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1}) // one wakes as well as many
+	sub := db.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1}) // one message in the buffer is enough to wake it
 	defer sub.Close()
 	if err := sub.Subscribe(ctx, redispubsub.Channel(channel)); err != nil {
 		return err
@@ -36,7 +37,7 @@ func Listen(ctx context.Context, db Client, channel string, attempt func(context
 		if err != nil || wait <= 0 {
 			return err
 		}
-		timer := time.NewTimer(wait + time.Millisecond) // the lease has ended by then
+		timer := time.NewTimer(wait + time.Millisecond) // a little later, when the lease has surely ended
 		select {
 		case _, open := <-events:
 			if !open && ctx.Err() == nil {
