@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// lister makes the lines of one package. Whatever a program could notice
-// stands in them: the value of a constant, the type of a field, whether a
-// method has a pointer for its receiver, and, in the line of an interface, all
-// of its methods, since one more breaks those who implement it. Names of
-// parameters do not.
+// lister makes the lines of one package. They contain everything whose change could break a
+// program: the value of a constant, the type of a field, whether a method has a pointer receiver,
+// and all methods of an interface, because one more method breaks the types that implement it. They
+// do not contain the names of parameters.
 type lister struct {
 	pkg   *types.Package
 	lines []string
@@ -45,8 +44,8 @@ func (l *lister) object(obj types.Object) {
 	}
 }
 
-// inner reports whether programs can't import a package, so that its types have the names
-// of the aliases for them.
+// inner reports whether programs can't import a package. Its types are listed under the names of
+// their public aliases.
 func inner(pkg *types.Package) bool { return pkg != nil && strings.Contains(pkg.Path(), "/internal/") }
 
 // named lists a type, its fields and its methods.
@@ -83,8 +82,8 @@ func (l *lister) named(name string, t *types.Named) {
 	}
 }
 
-// ofField writes the type of a field: the field may be of a struct that programs can't import, and
-// so its type as well.
+// ofField writes the type of a field. It also handles fields of structs from packages that programs
+// can't import, whose types may be from such packages, too.
 func (l *lister) ofField(t types.Type) string {
 	if named, ok := t.(*types.Named); ok && inner(named.Obj().Pkg()) {
 		if alias := l.pkg.Scope().Lookup(named.Obj().Name()); alias != nil && types.Identical(alias.Type(), t) {
@@ -126,7 +125,7 @@ func text(t types.Type) string {
 	return types.TypeString(t, (*types.Package).Name)
 }
 
-// signature writes what is behind the name of a function.
+// signature writes the parameters and results of a function.
 func signature(s *types.Signature) string {
 	in := typeParams(s.TypeParams()) + "(" + tuple(s.Params(), s.Variadic()) + ")"
 	switch s.Results().Len() {

@@ -21,8 +21,8 @@ func findModule() (module, error) {
 	return module{path, dir}, err
 }
 
-// exported lists what each package exports that others may import: the
-// package's path in the module -> lines. That of the root is its name.
+// exported lists the exported names of each package that users may import. The key is the path of
+// the package in the module or, for the root, its name; the value is its lines.
 func (m module) exported() (map[string][]string, error) {
 	packages, err := compile(m.path + "/...")
 	if err != nil {
@@ -49,7 +49,7 @@ func (m module) exported() (map[string][]string, error) {
 // compiled imports packages from what go has compiled.
 type compiled struct {
 	types.Importer
-	names map[string]string // the path of each package -> its name
+	names map[string]string // package names by path
 }
 
 // compile compiles the packages that match the patterns, and all that they import.
@@ -58,7 +58,7 @@ func compile(patterns ...string) (compiled, error) {
 	files, names := map[string]string{}, map[string]string{}
 	for line := range strings.Lines(text) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if path, file := fields[0], fields[2]; file != "" { // else it has tests only
+		if path, file := fields[0], fields[2]; file != "" { // otherwise the package has only tests
 			files[path], names[path] = file, fields[1]
 		}
 	}

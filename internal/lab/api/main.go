@@ -1,11 +1,11 @@
-// Command api keeps the lists of what the packages export that users import:
-// api/PACKAGE.txt, one name a line, as Go's own api directory has it.
+// Command api keeps the lists of exported names of the packages that users import. They are in
+// api/PACKAGE.txt, one name a line, as in Go's own api directory.
 //
 //	go run ./internal/lab/api           compare: exit 1 unless the lists are exact
 //	go run ./internal/lab/api -write    add what is new
 //
-// What is on a list and is not exported any more, or not in the same way, would
-// break programs: -write does not take it off.
+// If a listed name is no longer exported, or has changed, programs would break. So -write does not
+// remove lines.
 package main
 
 //go:generate go run . -write
@@ -43,8 +43,8 @@ func run(write bool) error {
 	return check(filepath.Join(m.dir, "api"), have, write)
 }
 
-// check compares the lists in dir with what the packages have. With write it
-// adds to the lists what is new.
+// check compares the lists in dir with the exported names of the packages. If write is set, it adds
+// new names to the lists.
 func check(dir string, have map[string][]string, write bool) error {
 	listed, err := readLists(dir)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// sampleAbove callers, only one request in sampleEvery is timed: reading the
-// clock twice costs a tenth of a request at the best rates, and that tenth would
-// hide differences between clients.
+// With more than sampleAbove callers, only one request in sampleEvery is timed, because reading the
+// clock twice would take a tenth of the fastest requests' time, and hide differences between
+// clients.
 const (
 	sampleAbove = 8
 	sampleEvery = 8
@@ -134,7 +134,8 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	return l
 }
 
-// sharedKeys is how many keys callers share. Each of 24 masters has many of them.
+// sharedKeys is how many keys the callers share. It is so large that each of 24 masters has many of
+// them.
 const sharedKeys = 4096
 
 // share gives the callers shared keys, which all have values.

@@ -62,9 +62,10 @@ type leaver struct {
 	late, bare, plain hist.Hist  // see measureLeaving
 }
 
-// measureLeaving measures in rounds, in each of which every caller sends one request. Between
-// them, as many goroutines wait for nothing but their contexts: so late are the runtime's timers
-// and its scheduler. Then as many do the least that any client does: see leastClient.
+// measureLeaving measures in rounds. In each round every caller sends one request. Between the
+// rounds, the same number of goroutines wait only for their contexts, which shows how late the
+// runtime's timers and scheduler are. Then the same number of goroutines call leastClient, which
+// does the least that any client must do.
 func (b *bed) measureLeaving(c peer.Client) (values, error) {
 	l := &leaver{ends: b.Case.Ends, most: leaveLoaded}
 	var least leastClient
@@ -109,8 +110,8 @@ func (b *bed) measureLeaving(c peer.Client) (values, error) {
 	return v, nil
 }
 
-// leastClient does what any client has to that shares a connection: it appends a request to
-// what is to be sent, which it never is, waits, and makes an error that names the request.
+// leastClient does the least that a client with a shared connection must do: it appends the request
+// to a buffer, which is never sent, waits, and makes an error that names the request.
 type leastClient struct {
 	mu  sync.Mutex // guards buf
 	buf []byte
@@ -129,7 +130,7 @@ func (l *leastClient) call(ctx context.Context, i int) {
 	}
 }
 
-// round has so many callers call once each.
+// round starts callers, each of which calls once.
 func (l *leaver) round(took *hist.Hist, callers int, call func(ctx context.Context, i int)) {
 	var wg sync.WaitGroup
 	for i := range callers {
@@ -138,14 +139,14 @@ func (l *leaver) round(took *hist.Hist, callers int, call func(ctx context.Conte
 	wg.Wait()
 }
 
-// leave calls with a context that ends soon, and notes how long after that the call has
-// returned, unless it was earlier.
+// leave makes a call with a context that ends soon, and records how long after the end of the
+// context the call returned, unless it returned before.
 func (l *leaver) leave(took *hist.Hist, call func(context.Context)) {
 	lasts := l.least + rand.N(l.most-l.least)
 	at := time.Now().Add(lasts)
 	ctx, cancel := context.WithDeadline(context.Background(), at)
 	if l.ends == cancelled {
-		cancel() // of the one with the deadline
+		cancel() // cancels the context with the deadline
 		ctx, cancel = context.WithCancel(context.Background())
 		defer time.AfterFunc(lasts, func() {
 			at = time.Now() // read after the context has ended

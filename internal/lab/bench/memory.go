@@ -16,7 +16,7 @@ const (
 	// pauseMillis is how long the server keeps its answers back: less than the
 	// smallest default time-out of the clients, a second.
 	pauseMillis = 900
-	// settle is when all callers have sent and nothing moves any more.
+	// settle is the time after which all callers have sent and nothing changes any more.
 	settle = 500 * time.Millisecond
 )
 
@@ -103,7 +103,7 @@ func (b *bed) measureWaiting(c peer.Client) (values, error) {
 	}, nil
 }
 
-// park starts the callers, weighs them, and has them released. It returns the
+// park starts the callers, measures the memory that they take, and releases them. It returns the
 // memory that they added and how many of them failed.
 func (b *bed) park(call func(int) error, release func() error) (heap, stack, failed float64) {
 	heapBefore, stackBefore := inUse()

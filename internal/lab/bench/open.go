@@ -15,9 +15,9 @@ const (
 	// for a latency of 5 ms; beyond that requests wait for a worker, and the
 	// wait counts.
 	openWorkers = 2048
-	// openTick is the shortest pause of the goroutine that releases requests:
-	// it lets go at once all that came due meanwhile. Shorter ones would take a
-	// core from the client.
+	// openTick is the shortest pause of the goroutine that releases requests: after it, the
+	// goroutine releases all requests that have become due. Shorter pauses would take a core from
+	// the client.
 	openTick = 50 * time.Microsecond
 	// openGrace is the share of the duration that a client gets to catch up
 	// before the rest of its queue is dropped.
@@ -58,7 +58,7 @@ func (b *bed) measureOpen(c peer.Client) (values, error) {
 		return nil, err
 	}
 	v.latencies(done.hist)
-	delete(v, nsPerOp) // it would only say the rate again
+	delete(v, nsPerOp) // it would only repeat the rate
 	v[achieved] = 100 * done.ops / done.elapsed.Seconds() / float64(b.Case.Rate)
 	v[failures] = done.errors
 	return v, nil

@@ -82,7 +82,7 @@ func plain(m metric) func(*Results, Case, string) (float64, bool) {
 	return func(r *Results, c Case, client string) (float64, bool) { return r.median(c.ID, client, m) }
 }
 
-// carried is a latency, unless the client did not keep the pace.
+// carried returns the latency, unless the client did not keep up with the offered load.
 func carried(m metric) func(*Results, Case, string) (float64, bool) {
 	return func(r *Results, c Case, client string) (float64, bool) {
 		if rate, ok := r.median(c.ID, client, achieved); !ok || rate < keepsPace {
@@ -204,8 +204,7 @@ func (c chart) axes(p *plot.Plot, lines []line) {
 	}
 }
 
-// caseTicks marks the places that were measured, those that would overlap
-// without a label.
+// caseTicks marks the measured points. Ticks whose labels would overlap have no label.
 func caseTicks(lines []line) plot.ConstantTicks {
 	seen := map[float64]bool{}
 	var xs []float64

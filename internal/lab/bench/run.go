@@ -36,9 +36,9 @@ type runner struct {
 	loadBefore   string
 }
 
-// run repeats all cases. Inside a case the clients take turns at short
-// distance, and each round begins with another one, so that the drift of a
-// machine hits all alike.
+// run repeats all cases. Inside a case the clients take turns at short distance, and each round
+// begins with another one, so that a machine that becomes slower or faster affects all clients
+// alike.
 func (r *runner) run() error {
 	r.loadBefore = loadAverage()
 	var err error
@@ -106,8 +106,7 @@ func (r *runner) keep(k key, v values, err error, round int) {
 	fmt.Fprintf(r.log, "round %d  %-13s %-16s%s\n", round+1, k.Case, k.Client, line.String())
 }
 
-// spawn measures in a process of its own, so that clients share neither heap
-// nor scheduler.
+// spawn measures in a separate process, so that clients share neither heap nor scheduler.
 func (r *runner) spawn(c Case, d peer.Driver) (values, error) {
 	servers, err := r.servers(c)
 	if err != nil {
@@ -151,13 +150,13 @@ func (r *runner) spawn(c Case, d peer.Driver) (values, error) {
 	return v, err
 }
 
-// lastLines shortens what a dying process said.
+// lastLines returns the end of the output of a process that failed.
 func lastLines(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[:min(len(lines), 3)], "; ")
 }
 
-// servers are those that a case runs on.
+// servers returns the servers that a case runs on.
 func (r *runner) servers(c Case) ([]string, error) {
 	if c.Masters > 0 {
 		return r.lab.Cluster(c.Masters)

@@ -111,7 +111,7 @@ type handOver struct {
 	lists   []string
 }
 
-// rest is after which a popper waits again: it has gone round its loop by then.
+// rest is the time after which a popper surely waits again.
 const rest = 300 * time.Microsecond
 
 func (h handOver) run(d time.Duration) (*hist.Hist, error) {

@@ -18,9 +18,8 @@ var (
 	oursRed  = color.NRGBA{0xd6, 0x1f, 0x26, 0xff}
 )
 
-// family gives the ways of using one client one colour; dashes and marks tell
-// them apart. The colours differ in lightness too, for those who do not see
-// them all.
+// All ways of using one client have the colour of its family; dashes and marks distinguish them.
+// The colours also differ in lightness, for colour-blind readers.
 var families = []struct {
 	prefix string
 	color  color.NRGBA

@@ -19,10 +19,10 @@ type target struct {
 	Case  string
 	Text  string
 	Bound float64
-	// AtLeast turns the bound round.
+	// AtLeast is set if the bound is a lower bound.
 	AtLeast bool
-	// measure returns the figure and what it was compared with; false if the
-	// runs do not tell.
+	// measure returns the figure and what it is compared with. ok is false if the runs lack the
+	// data.
 	measure func(*Results) (figure float64, beside string, ok bool)
 }
 
@@ -107,7 +107,7 @@ func (r *Results) best(caseID string, m metric) (value float64, client string, o
 		if d.Ours || d.Floor {
 			continue
 		}
-		// A peer that could not keep the pace has no say about latency.
+		// The latency of a peer that did not keep up with the load does not count.
 		if rate, open := r.median(caseID, d.Name, achieved); open && rate < keepsPace {
 			continue
 		}
@@ -118,8 +118,8 @@ func (r *Results) best(caseID string, m metric) (value float64, client string, o
 	return value, client, ok
 }
 
-// keepsPace is the share of an offered load, in percent, below which a client
-// does not carry it.
+// keepsPace is the share of the offered load, in percent, that a client must achieve to count as
+// keeping up.
 const keepsPace = 95
 
 func ratio(caseID string, m metric, a, b string) func(*Results) (float64, string, bool) {

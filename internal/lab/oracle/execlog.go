@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/ledger"
 )
 
-// ExecLog is ledger.Lists that makes the requests.
+// ExecLog is a ledger.Lists that also makes the requests.
 type ExecLog struct{ *ledger.Lists }
 
 // NewExecLog makes an ExecLog whose requests are in l.

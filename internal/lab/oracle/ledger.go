@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/ledger"
 )
 
-// What the ledger knows, under short names.
+// Short names for the types of package ledger.
 type (
 	Outcome   = ledger.Outcome
 	Report    = ledger.Report

@@ -1,10 +1,10 @@
-// Package oracle judges what a client did to requests, from the outside: what
-// it reported (Ledger, with the identity of values), what the server executed
-// (ExecLog, Counter), and what it left behind (Resources). Fault tests send
-// through a client, break things, and then ask for the Report.
+// Package oracle checks from the outside what a client did with requests: what it reported (Ledger,
+// with the identity of values), what the server executed (ExecLog, Counter), and which resources it
+// left in use (Resources). Fault tests send through a client, break things, and then ask for the
+// Report.
 //
-// The oracle trusts nothing of a client but the redis.Future contract. That it
-// catches bugs is itself tested, on a toy client with bugs planted in it.
+// The oracle relies only on the contract of redis.Future. Its own tests plant bugs in a toy client,
+// and check that it finds them.
 package oracle
 
 import (

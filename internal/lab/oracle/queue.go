@@ -128,13 +128,13 @@ func (q *Queue) Tally() Tally {
 	return q.tally
 }
 
-// verification is that of one list.
+// verification is the verification of one list.
 type verification struct {
 	*Queue
 	key    string
 	pushed map[string]turn // by tag
 	seen   map[string]bool
-	latest map[int]uint64 // the latest push of each goroutine of which the element was delivered
+	latest map[int]uint64 // for each goroutine, the latest push whose element was delivered
 }
 
 func (v *verification) run(l *list, left []string) {
@@ -204,7 +204,7 @@ func (v *verification) see(tag, how string, last map[int]uint64) {
 		report.Violate(FalseNotSent, "%s: %s %s", v.key, tag, how)
 	case outcome == ServerError:
 		report.Violate(Mixed, "%s: %s %s, and its push got an error of the server", v.key, tag, how)
-	case outcome != Value || v.Lossy: // it may have run late, or the order be that of two servers
+	case outcome != Value || v.Lossy: // the push may have run late, or on another server than the others
 	case push.id < last[push.by]:
 		report.Violate(Disordered, "%s: %s %s, after one that was pushed later", v.key, tag, how)
 	default:

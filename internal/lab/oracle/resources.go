@@ -26,7 +26,7 @@ func TakeSample(collect bool) Sample {
 	runtime.ReadMemStats(&m)
 	s := Sample{At: time.Now(), Goroutines: runtime.NumGoroutine(), HeapInuse: m.HeapInuse, FDs: -1}
 	if entries, err := os.ReadDir("/proc/self/fd"); err == nil {
-		s.FDs = len(entries) - 1 // the directory's own
+		s.FDs = len(entries) - 1 // not counting the descriptor of the directory itself
 	}
 	return s
 }

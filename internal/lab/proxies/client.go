@@ -27,11 +27,11 @@ type client interface {
 type target struct {
 	addr      string
 	tls       *tls.Config
-	plain     bool          // RESP2, and no more than the client has to send
-	heartbeat time.Duration // where the client has heartbeats; zero is its default
+	plain     bool          // use RESP2, and send only the necessary requests
+	heartbeat time.Duration // the interval of heartbeats, for clients that have them; zero is the default
 }
 
-// kind is a client that is tried.
+// kind is one of the clients that are tried.
 type kind struct {
 	name string
 	open func(ctx context.Context, to target) (client, error)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// downFor is how long what was killed stays away.
+// downFor is how long a killed process stays down.
 const downFor = time.Second
 
 func killServer(ctx context.Context, t *trial) error {
@@ -25,7 +25,7 @@ func killProxy(ctx context.Context, t *trial) error {
 // counter is a key that one goroutine increments. It knows what the outcomes of its requests allow.
 type counter struct {
 	key           string
-	ran, may, not int64 // how many increments ran, may have run, and are said not to have
+	ran, may, not int64 // how many increments ran, may have run, and did not run, as the client reports it
 	wrong         string
 }
 
@@ -37,7 +37,7 @@ func (n *counter) add(ctx context.Context, c client) error {
 		n.ran++
 		if v, ok := got.(int64); !ok || v < n.ran || v > n.ran+n.may {
 			n.wrong = fmt.Sprintf("INCR returned %v after %d that ran and %d that may have", got, n.ran-1, n.may)
-		} else { // what may have run has, or has not
+		} else { // the value shows which of the doubtful increments have run
 			n.ran, n.may = v, 0
 		}
 	case unknown:
@@ -48,12 +48,12 @@ func (n *counter) add(ctx context.Context, c client) error {
 	return err
 }
 
-// judge compares the counter with its value in the end, for which it asks until it is told.
+// judge compares the counter with its final value. It asks for the value until it gets an answer.
 func (n *counter) judge(ctx context.Context, c client) {
 	var got any
 	err := errors.New("not asked")
 	for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		got, err = c.do(ctx, "GET", n.key) // what was killed may have come back just now
+		got, err = c.do(ctx, "GET", n.key) // the killed process may have restarted just now
 	}
 	text, _ := got.(string)
 	if v, _ := strconv.ParseInt(text, 10, 64); err != nil || v < n.ran || v > n.ran+n.may {
@@ -61,8 +61,8 @@ func (n *counter) judge(ctx context.Context, c client) {
 	}
 }
 
-// underFaults counts with 16 goroutines while something is killed every ten seconds. The outcome of each request must
-// be true, and no reply may be another's.
+// underFaults increments counters in 16 goroutines while kill is called every ten seconds. The reported
+// outcome of each request must be true, and no request may get the reply to another one.
 func (t *trial) underFaults(ctx context.Context, kill, restart func() error) error {
 	counters := make([]*counter, 16)
 	var sent, maybe, back atomic.Int64
@@ -109,7 +109,8 @@ func (t *trial) underFaults(ctx context.Context, kill, restart func() error) err
 	return err
 }
 
-// killing kills and restarts until ctx is done. What was killed is there when it returns.
+// killing calls kill and restart in turn until ctx is done. When it returns, the killed process
+// runs again.
 func killing(ctx context.Context, kill, restart func() error) error {
 	for {
 		select {

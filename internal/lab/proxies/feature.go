@@ -14,14 +14,14 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual"
 )
 
-// feature is something that a client can do. run returns why it did not work.
+// feature is something that a client can do. run returns an error if it did not work.
 type feature struct {
 	name string
 	run  func(context.Context, *trial) error
 	// fits reports whether the feature makes sense there; nil means that it always does.
 	fits func(*proxy, kind) bool
 	tune func(*target)
-	long bool // it lasts for as long as the flag says, not 10 s
+	long bool // it lasts for the time given by a flag, not 10 s
 }
 
 var features = []feature{
@@ -62,7 +62,7 @@ type trial struct {
 	client client
 	faults time.Duration
 	prefix string
-	note   string // what is said about it beside whether it works
+	note   string // a remark for the table
 }
 
 func (t *trial) key(of ...any) string { return t.prefix + fmt.Sprint(of...) }
@@ -145,7 +145,7 @@ func transactions(ctx context.Context, t *trial, callers int) error {
 	})
 }
 
-// beside: the keys that others read exist for all of the time.
+// beside: while others read keys, the keys exist all the time.
 func beside(ctx context.Context, t *trial) error {
 	for i := range 16 {
 		if err := t.expect(ctx, "OK", "SET", t.key(i), i); err != nil {

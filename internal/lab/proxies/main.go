@@ -1,5 +1,5 @@
-// Command proxies runs what the library can do through real proxies, and beside programs that only look like
-// Redis, and prints the tables of docs/proxies.md. Other clients run the same.
+// Command proxies tries the library's features through real proxies, and with servers that only look
+// like Redis, and prints the tables of docs/proxies.md. It tries the same with other clients.
 //
 //	make proxies
 //	make proxies PROXIES_FLAGS='-only Envoy -faults 5m'
@@ -71,7 +71,7 @@ func run(ctx context.Context, only, python string, faults time.Duration) error {
 	return ctx.Err()
 }
 
-// try runs all features with one client through one proxy, with servers of their own.
+// try runs all features with one client through one proxy, which has its own servers.
 func try(ctx context.Context, p *proxy, c kind, faults time.Duration, t *table) error {
 	s, err := newStage(p)
 	if err != nil {

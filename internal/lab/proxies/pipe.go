@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// pipe is this library. It is told nothing of what is between it and the server.
+// pipe is this library, with no option that depends on the proxy.
 type pipe struct{ *redispipe.Client }
 
 func openPipe(ctx context.Context, to target) (client, error) {
@@ -36,7 +36,7 @@ func requests(reqs [][]any) []redis.Request {
 	return all
 }
 
-// plain returns a result with strings in it.
+// plain returns a result with strings in place of byte slices.
 func plain(res any) any {
 	switch res := res.(type) {
 	case []byte:

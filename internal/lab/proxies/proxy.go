@@ -13,11 +13,11 @@ import (
 // proxy is a program between a client and servers, or one that looks like a server.
 type proxy struct {
 	name string
-	// servers is how many servers of its own it wants, 0 if it is the server.
+	// servers is the number of servers behind the proxy, 0 if the program itself is the server.
 	servers int
 	tls     bool
 	idle    bool // it closes idle connections after two seconds
-	// plain: it takes only RESP2, and other clients have to be told.
+	// plain is set if it accepts only RESP2, which other clients must be configured for.
 	plain bool
 	// version prints its version.
 	version []string
@@ -60,7 +60,8 @@ func proxies(python string) []*proxy {
 	}
 }
 
-// HAProxy and stunnel close what is idle for two seconds, which is shorter than what feature idle waits.
+// HAProxy and stunnel close connections that are idle for two seconds. The feature idle waits for
+// longer.
 const haproxyConfig = `defaults
   mode tcp
   timeout connect 1s

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// table has what one client does through each proxy.
+// table has the results of one client through each proxy.
 type table struct {
 	client  string
 	through []*proxy
@@ -74,7 +74,7 @@ func (t *table) print(w io.Writer) {
 // shown with its time.
 const slow = 3 * time.Second
 
-// particular is what differs in the same error.
+// particular matches the parts that differ between texts of the same error.
 var particular = regexp.MustCompile(`(127\.0\.0\.1:|\bport )\d+|redispipe:[^,]*? [0-9]+|0x[0-9a-f]+`)
 
 // result says how the trial ended.

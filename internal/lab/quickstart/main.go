@@ -1,15 +1,15 @@
 // Command quickstart shows redispipe at work: make run, or make run CLUSTER=1.
 //
-// It runs the usage example of usage.go, has a thousand goroutines share one
-// connection, and then workers wait for jobs beside them: see queue.go. The server is a miniredis in a process of its own, or
-// the one that $REDIS_ADDR names ($REDIS_PASSWORD is used if it is set); there
-// the program touches only keys that begin with "quickstart:", and deletes them.
+// It runs the usage example of usage.go, lets a thousand goroutines share one connection, and then adds
+// workers that wait for jobs: see queue.go. The server is a miniredis in a process of its own, or the
+// one that $REDIS_ADDR names ($REDIS_PASSWORD is used if it is set); there the program touches only
+// keys that begin with "quickstart:", and deletes them.
 //
-// With -cluster it starts a local cluster instead, and moves slots and fails
-// over masters while requests go on: see cluster.go. With -sentinel it starts a master
-// with replicas and sentinels, and has the master replaced: see sentinel.go. With -cache it
-// starts a server, and shows a counter of pages with a cache and without: see pages.go. With
-// -watch URL it shows the statistics of another process: see watch.go.
+// With -cluster it starts a local cluster instead, and moves slots and fails over masters while
+// requests go on: see cluster.go. With -sentinel it starts a master with replicas and sentinels,
+// and makes replicas replace the master: see sentinel.go. With -cache it starts a server, and shows
+// a counter of pages with a cache and without: see pages.go. With -watch URL it shows the
+// statistics of another process: see watch.go.
 package main
 
 import (

@@ -28,7 +28,7 @@ func work(ctx context.Context, db redis.SyncCtx, do func(job string)) error {
 		switch {
 		case err == nil:
 			do(popped[1])
-		case ctx.Err() != nil: // what was popped at the last moment has been returned
+		case ctx.Err() != nil: // a job that was popped at the last moment was handled above
 			return nil
 		default:
 			return err

@@ -40,7 +40,7 @@ func progress(lines func(elapsed time.Duration) string) (stop func()) {
 	}
 }
 
-// removal returns what removes the lines that were shown last from a terminal.
+// removal returns the control sequence that removes the lines shown last.
 func removal(shown string) string {
 	if shown == "" {
 		return ""

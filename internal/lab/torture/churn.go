@@ -16,8 +16,9 @@ const (
 	// churnMean and churnMost are the mean and the longest time for which a topic stays subscribed.
 	churnMean = time.Second
 	churnMost = 5 * time.Second
-	// tellWithin is how late a subscriber may report a loss, for example if a node does not know yet
-	// that it is no longer a master. A loss just before Unsubscribe is not reported at all.
+	// tellWithin is the longest delay with which a subscriber may report a loss, for example if a
+	// node does not know yet that it is no longer a master. A loss just before Unsubscribe is not
+	// reported at all.
 	tellWithin = nodeTimeout + busLag
 )
 

@@ -1,7 +1,6 @@
-// Package torture breaks things under a client and has the oracle judge it:
-// the tests T1 to T31 of the library's reliability, and the long run of
-// cmd/torture. Everything runs on loopback, against real servers, with faults
-// of chaos.Proxy.
+// Package torture breaks networks and servers under a client, and lets the oracle judge the client.
+// It has the reliability tests T1 to T41, and the long run of cmd/torture. Everything runs on
+// loopback, against real servers, with faults of chaos.Proxy.
 //
 // Random parts come from a seed, which is printed; TORTURE_SEED sets it.
 package torture

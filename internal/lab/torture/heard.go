@@ -9,10 +9,10 @@ import (
 
 // heard is what a subscription got on a channel.
 type heard struct {
-	numbers []int // that came in order, without doubtful ones
-	places  []int // of numbers, among all events
+	numbers []int // numbers that came in order, without doubtful ones
+	places  []int // the places of numbers among all events
 	came    map[int]bool
-	behind  int // came after later ones, which another node had taken
+	behind  int // how many came after later ones that another node had accepted
 	gaps    []placedGap
 	told    map[redispubsub.Reason]int // gaps, by reason
 }

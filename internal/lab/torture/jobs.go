@@ -77,8 +77,8 @@ func (j *Jobs) live(ctx context.Context, rnd *rand.Rand) error {
 	return err
 }
 
-// loopsFor is how long a loop runs at most before it is cancelled. A loop that gets no job is followed by a
-// longer one: on a busy machine its connection may take as long to be made.
+// loopsFor is how long a loop runs at most before it is cancelled. If a loop gets no job, the next loop
+// may run longer, because on a busy machine it may take that long to make a connection.
 const loopsFor = 200 * time.Millisecond
 
 // work handles jobs until ctx ends or the worker dies.
@@ -94,7 +94,7 @@ func (j *Jobs) work(ctx context.Context, reader *redis.JobReader, rnd *rand.Rand
 		if dies := rnd.Intn(400); dies < 2 {
 			j.Deaths.Add(1)
 			if dies == 0 {
-				end() // else the end of the loop can say what it has to say
+				end() // otherwise the error of the loop's end is still to come
 			}
 			return jobs, true
 		}

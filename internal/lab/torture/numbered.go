@@ -18,13 +18,13 @@ import (
 type number struct {
 	began, ended time.Time // of PUBLISH
 	doubtful     bool      // PUBLISH has failed: it may have run, at any time
-	node         string    // that has taken it
+	node         string    // the node that has accepted it
 }
 
 // publisher numbers the messages of one channel.
 type publisher struct {
 	sender  redis.Sender
-	topic   redispubsub.Topic // by which the channel is subscribed
+	topic   redispubsub.Topic // the topic that the consumers subscribe to
 	channel string
 
 	numbers []number
@@ -66,11 +66,12 @@ type interval struct{ from, to time.Time }
 
 // Missed is what a subscription did not get.
 type Missed struct {
-	// Numbers were published. InGaps did not come and lie in a gap. Excused neither came nor lie in
-	// a gap: a killed or stopped server had confirmed them without passing them on to the node of
-	// the subscription. Late lie in a gap that was reported after later numbers, for the same
-	// reason, because the subscription moved afterwards. Behind came after later numbers, which
-	// another node had accepted.
+	// Numbers counts the published numbers. InGaps counts those that did not arrive and lie in a
+	// gap. Excused counts those that neither arrived nor lie in a gap: a killed or stopped server
+	// had confirmed them, but not passed them on to the node of the subscription. Late counts those
+	// that lie in a gap that was reported only after later numbers, because the subscription moved
+	// after such a loss. Behind counts those that arrived after later numbers, which another node
+	// had accepted.
 	Numbers, InGaps, Excused, Late, Behind int
 	// Episodes counts how often a topic of a churn was subscribed.
 	Episodes int

@@ -101,7 +101,7 @@ type popper struct {
 	key    string
 	num    int
 	rnd    *rand.Rand
-	cancel *atomic.Pointer[context.CancelFunc] // of the pop that is under way
+	cancel *atomic.Pointer[context.CancelFunc] // cancels the running pop
 }
 
 func (p popper) run(ctx context.Context) {
@@ -149,7 +149,7 @@ func (p popper) pop(ctx context.Context) (res any) {
 			})
 			if failure := redis.AsErrorx(err); failure == nil {
 				return res
-			} else if !failure.HasTrait(redis.ErrTraitClusterMove) { // a session stays with its node
+			} else if !failure.HasTrait(redis.ErrTraitClusterMove) { // a session does not follow redirects to another node
 				return err
 			}
 		}

@@ -103,8 +103,8 @@ func (s *clusterPubSub) fault(ctx context.Context) (kind string, err error) {
 const busLag = 100 * time.Millisecond
 
 // excuse allows servers to lose messages that they pass on to each other. A killed node has
-// confirmed messages that it has not passed on. A stopped node, and the others, close the links
-// between them and lose what waits there.
+// confirmed messages that it has not passed on. A stopped node and the other nodes close the links
+// between them, and lose the messages that wait there.
 func (s *clusterPubSub) excuse(began time.Time) {
 	s.excuses = append(s.excuses, interval{began.Add(-busLag), time.Now().Add(nodeTimeout)})
 }

@@ -96,7 +96,7 @@ func setUp[T any](once func() (T, error)) (T, error) {
 	}
 }
 
-// Load returns a load on the rig's connection, judged by its ledger.
+// Load returns a load on the rig's connection, which the rig's ledger judges.
 func (r *Rig) Load(workers, requests int) *Load { return r.load(r.Conn, workers, requests) }
 
 // Judge waits for all requests, for a limited time, compares the results with what the server

@@ -78,7 +78,7 @@ func NewSentinelRig(name string, seed int64, group *testbed.Group, opts redisclu
 // Load returns a load on the client, judged by the rig's ledger.
 func (r *SentinelRig) Load(workers, requests int) *Load {
 	l := r.load(r.Client, workers, requests)
-	l.Unordered = true // a batch's requests are sent again each for itself
+	l.Unordered = true // each request of a batch is retried separately
 	return l
 }
 

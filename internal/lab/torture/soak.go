@@ -126,7 +126,7 @@ func (s *soak) play(ctx context.Context, d time.Duration, load *Load, pops *Pops
 	loadCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer stop() // after the last fault, so that what undoes it meets the load
+	defer stop() // the load runs until the last fault is undone
 	wg.Go(func() { load.Run(loadCtx) })
 	if pops != nil {
 		wg.Go(func() { pops.Run(loadCtx, 0) })

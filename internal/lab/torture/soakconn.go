@@ -123,8 +123,8 @@ func (s *connStage) proxyFault(kind chaos.Action) chaos.Fault {
 	f.N = 1 + s.rnd.Intn(1460)
 	f.Interval = time.Duration(1+s.rnd.Intn(900)) * time.Millisecond
 	if kind == chaos.Insert || kind == chaos.Delete {
-		// There is at most one such fault in a batch, because one lost and one inserted reply leave
-		// the count right.
+		// At most one such fault happens in a batch, because a lost reply and an inserted one would
+		// cancel each other out.
 		f.On, f.At, f.Times = chaos.Replies, chaos.AtChance(0.01), 1
 		f.Bytes = []byte("$5\r\nwrong\r\n")
 	}

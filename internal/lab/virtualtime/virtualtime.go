@@ -1,5 +1,5 @@
 // Package virtualtime runs tests of connections in a bubble of testing/synctest, where the clock
-// stands still while somebody works.
+// stands still while any goroutine runs.
 package virtualtime
 
 import (
@@ -9,9 +9,9 @@ import (
 )
 
 // Run is synctest.Test for a function that uses the library. Callers of the library wait for channels
-// that are pooled. In a bubble, waiting for a channel from outside stops the clock for good, and outside
-// the use of one from a bubble ends the process: Run empties the pools before and after f. It must not
-// run in parallel with other tests.
+// that come from pools. If a bubble waits for a channel from outside, its clock stops forever; if a
+// channel from a bubble is used outside, the process crashes. So Run empties the pools before and after
+// f. It must not run in parallel with other tests.
 func Run(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	emptyPools()
@@ -20,6 +20,6 @@ func Run(t *testing.T, f func(*testing.T)) {
 }
 
 func emptyPools() {
-	runtime.GC() // moves what is pooled to where the next one frees it
+	runtime.GC() // the first collection moves pooled objects to the victim cache, and the next one frees them
 	runtime.GC()
 }

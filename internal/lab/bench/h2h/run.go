@@ -97,7 +97,7 @@ func versions() string {
 	return b.String()
 }
 
-// play runs one scenario with one client and returns a row of the table.
+// play runs one scenario with one client, and returns a row of the table.
 func (c Config) play(s scenario, e entry, safest bool) (string, error) {
 	st, err := s.stage()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// subBits makes 32 buckets for each power of two: an error of at most 3 %,
-	// less than two runs differ by, in 4.7 KiB a histogram: a thousand callers
-	// can have one each and stay within the processor's cache.
+	// subBits makes 32 buckets for each power of two. The error is at most 3 %, less than the
+	// difference between two runs. A histogram takes 4.7 KiB, so a thousand callers can each have
+	// one within the processor's cache.
 	subBits = 5
 	subSize = 1 << subBits
 	// topBits: durations of 2^40 ns (18 minutes) and more share the last bucket.

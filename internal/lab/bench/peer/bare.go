@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// bare is the floor for one caller: a socket, one write and as many reads as
-// it takes, no API, no safety.
+// bare is the lower bound for one caller: a socket, one write, as many reads as necessary, no API
+// and no checks.
 var bare = Driver{
 	Name: "bare socket", How: "write, read, one goroutine", Floor: true, MaxCallers: 1, NoCluster: true,
 	Open: func(o Options) (Client, error) {

@@ -58,7 +58,8 @@ type autoPipelined interface {
 	AutoPipelineWithOptions(*redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)
 }
 
-// errNoDuplex keeps a fallback from being measured under a wrong name.
+// errNoDuplex is returned if the client falls back to another mode, so that no mode is measured
+// under a wrong name.
 var errNoDuplex = errors.New("full duplex was asked for and is not in effect")
 
 func openAutoPipeline(o Options, opts *redis.AutoPipelineOptions) (Client, error) {

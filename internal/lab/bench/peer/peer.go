@@ -46,8 +46,8 @@ type Options struct {
 	// that do not take a tls.Config.
 	TLS *tls.Config
 	CA  []byte
-	// Callers is how many goroutines will call. Clients that need to be sized
-	// for it, such as unbounded pools, are.
+	// Callers is how many goroutines will call. Clients whose size must be set, such as unbounded
+	// pools, are sized for it.
 	Callers int
 }
 
@@ -63,7 +63,7 @@ type Driver struct {
 	Open func(Options) (Client, error)
 	// Ours marks the library that this repository holds.
 	Ours bool
-	// Floor marks what is no client, but a limit to compare with.
+	// Floor marks a driver that is not a client but a bound to compare clients with.
 	Floor bool
 	// Shared is set if many callers share a connection.
 	Shared bool

@@ -67,6 +67,6 @@ func (c radixClient) Pipeline(ctx context.Context, keys []string, value []byte) 
 
 func (c radixClient) Close() { _ = c.close() }
 
-// viewString spares clients that only take strings a copy, which their users
-// would not make either. The bytes never change.
+// viewString returns the bytes as a string without a copy, for clients that take only strings.
+// Their users would not copy either. The bytes never change.
 func viewString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

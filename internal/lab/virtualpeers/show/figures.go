@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// figures are what came of the work.
+// figures are the results of the work.
 type figures struct {
 	elapsed       time.Duration
 	tasks, beside int64

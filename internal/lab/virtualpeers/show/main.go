@@ -35,7 +35,8 @@ func main() {
 	}
 }
 
-// run shows the same work twice, on the server at addr, or on one of its own if that is empty.
+// run shows the same work twice, on the server at addr or, if that is empty, on a server that it
+// starts.
 func run(ctx context.Context, addr, password string, tasks int) error {
 	if addr == "" {
 		server, err := testbed.Start(testbed.Options{})

@@ -25,7 +25,7 @@ const (
 	queue       = "quickstart"
 )
 
-// work is what goes on over one client of go-redis.
+// work is the work that runs over one client of go-redis.
 type work struct {
 	rdb    *redis.Client
 	done   atomic.Int64 // tasks
@@ -84,7 +84,7 @@ func (w *work) run(ctx context.Context, tasks int, look func() error) error {
 	client := asynq.NewClientFromRedisClient(w.rdb)
 	var left atomic.Int64
 	left.Store(int64(tasks))
-	for range producers { // until all tasks are in the queue, or the work is given up
+	for range producers { // each ends when all tasks are in the queue, or the work is given up
 		busy.Go(func() {
 			for left.Add(-1) >= 0 && ctx.Err() == nil {
 				if _, err := client.EnqueueContext(ctx, asynq.NewTask("work", nil), asynq.Queue(queue)); err != nil {
@@ -106,7 +106,7 @@ func (w *work) run(ctx context.Context, tasks int, look func() error) error {
 	return err
 }
 
-// task is what a worker does: it counts, while it has a lock that is one of many.
+// task is the work of a worker: it takes one of many locks and increments a counter.
 func (w *work) task(ctx context.Context, _ *asynq.Task) error {
 	defer w.done.Add(1)
 	id := w.done.Load()

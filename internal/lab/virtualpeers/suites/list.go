@@ -12,17 +12,18 @@ type suite struct {
 	protocol int
 	edits    []edit
 	servers  []server
-	// differs has the tests that end otherwise over virtual connections, and why.
+	// differs has the tests that end differently over virtual connections, with the reasons.
 	differs map[string]string
 }
 
-// edit is a change of a file: each old, of which there is one at least, becomes new.
+// edit is a change of a file: every occurrence of old, of which there must be at least one, becomes
+// new.
 type edit struct{ file, old, new string }
 
 // one is the server that most suites want.
 var one = []server{{port: 6379}}
 
-// library is a suite that runs over go-redis, as the suite of go-redis has changed it.
+// library is a suite that runs over go-redis, in the copy that the suite of go-redis has changed.
 func library(name, module string) suite {
 	return suite{name: name, module: module, packages: []string{"."}, protocol: 3, servers: one}
 }
@@ -30,10 +31,10 @@ func library(name, module string) suite {
 func suites() []suite {
 	asynq := library("asynq", "github.com/hibiken/asynq")
 	asynq.packages = []string{".", "./internal/rdb"}
-	asynq.skip = "^TestParseOption$" // whose tests are named after the time
+	asynq.skip = "^TestParseOption$" // the names of its cases contain the time
 	redsync := library("redsync", "github.com/go-redsync/redsync/v4")
 	redsync.run = "/goredis_v9|/redigo|Script|Error"
-	redsync.servers = nil // it starts its own, on ports that the system gives to clients as well
+	redsync.servers = nil // it starts its own servers, on ports that the system may also give to clients
 	redsync.edits = []edit{{"redsync_test.go", "51200", "21200"}}
 	return []suite{
 		goredis(),
@@ -72,8 +73,8 @@ func goredis() suite {
 	s := suite{
 		name: "goredis", module: "github.com/redis/go-redis/v9", packages: []string{"."}, protocol: 3,
 		run: "^TestGinkgoSuite$",
-		// The last but one looks for a name that sockets of the spec before it may have. The last one passes over
-		// virtual connections only behind a spec that has made the shared connection to its database.
+		// The last but one looks for a name that sockets of the spec before it may have. The last one passes
+		// over virtual connections only after a spec that has opened the shared connection to its database.
 		specsSkipped: "RediSearch|JSON|TimeSeries|Probabilistic|VectorSet|E2E|Sentinel|Ring|TLS|sentinel cluster client setname|" +
 			"initialize idle connections created by MinIdleConns",
 		edits: []edit{{

@@ -1,13 +1,14 @@
 // Command suites runs the tests of other clients, and of libraries that are built on them, as they
-// are published: first over sockets, and then with a virtual connection for each. It prints which
-// end otherwise, beside the list of those that are known to, and fails if the two differ.
+// are published: first over sockets, and then with a virtual connection for each. It prints the
+// tests that end differently over virtual connections, compares them with a list of known
+// differences, and fails if they are not the same.
 //
 //	make suites
 //	make suites SUITES='asynq|redis_rate'
 //
-// Their source is what go mod download has, of the versions that go.mod requires, in a copy whose
-// dialer is another. Servers are started on the ports that the suites have chosen, such as 6379,
-// which have to be free: databases are emptied there.
+// It copies their source from go mod download, in the versions that go.mod requires, and replaces
+// the dialer in the copy. It starts servers on the ports that the suites use, such as 6379. These
+// ports must be free, because the suites empty the databases there.
 package main
 
 import (
@@ -37,7 +38,8 @@ func main() {
 	}
 }
 
-// compareAll runs suites in a directory, and reports whether all end as they are known to.
+// compareAll runs suites in a directory, and reports whether all end as the list of known
+// differences says.
 func compareAll(ctx context.Context, dir, only string) (same bool, err error) {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
@@ -80,8 +82,8 @@ func compareAll(ctx context.Context, dir, only string) (same bool, err error) {
 	return same, nil
 }
 
-// compare prints the tests that fail over sockets, or end otherwise over virtual connections, and
-// reports whether the latter are those of the list.
+// compare prints the tests that fail over sockets, or end differently over virtual connections, and
+// reports whether the latter are exactly those of the list.
 func (s suite) compare(sockets, virtual results) (same bool) {
 	names := maps.Clone(sockets)
 	maps.Copy(names, virtual)

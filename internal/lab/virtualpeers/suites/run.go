@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// results are what tests have ended with: "pass", "fail" or "skip"; "run" if they have not ended.
+// results are the results of tests: "pass", "fail" or "skip", or "run" for a test that has not
+// ended.
 type results map[string]string
 
 func (r results) passed() (n int) {
@@ -26,11 +27,11 @@ func (r results) passed() (n int) {
 	return n
 }
 
-// order is that of specs, drawn for sockets and virtual connections alike: some specs fail behind others,
-// such as one that leaves a user behind.
+// order is the random order of specs. It is the same for sockets and virtual connections, because some
+// specs fail if they run after others, for example after one that leaves a user behind.
 var order = fmt.Sprint("--ginkgo.seed=", time.Now().Unix())
 
-// test runs a suite, over virtual connections if virtual is set. What it prints is kept in a file.
+// test runs a suite, over virtual connections if virtual is set. The output is kept in a file.
 func (s suite) test(ctx context.Context, dir string, virtual bool) (results, error) {
 	stop, err := start(ctx, filepath.Join(dir, "servers"), s.servers)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// server is one on a port that a suite has chosen.
+// server is a server on a port that a suite has chosen.
 type server struct {
 	port     int
 	args     []string
 	sentinel bool
 }
 
-// start starts servers without data, and returns what ends them. The suites empty databases, so a
-// server that has one of the ports already is not used.
+// start starts servers without data, and returns a function that ends them. If another server has
+// one of the ports, start fails, because the suites empty databases.
 func start(ctx context.Context, dir string, servers []server) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -59,7 +59,7 @@ func start(ctx context.Context, dir string, servers []server) (stop func(), err 
 
 func (s server) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// command is the server's, in an empty directory.
+// command returns the command that starts the server in an empty directory.
 func (s server) command(ctx context.Context, dir string) (*exec.Cmd, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err

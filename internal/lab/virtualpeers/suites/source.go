@@ -24,10 +24,11 @@ func goCommand(ctx context.Context, args ...string) *exec.Cmd {
 //go:embed dialer/dialer.go
 var dialer string
 
-// clients are the suites whose modules dial, and in which package of theirs they do.
+// clients are the suites whose modules dial, with the package that does it.
 var clients = map[string]string{"goredis": "redis", "redigo": "redis", "radix": "radix"}
 
-// fetch copies a module, of the version that this one requires, into a directory, and changes it.
+// fetch copies a module, in the version that this module requires, into a directory, and applies
+// the edits.
 func (s suite) fetch(ctx context.Context, dir string) error {
 	cmd := goCommand(ctx, "mod", "download", "-json", s.module)
 	cmd.Stderr = os.Stderr
@@ -64,8 +65,8 @@ func (e edit) do(dir string) error {
 	return os.WriteFile(path, []byte(strings.ReplaceAll(string(text), e.old, e.new)), 0o600)
 }
 
-// workspace makes one of all copies and this library, so that each suite is tested with the clients
-// that were changed.
+// workspace makes a Go workspace of all copies and this library, so that each suite is tested with
+// the changed clients.
 func workspace(ctx context.Context, dir string, all []suite) error {
 	root, err := goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", "github.com/joomcode/redispipe").Output()
 	if err != nil {

@@ -31,7 +31,7 @@ func main() {
 	testbed.RequireRedis()
 	if *every <= 0 {
 		*every = time.Second
-		if *cluster { // whose faults take some two seconds each, until all nodes agree again
+		if *cluster { // each fault of a cluster takes about two seconds, until all nodes agree again
 			*every = 3 * time.Second
 		}
 	}

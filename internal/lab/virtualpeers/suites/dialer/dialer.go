@@ -14,8 +14,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual"
 )
 
-// VirtualDial dials a virtual connection over the one connection to a server and a database of it,
-// or a socket if $VIRTUAL is not set, which is the protocol of that one connection.
+// VirtualDial dials a virtual connection over the shared connection to the server and database.
+// $VIRTUAL is the protocol of the shared connection; if it is not set, VirtualDial dials a socket.
 func VirtualDial(ctx context.Context, network, addr string, db int) (net.Conn, error) {
 	protocol := os.Getenv("VIRTUAL")
 	if protocol == "" {
@@ -53,7 +53,7 @@ type virtualKey struct {
 	db            int
 }
 
-// virtualConns are never closed: the process is one of tests.
+// virtualConns are never closed, because the process only runs tests.
 var virtualConns = struct {
 	sync.Mutex
 	dials map[virtualKey]func(ctx context.Context, network, addr string) (net.Conn, error)
