@@ -40,12 +40,12 @@ type Conn interface {
 	OpenTracking(ctx context.Context, told func(*redis.Push), ended func()) (redis.Sender, error)
 	// Queue returns the queue of the connection.
 	Queue() Queue
-	// Flight says how far the requests in flight have come.
+	// Flight describes the progress of the requests in flight.
 	Flight() Flight
-	// Unread reports whether something has come from the server that nobody has read yet, if that can be
-	// known.
+	// Unread reports whether the socket has received bytes that nobody has read yet. It returns false if
+	// that is unknown.
 	Unread() bool
-	// Terms returns what holds of all results.
+	// Terms returns the options that all results depend on.
 	Terms() Terms
 	// Dialer returns the dialer of the connection's sockets. It also does the handshake.
 	Dialer() *dial.Dialer
@@ -59,11 +59,11 @@ type Conn interface {
 	// returns the number of requests that are pending at any of them; otherwise it is nil. The
 	// connection calls it under a lock.
 	SharesCallers(pending func() int64)
-	// StopWrites says that another server has replaced this one. From now on no user's request is
-	// written, except one that a goroutine is just about to write, if the socket takes it at once.
-	// Requests that are not written fail as if the connection were closed; one that is written in
-	// part is lost with the connection. Replies are read until Close. The channel is closed when all
-	// writers have stopped.
+	// StopWrites tells the connection that another server has replaced its server. From now on no
+	// user's request is written, except one that a goroutine is just about to write, if the socket
+	// takes it at once. Requests that are not written fail as if the connection were closed; one
+	// that is written in part is lost with the connection. Replies are read until Close. The channel
+	// is closed when all writers have stopped.
 	StopWrites() (stopped <-chan struct{})
 }
 
@@ -77,11 +77,12 @@ type Terms struct {
 	Silence time.Duration
 }
 
-// Flight is how far the requests in flight of a connection have come.
+// Flight describes the progress of the requests in flight of a connection.
 type Flight struct {
-	// Since is when the oldest of them was taken to be written, by timing.Clock; 0 if there is none.
+	// Since is when the oldest of them was taken to be written, by timing.Clock. It is 0 if there is
+	// none.
 	Since time.Duration
-	// Mark is another one whenever something has come from the server.
+	// Mark changes whenever bytes arrive from the server.
 	Mark uint64
 	// Pending is how many are accepted and not answered.
 	Pending int
@@ -107,7 +108,8 @@ type Reporter interface {
 func Of(conn redis.Sender) Conn { return send.BackendOf[redis.Future](conn).(Conn) }
 
 // Inside returns the sender inside a client or a cache, hooks and retries. It calls layer for each
-// hook and each sender that adds retries, the outermost first; again adds the same to another sender.
+// hook and each sender that adds retries, the outermost first. again adds the same hook or retries to
+// another sender.
 func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) redis.Sender)) redis.Sender {
 	for {
 		if delegate, is := send.DelegateOf[redis.Future](s); is {

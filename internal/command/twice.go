@@ -5,11 +5,12 @@ var harmless = map[string]bool{
 	"ECHO": true, "INFO": true, "LASTSAVE": true, "PING": true, "ROLE": true, "TIME": true,
 }
 
-// rewrites are the commands that set what they change to a value which does not depend on the one before,
-// or remove it: running them twice leaves the server as running them once. The second reply may
-// differ: it counts what that run has changed. Each has the options with which that is not so, or
-// with which the caller relies on the reply. What depends on conditions, adds to what is there,
-// returns what it removes, or is not in the table, must not run twice.
+// rewrites are the commands that remove data, or set it to a value that does not depend on the old one.
+// Running such a command twice leaves the server in the same state as running it once, though the
+// second reply may differ, because it counts what the second run has changed. Each command is listed
+// with the options for which this is not true, or whose users rely on the reply. A command must not run
+// twice if it depends on a condition, adds to existing data, returns what it removes, or is not in the
+// table.
 var rewrites = map[string][]string{
 	"DEL": nil, "UNLINK": nil, "MSET": nil, "SETEX": nil, "PSETEX": nil, "SETRANGE": nil,
 	"SET":      {"NX", "XX", "GET", "IFEQ", "IFNE", "IFDEQ", "IFDNE"},
@@ -38,14 +39,15 @@ func (c *Call) RunsTwice(writes bool) bool {
 	return rewrites
 }
 
-// RunsCode reports whether the call runs code that may answer with an error after it has changed something: a
-// script, a function, or a command that is not in the table. The words of its errors prove nothing.
+// RunsCode reports whether the call runs code that may answer with an error after it has changed
+// something: a script, a function, or a command that is not in the table. The text of its error does
+// not prove that nothing ran.
 func (c *Call) RunsCode() bool {
 	return c.Info == nil || c.Named("EVAL") || c.Named("EVALSHA") || c.Named("FCALL")
 }
 
 // optionsAt is the first position that may have one of the options in rewrites. A value that looks
-// like one is taken for it, which does no harm.
+// like an option counts as one, which does no harm.
 func (c *Call) optionsAt() int {
 	if c.Named("ZADD") {
 		return 2

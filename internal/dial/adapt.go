@@ -13,17 +13,19 @@ import (
 	"github.com/joomcode/redispipe/internal/sock"
 )
 
-// peers is what a Dialer knows of the other side before it greets it. A server takes the whole
-// handshake. A proxy may refuse RESP3, or close the connection at a command that it does not know:
-// then the Dialer greets it once more, without.
+// peers is what a Dialer knows about the other side before the handshake. A server accepts the
+// whole handshake. A proxy may refuse RESP3, or close the connection at a command that it does not
+// know. Then the Dialer tries a lean handshake, which leaves out what the connection can do
+// without.
 type peers struct {
 	mu    sync.Mutex // guards the rest
 	first sock.Peer  // the kind of peer that the handshake tries first
-	whole bool       // it has taken a whole handshake: if it closes the connection, that has another reason
+	whole bool       // the other side has accepted a whole handshake before, so if it closes the connection, the handshake is not the reason
 }
 
-// adapted greets the other side as it takes it. greet dials, greets it as a peer, and reports
-// whether PING's argument has come back, even if the handshake fails.
+// adapted does the handshake in the form that the other side accepts. greet dials, does the
+// handshake for the given kind of peer, and reports whether PING's argument came back, even if the
+// handshake fails.
 func (p *peers) adapted(c *Config, greet func(as sock.Peer) (s *Socket, echoes bool, failure *errorx.Error)) (*Socket, *errorx.Error) {
 	as, whole := p.known()
 	s, echoes, failure := greet(as)
@@ -36,7 +38,7 @@ func (p *peers) adapted(c *Config, greet func(as sock.Peer) (s *Socket, echoes b
 		p.learn(as, !as.Lean)
 		return s, nil
 	case as.Lean:
-		p.learn(sock.Peer{}, false) // another one may be there by now
+		p.learn(sock.Peer{}, false) // another server or proxy may have the address by now
 		return nil, failure
 	case whole || !wasClosed(failure):
 		return nil, failure
@@ -49,7 +51,7 @@ func (p *peers) adapted(c *Config, greet func(as sock.Peer) (s *Socket, echoes b
 	case failed != nil:
 		return nil, errs.Like(failure, failure.Cause(), failure.Message()+c.leanest())
 	}
-	// Is it the other side's way, or did it happen once?
+	// The first handshake may have failed by accident, so try it once more.
 	if other, _, failed := greet(as); failed == nil {
 		_ = s.Close()
 		s, lean = other, as
@@ -83,7 +85,8 @@ func wasClosed(failure *errorx.Error) bool {
 	return false
 }
 
-// leanest says without what the connection was closed as well, and what a lean handshake still had.
+// leanest returns the part of the error that says that a lean handshake failed as well, and which
+// options added requests to that handshake.
 func (c *Config) leanest() string {
 	text := ": it is closed without CLIENT SETINFO (Opts.NoClientInfo) and names, too"
 	var has []string

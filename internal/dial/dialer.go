@@ -86,7 +86,7 @@ func (d *Dialer) bounded(given context.Context, open func(context.Context) (*Soc
 }
 
 // attempt dials, sets up TLS and does the handshake for that kind of peer, until ctx is done. ctx
-// is given with a deadline.
+// is given plus a deadline.
 func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	conn, err := d.connect(ctx)
 	if isUntrusted(err) {
@@ -130,7 +130,7 @@ func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*S
 	return s, nil
 }
 
-// connect connects, and no more.
+// connect opens the network connection. It does not set up TLS.
 func (d *Dialer) connect(ctx context.Context) (net.Conn, error) {
 	if d.Dialer == nil {
 		dialer := net.Dialer{KeepAlive: d.KeepAlive}
@@ -186,9 +186,9 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	return p.cr, nil
 }
 
-// Renew does RESET and the whole handshake again on a socket. It calls credentials after the
-// handshake counts as begun. It reports whether that has succeeded within Timeout and before
-// ctx ended; if not, the socket can't be used any more.
+// Renew does RESET and the whole handshake again on a socket. It counts the handshake as begun
+// before it calls credentials: see handshakes. It reports whether the handshake has succeeded
+// within Timeout and before ctx ended. If it has not, the socket can't be used any more.
 func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Credentials) bool {
 	s.Allow(0, 0) // the time limit of the handshake applies
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
@@ -236,8 +236,8 @@ type Config struct {
 // attempt to connect. Functions that respect their contexts are not overdue for long.
 const overdueMost = 16
 
-// overdue counts those calls of a Dialer. Each has a goroutine, which ends as soon as the
-// function returns: it closes what that has returned, if there is something to close.
+// overdue counts these calls of a Dialer. Each runs in its own goroutine, which ends when the
+// function returns. If the function has returned a connection, the goroutine closes it.
 type overdue struct {
 	calls    atomic.Int32
 	panicked func(v any, stack []byte)

@@ -23,9 +23,8 @@ type Socket struct {
 	echoes bool // the handshake has seen PING's argument come back
 }
 
-// greet does the handshake: it writes all requests at once, then reads all answers.
-// Closing the socket ends it, and so does timeout. Errors do not show the socket's
-// credentials.
+// greet does the handshake: it writes all requests at once, then reads all answers. It ends when
+// the socket is closed or timeout has passed. Errors do not show the socket's credentials.
 func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 	_ = s.SetDeadline(time.Now().Add(timeout))
 	var out []byte

@@ -12,7 +12,8 @@ type provided struct {
 	err error
 }
 
-// provide calls the provider. Asks finds it among the callers of whatever the provider calls.
+// provide calls the provider. Asks looks for provide on its own stack, to find out whether the
+// provider has called.
 func (d *Dialer) provide(ctx context.Context) (p provided) {
 	d.asking.Add(1)
 	defer d.asking.Add(-1)
@@ -20,17 +21,18 @@ func (d *Dialer) provide(ctx context.Context) (p provided) {
 	return p
 }
 
-// askedBy is a key in the context of a call of a provider: the Dialer that calls it.
+// askedBy is the key of a value in the context that a Dialer passes to its provider.
 type askedBy struct{ d *Dialer }
 
-// Asks reports whether the Dialer's provider calls it, directly or with the context that it was given.
+// Asks reports whether the Dialer's provider calls Asks, in its own goroutine or with the context that
+// it was given.
 func (d *Dialer) Asks(ctx context.Context) bool {
 	return ctx.Value(askedBy{d}) != nil || d.asking.Load() > 0 && provides()
 }
 
 var provideName = runtime.FuncForPC(reflect.ValueOf((*Dialer).provide).Pointer()).Name()
 
-// provides reports whether a provider calls it, in whose goroutine it then is.
+// provides reports whether provide is on the stack of the calling goroutine.
 func provides() bool {
 	callers := make([]uintptr, 64)
 	for skip := 0; ; skip += len(callers) {

@@ -36,8 +36,8 @@ func quotes(err *errorx.Error) bool {
 
 const notShown = " (hidden: the server's text may quote the password)"
 
-// shown returns the part of a refused handshake's error that may be shown. It consists of the
-// library's own words.
+// shown returns the part of a refused handshake's error that may be shown. The result comes from
+// the lists below, never from the server.
 func shown(cr Credentials, text string) string {
 	known := ""
 	for _, phrase := range append(refusals(cr), fixedRefusals...) {

@@ -18,8 +18,9 @@ type Step struct {
 	Check   func(res any) *errorx.Error
 }
 
-// steps lists the requests of the handshake on s, in order: then those of more. With pings the user
-// must be allowed to call PING. To a lean peer only those go that the connection can't do without.
+// steps lists the requests of the handshake on s, in order, followed by more. With pings set, the
+// handshake fails if the user may not call PING. A lean peer gets only the requests that the
+// connection can't do without.
 func (c *Config) steps(s *Socket, pings bool, more []Step) []Step {
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }

@@ -48,13 +48,14 @@ func typedIn(err error) (typed *errorx.Error, found bool) {
 	if typed, found = err.(*errorx.Error); found || err == nil {
 		return typed, found
 	}
-	var wrapped *errorx.Error // not typed, which would be allocated
+	var wrapped *errorx.Error // a separate variable: typed would escape to the heap
 	found = errors.As(err, &wrapped)
 	return wrapped, found
 }
 
-// byContext reports whether a context ended the request, or ended the connection before it. Errors
-// of other types are not asked: programs test their traits, whatever the cause is.
+// byContext reports whether a context ended the request, or ended the connection before it. It
+// returns false for errors of other types, whatever their cause, because programs test the traits
+// of those.
 func byContext(err *errorx.Error) bool {
 	return (err.IsOfType(ErrRequestCancelled) || err.IsOfType(ErrContextClosed)) &&
 		(CausedBy(err, context.Canceled) || CausedBy(err, context.DeadlineExceeded))
@@ -92,7 +93,7 @@ func (f failure) Is(target error) bool {
 	switch target := target.(type) {
 	case Outcome:
 		return OutcomeOf(f.err) == target
-	case *errorx.Error: // Unwrap returns the error to compare
+	case *errorx.Error: // errors.Is finds it through Unwrap
 		return false
 	}
 	return CausedBy(f.err, target)
@@ -100,7 +101,7 @@ func (f failure) Is(target error) bool {
 
 // As is for errors.As: it finds causes of other libraries.
 func (f failure) As(target any) bool {
-	if _, own := target.(**errorx.Error); own { // Unwrap returns it
+	if _, own := target.(**errorx.Error); own { // errors.As finds it through Unwrap
 		return false
 	}
 	for cause := range causes(f.err) {

@@ -9,15 +9,16 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// Proxied returns the error of a proxy's own, if err is one: the proxy may have sent the request on, and
-// not have waited for the answer. Whatever the other side is, that is certain of the texts below. If it
-// is known to be a proxy, all errors without a code in capitals are its own. If it has closed the
-// connection, the error says that this may be because of a command.
+// Proxied returns an ErrProxy if a proxy, rather than the server, has answered with err. The request
+// may have run, because the proxy may have forwarded it and stopped waiting for the answer. The texts
+// below always come from a proxy. If the other side is known to be a proxy (proxy is set), every error
+// without a code in capitals counts as the proxy's. If a proxy has closed the connection, Proxied adds
+// to the error that a command may be the reason.
 func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	switch {
 	case proxy && err.Type() == ErrIO && errors.Is(err.Cause(), io.EOF) && !strings.HasSuffix(err.Message(), proxyClosed):
 		return Like(err, err.Cause(), err.Message()+proxyClosed)
-	case err.Type() != ErrResult: // the others have codes of a server's
+	case err.Type() != ErrResult: // errors of other types have codes that only servers use
 		return err
 	}
 	text := err.Message()
@@ -34,12 +35,12 @@ func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 
 const proxyClosed = ": a proxy closed the connection, as some do at a command that they do not know"
 
-// envoySays is what Envoy answers by itself, behind "finished with", by which it tells how many parts of a
-// request have failed that it has split.
+// envoySays are errors that Envoy itself answers with. If it has split a request and some parts have
+// failed, it answers with "finished with" and their number instead.
 var envoySays = []string{"upstream failure", "upstream protocol error", "no upstream host"}
 
-// networkSays is what twemproxy answers by itself behind ERR: the reason why it has lost a server, in
-// words of the system.
+// networkSays are the errors, after ERR, with which twemproxy reports that it has lost a server. They
+// are the system's texts.
 var networkSays = []string{
 	"Connection timed out", "Operation timed out", "Connection refused", "Connection reset by peer", "Broken pipe",
 	"Host is down", "No route to host", "Network is unreachable", "Network is down", "Software caused connection abort",

@@ -14,7 +14,7 @@ var (
 	ErrTraitConnectivity  = errorx.RegisterTrait("network")
 	ErrTraitClusterMove   = errorx.RegisterTrait("cluster_move")
 	ErrTraitTransient     = errorx.RegisterTrait("transient")
-	ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent") // of package redisconn
+	ErrTraitInitPermanent = errorx.RegisterTrait("init_permanent") // exported by package redisconn
 
 	ErrOpts              = Errors.NewSubNamespace("opts")
 	ErrContextIsNil      = ErrOpts.NewType("context_is_nil")
@@ -53,7 +53,7 @@ var (
 	ErrPubSub        = Errors.NewSubNamespace("pubsub")
 	ErrTopic         = ErrPubSub.NewType("topic", ErrTraitNotSent)
 	ErrPubSubClosed  = ErrPubSub.NewType("closed")
-	ErrPubSubUnasked = ErrPubSubClosed.NewSubtype("unasked", ErrTraitNotSent) // closed before it began
+	ErrPubSubUnasked = ErrPubSubClosed.NewSubtype("unasked", ErrTraitNotSent) // of a call that began after the close
 
 	ErrResponse           = Errors.NewSubNamespace("response")
 	ErrResponseFormat     = ErrResponse.NewType("format")

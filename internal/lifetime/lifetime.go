@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Closed says why a lifetime has ended, if not because a user's context has. errors.Is treats it as
-// context.Canceled, the Err of the ended context.
+// Closed is the reason why a lifetime has ended, unless a user's context has ended it. errors.Is
+// treats it as context.Canceled, the Err of the ended context.
 type Closed string
 
 // ErrClosed is the cause if the user has called Close.
@@ -22,14 +22,15 @@ func (c Closed) Error() string { return string(c) }
 // Is is for errors.Is: a Closed matches context.Canceled.
 func (Closed) Is(target error) bool { return target == context.Canceled }
 
-// Begin returns the context of what a constructor makes, given the constructor's. One that
-// has a deadline bounds the making only, however it ends: programs write
+// Begin returns a context for the thing that a constructor makes. given is the context that was
+// passed to the constructor. If given has a deadline, it bounds only the call of the constructor,
+// even if it is cancelled, because programs write
 //
 //	ctx, cancel := context.WithTimeout(…)
 //	defer cancel()
 //
-// in the function that calls the constructor and returns what that has made. One without a
-// deadline ends the life as well. end is to be called with a Closed.
+// in a function that calls the constructor and returns its result. If given has no deadline, its
+// end also ends the returned context. Call end with a Closed to end that context.
 func Begin(given context.Context) (ctx context.Context, end context.CancelCauseFunc) {
 	p, _ := given.(part)
 	if bounded(given) {
@@ -67,7 +68,7 @@ func Made(ctx, given context.Context, f func(why error)) {
 }
 
 // Within returns a context for the constructor of a part of a whole, such as a connection of a
-// cluster. The part may end while the whole goes on.
+// cluster. goesOn reports whether the whole continues: a part may end before the whole does.
 func Within(ctx context.Context, goesOn func() bool) context.Context { return part{ctx, goesOn} }
 
 type part struct {

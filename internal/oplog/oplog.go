@@ -26,8 +26,8 @@ type Log struct {
 	now    func() time.Time
 }
 
-// Limit limits how many events are reported that a server can cause as often as it likes: as many
-// as lines of one message are written. It is safe for concurrent use.
+// Limit limits the reports of an event that a server can cause at any rate. It allows Burst reports
+// at once, and then one per Interval. It is safe for concurrent use.
 type Limit struct {
 	mu         sync.Mutex // guards what follows
 	used       float64    // how many were reported recently
@@ -35,7 +35,8 @@ type Limit struct {
 	suppressed int
 }
 
-// Admit reports whether an event may be reported now, and how many were not since the last report.
+// Admit reports whether an event may be reported now. If so, suppressed is the number of events
+// that were not reported since the last report.
 func (l *Limit) Admit(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

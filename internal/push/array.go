@@ -8,7 +8,7 @@ import (
 
 // fromArray reports whether a reply is a push of Pub/Sub in the form of RESP2, and stores it in push.
 // Servers that only look like Redis send this form although RESP3 was agreed on. framed means that
-// this server has sent pushes in the form of RESP3: then only its answer to PING may be an array.
+// this server has sent a push in the form of RESP3. Then only its answer to PING may be an array.
 func fromArray(reply any, push *redis.Push, framed bool) bool {
 	list, _ := reply.([]any)
 	if len(list) < 2 {

@@ -25,10 +25,10 @@ type Socket struct {
 	of   *Sockets
 	sock *sock.Socket
 	peer sock.Peer
-	// framed: a push has come that is one by its form; the receiver's.
+	// framed is set once a RESP3 push has arrived. It belongs to the goroutine that receives.
 	framed bool
 
-	wake   chan struct{} // something is to be written, or the socket has ended
+	wake   chan struct{} // signals that requests are queued, or that the socket has ended
 	done   chan struct{} // closed when the socket has ended
 	paused atomic.Bool   // see Hold
 
@@ -38,7 +38,7 @@ type Socket struct {
 	out       []byte
 	err       *errorx.Error
 	awaited   []awaited // unanswered, oldest first
-	others    int       // requests sent after the last of these
+	others    int       // requests sent after the last awaited one
 	confirmed time.Time
 }
 
@@ -54,8 +54,8 @@ type awaited struct {
 
 const (
 	// A heartbeat is sent four times per IOTimeout, and must be answered within half of it. The
-	// socket checks sixteen times per IOTimeout, and believes only the second check, so that it
-	// notices a lost server after at most 15/16.
+	// socket checks sixteen times per IOTimeout. Only the second check in a row that finds an
+	// overdue heartbeat counts, so the socket notices a lost server within 15/16 of IOTimeout.
 	beats    = 4
 	patience = 2
 	checks   = 16
@@ -126,8 +126,8 @@ func (p *Socket) ping(nonce string) redis.Request {
 	return redis.Req("PING", nonce)
 }
 
-// send queues encoded requests. await are those whose replies are awaited; each of them counts the others that go
-// before it. others is the number of those behind the last of them.
+// send queues encoded requests. await are the requests whose replies are awaited, each with the number
+// of other requests before it. others is the number of requests after the last awaited one.
 func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	p.mu.Lock()
 	if p.err != nil {

@@ -236,7 +236,7 @@ func MayHoldSecret(text string) bool {
 		return isAuthority(text)
 	}
 	host, port, err := net.SplitHostPort(text)
-	if err != nil { // there may be a host without a port
+	if err != nil { // text may be a host without a port
 		host, port = text, ""
 	}
 	return !IsHost(host) || strings.ContainsFunc(port, notOfPort) || err != nil && strings.Contains(host, ":")

@@ -17,10 +17,10 @@ type form uint8
 
 const (
 	ofNothing  form = iota // there is no such type
-	ofLine                 // the line is all
+	ofLine                 // nothing: the line is the whole value
 	ofText                 // a string
 	ofElements             // values
-	ofNull                 // nothing: it stands for a string or an array that is null
+	ofNull                 // nothing: the line is a null string or a null array
 )
 
 // forms are those of the types that a protocol has.

@@ -92,8 +92,8 @@ func (p Forward) AnsweredBy(at Server) { AnsweredBy(p.To, at) }
 // Caller is for CallerOf.
 func (p Forward) Caller() Caller { return CallerOf(p.To) }
 
-// Queuer is a future that keeps the ticket of its latest request. It asks by the ticket where the
-// time went; it never withdraws the request.
+// Queuer is a future that keeps the ticket of its latest request. It uses the ticket to ask where
+// the time went, never to withdraw the request.
 type Queuer interface {
 	// Queued may be called from any goroutine, and again if the request is sent again.
 	Queued(t Ticket)

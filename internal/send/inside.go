@@ -7,8 +7,8 @@ var openers []func(sender any) (inside any, known bool)
 // initialized. If sender is of such a type, open returns known, and inside: a [Backend], or the sender
 // that a client sends through; nil for a nil pointer.
 //
-// A user's type that embeds a sender is a type of its own, which no package knows. So its methods are
-// never bypassed.
+// A user's type that embeds a sender is a different type, which no package has registered. So its
+// methods are never bypassed.
 func Opens(open func(sender any) (inside any, known bool)) { openers = append(openers, open) }
 
 // Inside returns what is inside a sender of a public type. For other senders it returns the sender

@@ -118,12 +118,12 @@ func (s *Socket) Write(p []byte) (n int, err error) {
 			_ = s.SetWriteDeadline(time.Now().Add(s.writes))
 			part = part[:min(len(part), writeMost)]
 		}
-		if s.ended.Load() { // it may have been set before the deadline
+		if s.ended.Load() { // EndWrites may have been called before the deadline was set
 			_ = s.SetWriteDeadline(LongAgo)
 		}
 		var written int
 		if written, err = s.Conn.Write(part); err == nil && written < len(part) {
-			err = io.ErrShortWrite // from a user's connection
+			err = io.ErrShortWrite // a user's connection may break the contract of io.Writer
 		}
 		n += written
 	}
@@ -148,7 +148,7 @@ func (s *Socket) Bare() net.Conn {
 	return s.Conn
 }
 
-// Interruptible reports whether a read can be interrupted and resumed. A connection from a user's
+// Interruptible reports whether a read can be interrupted and continued. A connection from a user's
 // Dialer need not support deadlines.
 func (s *Socket) Interruptible() bool {
 	switch s.Bare().(type) {

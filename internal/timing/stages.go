@@ -1,5 +1,5 @@
-// Package timing measures where the time of requests goes that were sent together: when the first
-// was accepted, when they were taken to be written, when their answer began, and how long users'
+// Package timing measures where the time of a batch of requests goes: when the first request was
+// accepted, when the batch was taken to be written, when its answer began, and how long users'
 // futures took in between.
 package timing
 
@@ -22,7 +22,7 @@ func Clock() time.Duration { return time.Since(epoch) }
 // At returns the time at which Clock returned d.
 func At(d time.Duration) time.Time { return epoch.Add(d) }
 
-// Stat is what a logger's statistics of a request need.
+// Stat is the data about a request for the statistics of a logger.
 type Stat struct {
 	Req   redis.Request
 	Start time.Time

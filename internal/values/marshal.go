@@ -12,7 +12,7 @@ import (
 // argMarshaler is redis.ArgMarshaler.
 type argMarshaler interface{ MarshalRedis() (any, error) }
 
-// marshaler makes an argument of a value, or says that it is absent.
+// marshaler turns a value into an argument, or reports that the value is absent.
 type marshaler func(v reflect.Value) (arg any, absent bool, err error)
 
 var (

@@ -96,7 +96,7 @@ func (b *builder) forceInner(a *arg) *arg {
 	return &c
 }
 
-// rank puts an expiration before other choices.
+// rank orders choices: an expiration comes first.
 func rank(a *arg) int {
 	if a.name == "expiration" {
 		return 0

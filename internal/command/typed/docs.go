@@ -45,8 +45,8 @@ func (a *arg) optional() bool { return a.is("optional") }
 
 func (a *arg) multiple() bool { return a.is("multiple") }
 
-// containers are the commands that do nothing without a subcommand. COMMAND is an exception: it
-// also works alone.
+// isContainer reports whether a command does nothing without a subcommand. COMMAND has subcommands,
+// but also works alone.
 func isContainer(subcommands map[string]any, name string) bool {
 	return len(subcommands) > 0 && name != "command"
 }

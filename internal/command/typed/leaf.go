@@ -30,8 +30,8 @@ var leaves = map[string]leaf{
 	"unixmill": {"time.Time", "", "intOf(%s.UnixMilli())"},
 }
 
-// leafOf returns how to write an argument. A plain one has no type parameter, and neither has an
-// optional one, since nothing would determine the type.
+// leafOf returns how to write an argument. A plain or optional argument has no type parameter,
+// because nothing would determine its type.
 func leafOf(cmd string, a *arg, plain bool) (leaf, error) {
 	kind := kindOf(cmd, a)
 	if l, ok := leaves[kind]; ok {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// sinces are the versions that introduced the optional arguments that are newer than their command:
-// by the labels of the arguments, for Redis and for Valkey.
+// sinces has the versions of Redis and Valkey that introduced the optional arguments that are newer
+// than their commands. The keys are the labels of the arguments.
 type sinces map[string]map[string]string
 
 // note records the versions in a record. If two arguments have the same label, the older version
@@ -46,7 +46,7 @@ func (s sinces) of(labels ...string) string {
 		}
 	}
 	if latest["Valkey"] == latest["Redis"] || !newer(latest["Valkey"], lastOfBoth) && latest["Redis"] != "" {
-		delete(latest, "Valkey") // the same version as for Redis
+		delete(latest, "Valkey") // leave it out: it is the version for Redis
 	}
 	var out []string
 	for _, family := range slices.Sorted(maps.Keys(latest)) {

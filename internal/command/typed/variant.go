@@ -10,7 +10,7 @@ import (
 type variant struct {
 	name       string
 	with, less []string // labels of the arguments that it has, and lacks
-	has        []string // with, and those that it may have
+	has        []string // with, plus the arguments that it may have
 }
 
 // label names an argument in the rules: by its token, or by its name if it has no token.
