@@ -54,11 +54,11 @@ func inTime(oldest, minTrip, left time.Duration) bool {
 // passes.
 const overload = 10 * time.Millisecond
 
-// A batch does not wait for more requests if it has half as many as are in flight: then the server
-// works on one half while the client handles the replies to the other. Nor does it wait if it has
-// enoughMost requests or enoughBytes. If the callers send to several servers, it waits until it has
-// as many requests as are in flight, because the client handles the other servers' replies while
-// one server works.
+// A batch does not wait for more requests if it has at least enoughLeast, and half as many as are
+// in flight: then the server works on one half while the client handles the replies to the other.
+// Nor does it wait if it has enoughMost requests or enoughBytes. If the callers send to several
+// servers, it waits until it has as many requests as are in flight, because the client handles the
+// other servers' replies while one server works.
 const (
 	enoughLeast = 16
 	enoughMost  = 128
