@@ -73,7 +73,7 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 		if !retries {
 			break
 		}
-		s = r.s
+		s = r.Sender
 	}
 	if opts.Within < 0 {
 		return s
@@ -89,11 +89,11 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 	return r.around(s)
 }
 
-// retrying is the Sender that WithRetry returns. The wrappers look for exactly this type, and send to s;
-// only after an error do they ask the retrier. They treat a decorator that embeds it like any Sender
+// retrying is the Sender that WithRetry returns. The wrappers look for exactly this type, and send to
+// what it has opened; only after an error do they ask the retrier. They treat a decorator that embeds it like any Sender
 // of a user's.
 type retrying struct {
-	s Sender
+	opened
 	*retrier
 }
 
@@ -112,7 +112,7 @@ type retrier struct {
 const maxRetryWaiting = 1 << 16
 
 // around returns a sender that adds the retries of r to s.
-func (r *retrier) around(s Sender) Sender { return &retrying{s, r} }
+func (r *retrier) around(s Sender) Sender { return &retrying{open(s), r} }
 
 // unretried returns the sender under s, and its retries, or nil if it has none.
 func unretried(s Sender) (*retrier, Sender) {
@@ -120,7 +120,7 @@ func unretried(s Sender) (*retrier, Sender) {
 		s = d
 	}
 	if r, ok := s.(*retrying); ok {
-		return r.retrier, r.s
+		return r.retrier, r.Sender
 	}
 	return nil, s
 }
@@ -135,22 +135,11 @@ func outside(s Sender, f func(Sender) Sender) Sender {
 
 // Unhook is for packages of this module. It returns the sender inside r, and a function that gives
 // another sender the same retries.
-func (r *retrying) Unhook() (inner Sender, again func(Sender) Sender) { return r.s, r.around }
-
-// Send implements Sender.
-func (r *retrying) Send(req Request, cb Future, n uint64) { r.s.Send(req, cb, n) }
-
-// SendMany implements Sender.
-func (r *retrying) SendMany(reqs []Request, cb Future, start uint64) { r.s.SendMany(reqs, cb, start) }
-
-// SendTransaction implements Sender.
-func (r *retrying) SendTransaction(reqs []Request, cb Future, start uint64) {
-	r.s.SendTransaction(reqs, cb, start)
-}
+func (r *retrying) Unhook() (inner Sender, again func(Sender) Sender) { return r.Sender, r.around }
 
 // EachShard implements Sender.
 func (r *retrying) EachShard(f func(Sender, error) bool) {
-	r.s.EachShard(func(shard Sender, err error) bool {
+	r.Sender.EachShard(func(shard Sender, err error) bool {
 		if shard != nil {
 			shard = r.around(shard)
 		}
@@ -158,12 +147,9 @@ func (r *retrying) EachShard(f func(Sender, error) bool) {
 	})
 }
 
-// Close implements Sender.
-func (r *retrying) Close() { r.s.Close() }
-
 // Scanner implements Sender.
 func (r *retrying) Scanner(opts ScanOpts) Scanner {
-	return &retryingScanner{Scanner: r.s.Scanner(opts), by: r.retrier}
+	return &retryingScanner{Scanner: r.Sender.Scanner(opts), by: r.retrier}
 }
 
 // retryingScanner is a Scanner whose steps are sent again if their caller waits.
@@ -191,7 +177,7 @@ func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *se
 	var y *retry
 	of := nature{twice: !slices.ContainsFunc(reqs, func(req Request) bool { return !r.nature(req.Cmd, req.Args).twice })}
 	for r.count(len(reqs)); ; {
-		results, err := sendTransaction(ctx, r.s, reqs, seen)
+		results, err := sendTransaction(ctx, r.Sender, reqs, seen)
 		if err == nil {
 			return results, nil
 		}

@@ -10,13 +10,13 @@ import (
 // sendMany is SendMany of a caller that waits.
 func (r *retrying) sendMany(ctx context.Context, reqs []Request, seen *send.Server) []any {
 	r.count(len(reqs))
-	m := manyRetry{r: r.retrier, reqs: reqs, results: sendMany(ctx, r.s, reqs, seen)}
+	m := manyRetry{r: r.retrier, reqs: reqs, results: sendMany(ctx, r.Sender, reqs, seen)}
 	for failed := m.failed(nil); len(failed) > 0 && m.wait(ctx, failed); failed = m.failed(failed) {
 		part := make([]Request, len(failed))
 		for i, at := range failed {
 			part[i] = reqs[at]
 		}
-		for i, res := range sendMany(ctx, r.s, part, seen) {
+		for i, res := range sendMany(ctx, r.Sender, part, seen) {
 			m.results[failed[i]] = res
 		}
 	}

@@ -273,7 +273,7 @@ func TestWithRetryAgain(t *testing.T) {
 	require.ErrorIs(t, Err(SyncCtx{once}.Do(t.Context(), "INCR", "k")), ErrNotSent)
 	require.Len(t, s.sent, 1)
 	require.Equal(t, Sender(s), WithRetry(s, NoRetry))
-	require.IsType(t, &hooked{}, WithRetry(client, RetryOpts{}).(*retrying).s)
+	require.IsType(t, &hooked{}, WithRetry(client, RetryOpts{}).(*retrying).Sender)
 	require.True(t, AsErrorx(SyncCtx{WithRetry(nil, RetryOpts{})}.Do(t.Context(), "GET", "k")).IsOfType(errs.ErrNoSender))
 }
 

@@ -119,6 +119,22 @@ func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
 // Close implements Sender.
 func (nobody) Close() {}
 
+// opened is a Sender with what is inside it.
+type opened struct {
+	Sender
+	// backend is nil if a user's own Sender has none, or a decorator that embeds a connection must be
+	// called itself.
+	backend send.Backend[Future]
+	memory  send.Memory[Future] // the same backend, if it answers some requests from its memory
+}
+
+func open(s Sender) opened {
+	inside, _ := send.Inside(s)
+	backend, _ := inside.(send.Backend[Future])
+	memory, _ := inside.(send.Memory[Future])
+	return opened{s, backend, memory}
+}
+
 // delegateOf returns the sender inside s, if s is a redispipe.Client or the like, or nil. That sender may
 // have hooks, so the wrappers send to it as if their user had passed it to them.
 func delegateOf(s Sender) Sender {

@@ -248,12 +248,16 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	if ctx == nil {
 		return traced(withRequest(errs.NilContext(), cmd, args))
 	}
+	to := new(opened)
 	r, retries := s.(*retrying)
 	if retries {
-		s = r.s
-		r.count(1)
+		if to = &r.opened; r.counter == nil {
+			r.sample(1)
+		}
+	} else {
+		*to = open(s)
 	}
-	h, observed := s.(*hooked)
+	h, observed := to.Sender.(*hooked)
 	if !observed && ctx.Err() != nil {
 		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
 	}
@@ -264,7 +268,7 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 		if observed {
 			res = h.do(ctx, cmd, args, t, seen)
 		} else {
-			res = sendAndWait(ctx, s, cmd, args, t, seen)
+			res = sendAndWait(ctx, to, cmd, args, t, seen)
 		}
 		err, failed := res.(error)
 		switch {

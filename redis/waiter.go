@@ -56,7 +56,7 @@ func newWaiter(s Sender) *waiter {
 // anything before its Send returns, so until then the call does not get the right to
 // read.
 func (c *call) of(s Sender) {
-	if to, memory := backendOf(s); to == nil || memory != nil {
+	if to := open(s); to.backend == nil || to.memory != nil {
 		c.state.Store(callSending)
 	}
 }
@@ -195,13 +195,12 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 
 var _ resp.ReplyDecoder = (*waiter)(nil)
 
-func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *send.Server) any {
-	to, memory := backendOf(s)
-	if to == nil {
-		if d := delegateOf(s); d != nil {
+func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *target, seen *send.Server) any {
+	if to.backend == nil {
+		if d := delegateOf(to.Sender); d != nil {
 			return do(ctx, d, cmd, args, t, seen)
 		}
-		return sendPlain(ctx, s, cmd, args, seen)
+		return sendPlain(ctx, to.Sender, cmd, args, seen)
 	}
 	scratch := send.GetScratch()
 	var bad int
@@ -209,14 +208,14 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 		send.PutScratch(scratch)
 		return errArgument(cmd, args, bad)
 	}
-	if memory != nil {
-		if res, ok := recall(memory, scratch.Buf, t, seen); ok {
+	if to.memory != nil {
+		if res, ok := recall(to.memory, scratch.Buf, t, seen); ok {
 			send.PutScratch(scratch)
 			return res
 		}
 	}
 	r := &scratch.Request
-	r.Encoded(cmd, args, scratch.Buf, to.WantsSlot())
+	r.Encoded(cmd, args, scratch.Buf, to.backend.WantsSlot())
 	// While a blocking request runs, its sender watches the context.
 	r.Ticket, r.Done, r.Inline = send.Ticket{}, nil, r.Shared == command.WouldBlock
 	if !r.Inline {
@@ -224,26 +223,12 @@ func sendAndWait(ctx context.Context, s Sender, cmd string, args []any, t *targe
 	}
 	lends := t != nil && cap(t.Bytes) > 0
 	w := pooledWaiter(ctx, r, t, seen)
-	w.send(func() { to.SendEncoded(r, w, 0) })
+	w.send(func() { to.backend.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
 	// A server that has stalled may answer later, and its reply would go to the caller's buffer.
 	ticket.Moves = ticket.Moves && !lends
 	send.PutScratch(scratch)
 	return w.result(ctx, ticket, t, seen)
-}
-
-// backendOf returns the backend of s, or nil: a user's own Sender has none, and a decorator that
-// embeds a connection must be called itself. If s answers some requests from its memory, memory is the
-// same backend.
-func backendOf(s Sender) (to send.Backend[Future], memory send.Memory[Future]) {
-	inside, _ := send.Inside(s)
-	switch inside := inside.(type) {
-	case send.Memory[Future]:
-		return inside, inside
-	case send.Backend[Future]:
-		return inside, nil
-	}
-	return nil, nil
 }
 
 // pooledWaiter takes a waiter for an encoded request, and prepares both for the kind of result that

@@ -223,13 +223,6 @@ const (
 	ChangesProtocol
 )
 
-// Describe reports what a sender must know of the call: whether it may be sent on a shared
-// connection, whether a replica may answer it, and whether it is read-only.
-func (c *Call) Describe() (shared Verdict, replicaSafe, readOnly bool) {
-	replicaSafe = c.Is(ReplicaSafe)
-	return c.Verdict(false), replicaSafe, replicaSafe || c.Is(ReadOnly)
-}
-
 // Verdict returns whether the call may be sent. On a connection with a single user (ScriptMode), a
 // call may block and change the state, but not the protocol.
 func (c *Call) Verdict(singleUser bool) Verdict {

@@ -56,7 +56,8 @@ const (
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
-	r.Shared, r.ReplicaSafe, r.ReadOnly = call.Describe()
+	r.Shared, r.ReplicaSafe = call.Verdict(false), call.Is(command.ReplicaSafe)
+	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
 	r.Slot = NoSlot
 	if wantsSlot {
 		r.Slot = r.keysSlot(&call)
