@@ -29,8 +29,8 @@ BENCH_FLAGS ?=
 SUITES ?=
 # What make proxies is told: -only for some of them, -faults for the time under faults.
 PROXIES_FLAGS ?=
-# What make platforms checks; empty means all that scripts/platforms.sh lists.
-PLATFORMS ?=
+# What make platforms checks: 64 and 32 bits, with and without the system calls of Unix.
+PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 GOLANGCI_VERSION = v2.15.0
 GOVULNCHECK_VERSION = v1.8.0
@@ -64,8 +64,8 @@ test: redis-server ## run all tests (installs redis-server when it is missing)
 test-modules: redis-server ## run the tests of what has requirements of its own: bench, contrib
 	@scripts/modules.sh '$(MODULES)' $(GO) test -short $(LINK) $(TESTFLAGS)
 
-race: redis-server ## run all tests under the race detector; -short leaves out what is long and has one goroutine
-	@GORACE="atexit_sleep_ms=10 $$GORACE" scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test -race -short $(PARALLEL) $(LINK) $(TESTFLAGS)
+race: redis-server ## run the tests of all packages with goroutines or locks under the race detector, without those that are long and have one goroutine
+	@GORACE="atexit_sleep_ms=10 $$GORACE" scripts/modules.sh -work "$(FIRST) $(if $(filter ./...,$(PKG)),$$(scripts/concurrent.sh),$(PKG))" $(GO) test -race -short $(PARALLEL) $(LINK) $(TESTFLAGS)
 
 servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip); SERVERS='system redis-8.6'
 	@GO="$(GO)" SERVERS="$(SERVERS)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
@@ -114,11 +114,13 @@ lint: lint-code platforms vuln ## check the code, import directions, the lists o
 
 lint-code: $(GOLANGCI) ## the first part of lint
 	@scripts/modules.sh '$(PKG)' sh -c '$(GO) mod tidy -diff && "$(CURDIR)/$(GOLANGCI)" run "$$@"' lint
-	@scripts/modules.sh '$(MODULES) ./internal/lab/proxies/...' $(GO) vet
+	@scripts/modules.sh '$(MODULES)' $(GO) vet
 	$(GO) run ./internal/lab/api
 
-platforms: ## type-check code and tests for every platform
-	@GO="$(GO)" scripts/platforms.sh $(PLATFORMS)
+platforms: $(BUILD)/.gitignore ## type-check code and tests for every platform, and what runs on one for that
+	@$(GO) build -o $(BUILD)/platforms ./internal/lab/platforms
+	@scripts/modules.sh -work '$(PKG)' env "$(CURDIR)/$(BUILD)/platforms" '$(PLATFORMS)'
+	@scripts/modules.sh './internal/lab/bench/... ./internal/lab/proxies/...' env "$(CURDIR)/$(BUILD)/platforms" linux/amd64
 
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities (needs the network)
 	@scripts/modules.sh ./... "$(CURDIR)/scripts/vuln.sh" "$(CURDIR)/$(GOVULNCHECK)"

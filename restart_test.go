@@ -3,7 +3,6 @@ package redispipe_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/testbed"
@@ -30,7 +30,7 @@ func TestT37Restarts(t *testing.T) {
 	if !testing.Short() {
 		outages = append(outages, 50*time.Millisecond)
 	}
-	if os.Getenv("REDISPIPE_LONG") != "" {
+	if drill.InFull {
 		outages = append(outages, 2*time.Second)
 	}
 	for _, workers := range []int{20, 1000} {

@@ -3,7 +3,6 @@ package rediscache
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -18,7 +18,7 @@ import (
 
 // rounds is how many rounds of faults there are.
 func rounds() int {
-	if os.Getenv("REDISPIPE_LONG") != "" {
+	if drill.InFull {
 		return 20
 	}
 	return 2
@@ -45,6 +45,7 @@ func (j *judge) runWhile(t *testing.T, reads int64, fault func(round int) error)
 
 // Nothing is stale in a cluster whose slots move and whose masters fail over.
 func TestNeverStaleInCluster(t *testing.T) {
+	drill.Halved(t)
 	neverStaleInCluster(t, (*testbed.Cluster).MoveSlot)
 }
 
@@ -106,6 +107,7 @@ func moveSlotOf(bed *testbed.Cluster, move moveSlot, key string) error {
 // No read is stale even if masters are killed. Only writes that those masters had acknowledged are
 // lost.
 func TestNeverStaleWhenMastersDie(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{})
 	c := cacheOf(t, clusterOf(t, bed), all)
@@ -139,6 +141,7 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 
 // No read is stale if sentinels replace the master on request.
 func TestNeverStaleWithSentinels(t *testing.T) {
+	drill.Halved(t)
 	neverStaleWithSentinels(t, false, func(g *testbed.Group) error {
 		promoted, err := g.Failover(testbed.Graceful)
 		if err != nil {
@@ -151,6 +154,7 @@ func TestNeverStaleWithSentinels(t *testing.T) {
 // No read is stale if sentinels replace a killed master. Only writes that the old master had
 // acknowledged are lost.
 func TestNeverStaleWhenSentinelsReplaceTheKilled(t *testing.T) {
+	drill.Halved(t)
 	neverStaleWithSentinels(t, true, func(g *testbed.Group) error {
 		victim, err := g.Master()
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,12 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // Every caller gets the value of its own key, whichever callers leave and whichever requests fail:
 // no read serves two different requests.
 func TestIdentities(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	r := newRig(t, Opts{Prefixes: []string{""}, MaxAge: time.Hour, MaxBytes: 1 << 20})
 	const keys = 300
@@ -31,7 +32,7 @@ func TestIdentities(t *testing.T) {
 	must(t, r.other.Do(t.Context(), "RPUSH", "list", 1))
 	var asked, answered, left, wrong atomic.Int64
 	most := int64(40_000)
-	if os.Getenv("REDISPIPE_LONG") != "" {
+	if drill.InFull {
 		most = 10_000_000
 	}
 	judge := func(res any, i int) {

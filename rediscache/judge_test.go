@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -169,7 +169,7 @@ func (j *judge) run(t *testing.T, ctx context.Context, reads int64) {
 
 // judgedReads is how many reads are judged; with REDISPIPE_LONG a million.
 func judgedReads() int64 {
-	if os.Getenv("REDISPIPE_LONG") != "" {
+	if drill.InFull {
 		return 1_000_000
 	}
 	return 30_000

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -155,6 +156,7 @@ func TestFailoverByKill(t *testing.T) {
 }
 
 func TestRollingRestart(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}})
 	c, _ := connect(t, tb.Addrs(), Opts{})

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -209,6 +210,7 @@ func TestHedgeBudget(t *testing.T) {
 
 // When a replica freezes, its sibling answers every read, and few reads are sent twice.
 func TestHedgeAroundFrozenReplica(t *testing.T) {
+	drill.Halved(t)
 	tb := sharedCluster(t)
 	opts := calm
 	opts.Hedge, opts.HostOpts = true, redisconn.Opts{IOTimeout: time.Minute}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -52,6 +53,7 @@ func knowsAgain(t *testing.T, c *Cluster, n uint64) {
 // T39: the address of a replica that has died is given to the master of another cluster: nothing goes there,
 // whichever of the two addresses sorts lower.
 func TestTheAddressOfADeadReplicaIsGivenToAnotherCluster(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	one := func() *testbed.Cluster { return testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1}) }
 	tb, other := one(), testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -160,6 +161,7 @@ func TestReadsOfASlotOnTheMove(t *testing.T) {
 // While a slot moves to and fro key by key, whoever writes and has met ASK, or knows of another
 // request that has, finds each key that exists (T40).
 func TestT40NoNullAfterAsk(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	const keys, callers, judged = 50, 4, 500
 	bed := testbed.NewCluster(t)

@@ -3,7 +3,6 @@ package rediscluster_test
 import (
 	"context"
 	"errors"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -230,7 +230,7 @@ func TestReplicatedLeavesAFrozenMaster(t *testing.T) {
 // A replica of a replica that has lost the master hears nothing any more, though its own link is up. Reads
 // leave it then.
 func TestReadsLeaveTheReplicaOfALostReplica(t *testing.T) {
-	if os.Getenv("REDISPIPE_LONG") == "" {
+	if !drill.InFull {
 		t.Skip("it takes 15 s: REDISPIPE_LONG")
 	}
 	t.Parallel()

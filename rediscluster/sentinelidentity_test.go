@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -15,6 +16,7 @@ import (
 // The address of one of three sentinels is given to the sentinel of another master of the same name, with a
 // quorum of one and a greater config-epoch: the client stays. So does one that is opened then.
 func TestAStrangerAtTheAddressOfASentinel(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 3, DownAfter: noElection})
 	other := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})
@@ -56,6 +58,7 @@ func stays(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
 // The address of a replica that has died is given to another master: a list of servers keeps to its own, also
 // while that does not answer, and takes a replica that is promoted.
 func TestAStrangerInAListOfServers(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 2})
 	other := testbed.NewServer(t)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -81,7 +82,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 		{"half-close replies", chaos.HalfClose, chaos.Replies},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			halved(t)
+			drill.Halved(t)
 			beside(t)
 			opts := fast()
 			opts.AsyncDial = true // so that the handshake is cut too

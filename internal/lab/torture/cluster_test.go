@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -159,7 +160,7 @@ func movingSlots(t *testing.T, move func(nodes *testbed.Cluster, slot int, to *t
 
 // T18: all nodes are restarted, one after the other.
 func TestT18RollingRestart(t *testing.T) {
-	halved(t)
+	drill.Halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{
 		Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout,

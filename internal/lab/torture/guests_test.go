@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisvirtual"
@@ -24,7 +25,7 @@ import (
 // hashes, a consumer group, scripts, virtual connections) while slots move and masters hand
 // over, beside a load and blocking pops.
 func TestT35GuestsOfMovingSlots(t *testing.T) {
-	halved(t)
+	drill.Halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: longNodeTimeout})
 	r, crowd := newClusterRig(t, nodes, 3*patience), newClusterRig(t, nodes, 3*patience)

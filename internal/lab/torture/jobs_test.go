@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -135,7 +136,7 @@ func TestT41JobsInCluster(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		t.Run(name, func(t *testing.T) {
-			halved(t)
+			drill.Halved(t)
 			r := newClusterRig(t, nodes, nodeLost)
 			j := &Jobs{
 				Connect: func() (redis.Sender, func(), error) { return r.Client, func() {}, nil },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -17,7 +18,7 @@ import (
 // a scan or a walk that ends without an error has found all; and the group delivers each entry
 // that the servers have kept.
 func TestT36GuestsOfKilledMasters(t *testing.T) {
-	halved(t)
+	drill.Halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
 	r := newClusterRig(t, nodes, nodeLost)

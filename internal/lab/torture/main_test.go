@@ -3,7 +3,6 @@ package torture
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"os/exec"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -34,25 +34,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// inFull says that each test runs in full, and alone: REDISPIPE_LONG is set.
-var inFull = os.Getenv("REDISPIPE_LONG") != ""
-
 // beside runs a test in parallel with others in the short mode. Tests that judge the memory or the
 // speed of the process always run alone.
 func beside(t *testing.T) {
-	if !inFull {
+	if !drill.InFull {
 		t.Parallel()
-	}
-}
-
-// halved lets make test and make race run one half each of the tests that call it, unless they run in
-// full: each takes seconds of the processors. The halves change with the day.
-func halved(t *testing.T) {
-	t.Helper()
-	h := fnv.New64()
-	fmt.Fprint(h, time.Now().YearDay(), t.Name())
-	if odd := h.Sum64()%2 == 1; odd == testing.Short() && !inFull {
-		t.Skip("the other half's turn")
 	}
 }
 
@@ -127,7 +113,7 @@ func runFor(t *testing.T, d time.Duration) context.Context {
 
 // long is how much a test does in full, short what make test has time for.
 func long(n, short int) int {
-	if inFull {
+	if drill.InFull {
 		return n
 	}
 	return short

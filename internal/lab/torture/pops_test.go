@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -113,7 +114,7 @@ func TestT24PopsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
-			halved(t)
+			drill.Halved(t)
 			beside(t)
 			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			pops := r.pops(r.Conn, 2, 4, 1)
@@ -153,7 +154,7 @@ func TestT24PopsInCluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			halved(t)
+			drill.Halved(t)
 			r := newClusterRig(t, nodes, nodeLost)
 			pops := r.pops(r.Client, 3, 4, 1)
 			pops.Patience = 100 * time.Millisecond
@@ -199,7 +200,7 @@ func TestT24PopsOfSentinels(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			halved(t)
+			drill.Halved(t)
 			beside(t)
 			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: tt.downAfter})
 			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -24,7 +25,7 @@ func TestT29PubSub(t *testing.T) {
 
 // T29 on a cluster, whose masters fail over and whose slots move.
 func TestT29PubSubCluster(t *testing.T) {
-	halved(t)
+	drill.Halved(t)
 	beside(t)
 	testbed.Needs(t, testbed.Version(7, 0))
 	pubSubFor(t, SoakOpts{

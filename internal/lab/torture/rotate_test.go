@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -154,7 +155,7 @@ func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(
 	t.Logf("%d passwords in %v; %.0f requests/s; heap %d KiB at half time, %d KiB at the end; %d goroutines",
 		r.changes, d, rate, middle.HeapInuse>>10, last.HeapInuse>>10, last.Goroutines)
 	require.Positive(t, sent.Load())
-	if inFull { // else others allocate as well
+	if drill.InFull { // else others allocate as well
 		require.Less(t, last.HeapInuse, middle.HeapInuse+8<<20)
 	}
 }

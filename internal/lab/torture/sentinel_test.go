@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -37,7 +38,7 @@ type sentinelDrill struct {
 // T27: masters that sentinels watch fail over, in all the ways that they do.
 func TestT27Sentinel(t *testing.T) {
 	beside(t)
-	for name, drill := range map[string]sentinelDrill{
+	for name, kind := range map[string]sentinelDrill{
 		"graceful": {fault: func(t *testing.T, r *SentinelRig, _ *testbed.Server) {
 			_, err := r.Group.Failover(testbed.Graceful)
 			require.NoError(t, err)
@@ -92,9 +93,9 @@ func TestT27Sentinel(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			halved(t)
+			drill.Halved(t)
 			beside(t)
-			runDrill(t, drill)
+			runDrill(t, kind)
 		})
 	}
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 )
 
 // T22: a soak, here of a few seconds; TORTURE_DURATION or cmd/torture make it
 // as long as you like.
 func TestT22Soak(t *testing.T) {
-	halved(t)
+	drill.Halved(t)
 	totals := soakFor(t, SoakOpts{
 		Duration: time.Duration(long(12, 4)) * time.Second,
 		Round:    time.Duration(long(2000, 1000)) * time.Millisecond, FaultEvery: 200 * time.Millisecond,
@@ -26,13 +27,13 @@ func TestT22Soak(t *testing.T) {
 // T22 on a cluster: a round in which nothing acknowledged may be missing, and
 // one with masters killed.
 func TestT22SoakCluster(t *testing.T) {
-	halved(t)
+	drill.Halved(t)
 	beside(t)
 	totals := soakFor(t, SoakOpts{
 		Cluster: true, Duration: time.Duration(long(8, 6)) * time.Second,
 		Round: time.Duration(long(4, 3)) * time.Second, FaultEvery: 200 * time.Millisecond,
 	})
-	if inFull { // else others have goroutines as well
+	if drill.InFull { // else others have goroutines as well
 		staysFlat(t, totals)
 	}
 	require.Less(t, totals.Lossy, totals.Rounds)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
@@ -70,7 +71,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
-			halved(t)
+			drill.Halved(t)
 			beside(t)
 			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },

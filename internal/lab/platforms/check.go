@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// listed is a package as go list tells it.
+type listed struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	ImportMap  map[string]string // of an import in the source: the package meant, if it has another name
+	Module     *struct {
+		Main      bool
+		GoVersion string
+	}
+}
+
+// ours reports whether the package belongs to a module of this tree, so that its functions are checked too.
+func (p listed) ours() bool { return p.Module != nil && p.Module.Main }
+
+// checked are the packages of a platform that are checked already, by their import paths.
+type checked map[string]*types.Package
+
+// check returns the type errors of packages, of their tests and of what they import.
+func check(files *sources, platform string, packages []string) ([]error, error) {
+	system, arch, ok := strings.Cut(platform, "/")
+	sizes := types.SizesFor("gc", arch)
+	if !ok || sizes == nil {
+		return nil, errors.New("no such platform: want GOOS/GOARCH")
+	}
+	list, err := dependencies(system, arch, packages)
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	seen := map[string]bool{}
+	done := checked{"unsafe": types.Unsafe}
+	for _, p := range list {
+		if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") {
+			continue // the main packages of tests are the tool's
+		}
+		config := types.Config{
+			Importer:         imports{done, p.ImportMap},
+			Sizes:            sizes,
+			IgnoreFuncBodies: !p.ours(),
+			Error: func(err error) {
+				if !seen[err.Error()] { // in the package, and again in the package with its tests
+					seen[err.Error()] = true
+					faults = append(faults, err)
+				}
+			},
+		}
+		if p.Module != nil && p.Module.GoVersion != "" {
+			config.GoVersion = "go" + p.Module.GoVersion
+		}
+		var parsed []*ast.File
+		for _, name := range p.GoFiles {
+			file, err := files.parse(filepath.Join(p.Dir, name))
+			if err != nil {
+				return faults, err
+			}
+			parsed = append(parsed, file)
+		}
+		path, _, _ := strings.Cut(p.ImportPath, " ") // of a test, PATH [TEST]
+		done[p.ImportPath], _ = config.Check(path, files.set, parsed, nil)
+	}
+	return faults, nil
+}
+
+// dependencies lists packages, their tests and what they import, each behind its own imports.
+func dependencies(system, arch string, packages []string) ([]listed, error) {
+	cmd := exec.Command("go", append([]string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,ImportMap,Module"}, packages...)...)
+	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var list []listed
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := decoder.Decode(&p); err == io.EOF {
+			return list, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		list = append(list, p)
+	}
+}
+
+// imports finds what a package imports among the packages that are checked already.
+type imports struct {
+	done    checked
+	renamed map[string]string
+}
+
+func (i imports) Import(path string) (*types.Package, error) {
+	if other, ok := i.renamed[path]; ok {
+		path = other
+	}
+	if pkg := i.done[path]; pkg != nil {
+		return pkg, nil
+	}
+	return nil, fmt.Errorf("%s is not listed", path)
+}

@@ -1,0 +1,10 @@
+#!/bin/sh
+# concurrent.sh: prints the packages of the library and its programs that start goroutines, hold locks
+# or run tests in parallel, in code or tests. In the others the race detector can find nothing of theirs.
+set -eu
+
+cd "$(dirname "$0")/.."
+find . -name '*.go' ! -path './build/*' ! -path './contrib/*' ! -path './internal/lab/bench/*' \
+	! -path './internal/lab/virtualpeers/*' ! -path './internal/lab/proxies/*' -exec \
+	grep -lE '^[[:space:]]*go [a-zA-Z]|"sync|"testing/synctest"|\.Parallel\(|virtualtime\.Run' {} + |
+	sed 's|/[^/]*$||' | sort -u
