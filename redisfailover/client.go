@@ -29,6 +29,7 @@ type Client struct {
 	preferred *member
 	shifted   time.Time // when the client last shifted by itself; zero if it has not
 	looked    time.Time // when it last judged the members
+	shifts    [Switched + 1]uint64
 }
 
 var _ redis.Sender = (*Client)(nil)
@@ -128,18 +129,6 @@ func (c *Client) best(may func(*member) bool) *member {
 	return nil
 }
 
-// Members returns the members with their states, in the order of their weights.
-func (c *Client) Members() []MemberState {
-	active := c.active.Load().member
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	states := make([]MemberState, len(c.members))
-	for i, m := range c.members {
-		states[i] = MemberState{Name: m.name, Weight: m.Weight, Active: m == active, Up: m.up, Since: m.since, Err: m.lastFailure(), Sender: m.opened}
-	}
-	return states
-}
-
 // SwitchTo makes the member with that name the active and the preferred one. When it returns, new
 // requests go there. The former member still answers the requests that it has got. SwitchTo does not
 // wait for them, nor until their writes are copied. If there is no such member, or it is down, the
@@ -154,7 +143,7 @@ func (c *Client) SwitchTo(name string) error {
 		return redis.Err(err)
 	}
 	if event != nil {
-		c.report(*event)
+		c.report(event)
 	}
 	return nil
 }

@@ -46,6 +46,6 @@
 //
 // If the active member is down, the member with the greatest weight among those that are up becomes
 // active. When the preferred member (of the greatest weight, or the last one given to
-// [Client.SwitchTo]) has been up for Opts.Failback, it becomes active again. There is at most one
-// shift per Opts.Failback.
+// [Client.SwitchTo]) has been up for Opts.Failback, it becomes active again: at once or, with Opts.Ramp,
+// for more and more keys. There is at most one shift per Opts.Failback.
 package redisfailover

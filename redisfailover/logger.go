@@ -7,10 +7,11 @@ import (
 
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/usercall"
+	"github.com/joomcode/redispipe/redis"
 )
 
 // Logger gets the events of a client. It runs in the goroutine that judges the members, or in that of
-// SwitchTo, so it should return quickly.
+// SwitchTo, so it should return quickly. So do hooks, which get shifts as redis.OperationShift.
 type Logger interface {
 	Report(c *Client, event LogEvent)
 }
@@ -36,6 +37,15 @@ type LogDown struct {
 
 // LogUp: a member answers again.
 type LogUp struct{ Member string }
+
+// LogReturn: keys begin to move from the active member, From, to the preferred one, To, for Opts.Ramp. A
+// LogShift follows when all have moved, or a second LogReturn with Ended: all keys are back, because To has
+// failed, or SwitchTo has chosen From.
+type LogReturn struct {
+	From, To string // names of members
+	Ended    bool
+	Error    error // why To is down, if that ended it
+}
 
 // LogPanic: the logger panicked.
 type LogPanic struct {
@@ -78,6 +88,20 @@ func (e LogShift) logEvent() oplog.Line {
 		Slog(slog.LevelWarn, "redis client shifted to another member", append(attrs, slog.Any("error", e.Error))...)
 }
 
+func (e LogReturn) logEvent() oplog.Line {
+	attrs := []slog.Attr{slog.String("from", e.From), slog.String("to", e.To)}
+	switch {
+	case e.Error != nil:
+		return oplog.Text("all keys are back from %s to %s: %v", e.To, e.From, e.Error).
+			Slog(slog.LevelWarn, "redis client stopped its return to a member", append(attrs, slog.Any("error", e.Error))...)
+	case e.Ended:
+		return oplog.Text("all keys are back from %s to %s", e.To, e.From).
+			Slog(slog.LevelWarn, "redis client stopped its return to a member", attrs...)
+	}
+	return oplog.Text("keys begin to move from %s to %s", e.From, e.To).
+		Slog(slog.LevelWarn, "redis client returns to a member", attrs...)
+}
+
 func (e LogDown) logEvent() oplog.Line {
 	return oplog.Text("%s is down: %v", e.Member, e.Error).
 		Slog(slog.LevelWarn, "redis member down", slog.String("member", e.Member), slog.Any("error", e.Error))
@@ -103,8 +127,21 @@ type NoopLogger struct{}
 // Report implements Logger.
 func (NoopLogger) Report(*Client, LogEvent) {}
 
-// report passes an event to the logger, and recovers a panic of the logger.
+// hook is a hook of the user's, as redis.WithHook calls it.
+type hook interface {
+	Around(ctx context.Context, op redis.Operation, f func() redis.Completion) redis.Completion
+}
+
+// report passes an event to the hooks and the logger, and recovers their panics.
 func (c *Client) report(event LogEvent) {
+	if shift, is := event.(LogShift); is {
+		op := redis.Operation{Kind: redis.OperationShift, Command: "SHIFT"}
+		for _, h := range c.opts.Hooks {
+			redis.WithHook(nil, h).(hook).Around(c.ctx, op, func() redis.Completion {
+				return redis.Completion{Result: shift, Address: shift.To}
+			})
+		}
+	}
 	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, LogPanic{Value: v, Stack: stack})
 	})

@@ -33,24 +33,6 @@ type Member struct {
 	Weight int
 }
 
-// MemberState is the state of a member: see [Client.Members].
-type MemberState struct {
-	Name   string
-	Weight int
-	// Active is set if requests go to the member.
-	Active bool
-	// Up is set if the member could be active.
-	Up bool
-	// Since is when Up changed last, or the member was opened.
-	Since time.Time
-	// Err is the last failure of a request or a probe, nil if there was none since the member came up.
-	Err error
-	// Sender is the member itself: for a URL, a *redispipe.Client. Use it for everything that belongs to
-	// one member, such as a Subscriber. It is nil until the member is open. Requests through it do not
-	// count for the member's state.
-	Sender redis.Sender
-}
-
 // member is a database with its health.
 type member struct {
 	Member

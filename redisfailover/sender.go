@@ -23,6 +23,9 @@ func (s *sender) Ctx() context.Context { return s.c.ctx }
 // SendEncoded implements send.Backend.
 func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	t := s.c.active.Load()
+	if b := t.back.Load(); b != nil && !r.Is("SPUBLISH") { // subscribers are where the active member is
+		t = t.of(r.Slot)
+	}
 	a := newAttempt(t, cb, r.Shared == command.WouldBlock)
 	if t.backend == nil {
 		t.sender.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, newForeign(a), n)
@@ -40,7 +43,7 @@ func (s *sender) WantsSlot() bool { return true }
 
 // OpenDedicated implements send.Backend.
 func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
-	t := s.c.active.Load()
+	t := s.c.active.Load().ofKeys(keys)
 	if t.backend == nil {
 		return nil, redis.ErrSession.New("%s is a %T, which has no sessions", t.member.name, t.sender)
 	}
@@ -58,19 +61,22 @@ func (s *sender) Restored() <-chan struct{} { return nil }
 
 // Send implements redis.Sender.
 func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {
-	t := s.c.active.Load()
+	t := s.c.active.Load().ofRequests(r)
 	t.sender.Send(r, anyNumber(t, cb), n) // not pooled: a connection may pass it the ticket after it was resolved
 }
 
 // SendMany implements redis.Sender.
 func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	t := s.c.active.Load()
-	t.sender.SendMany(reqs, anyNumber(t, cb), start)
+	for t := s.c.active.Load(); len(reqs) > 0; {
+		to, n := t.ofFirst(reqs)
+		to.sender.SendMany(reqs[:n], anyNumber(to, cb), start)
+		reqs, start = reqs[n:], start+uint64(n)
+	}
 }
 
 // SendTransaction implements redis.Sender.
 func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	t := s.c.active.Load()
+	t := s.c.active.Load().ofRequests(reqs...)
 	t.sender.SendTransaction(reqs, anyNumber(t, cb), start)
 }
 

@@ -43,13 +43,26 @@ func (c *Client) look(now time.Time) (events []LogEvent) {
 			events = append(events, event)
 		}
 	}
-	from := c.active.Load().member
-	to, reason := c.next(now, from)
-	if to == nil {
-		return events
+	if event := c.moves(now, c.active.Load()); event != nil {
+		events = append(events, event)
+	}
+	return events
+}
+
+// moves moves requests to another member if they are to go there. Client.mu is held.
+func (c *Client) moves(now time.Time, active *term) LogEvent {
+	if active.back.Load() != nil {
+		return c.ramped(now, active)
+	}
+	to, reason := c.next(now, active.member)
+	switch {
+	case to == nil:
+		return nil
+	case reason == Restored && c.opts.Ramp > 0:
+		return c.beginRamp(now, active)
 	}
 	c.shifted = now
-	return append(events, c.shift(to, reason))
+	return c.shift(c.begin(to), reason)
 }
 
 // judged finds out whether the member is up, and returns an event if that has changed. Client.mu is held.
@@ -84,19 +97,23 @@ func (c *Client) next(now time.Time, active *member) (*member, Reason) {
 	return nil, 0
 }
 
-// shift begins a term of another member, and ends the present term. Client.mu is held.
-func (c *Client) shift(to *member, reason Reason) LogShift {
-	before := c.active.Swap(c.begin(to))
+// shift makes another term the active one, and ends the present one. Client.mu is held.
+func (c *Client) shift(to *term, reason Reason) LogShift {
+	before := c.active.Swap(to)
 	before.end()
-	event := LogShift{From: before.member.name, To: to.name, Reason: reason}
+	if b := before.back.Load(); b != nil && b.to != to {
+		b.to.end()
+	}
+	c.shifts[reason]++
+	event := LogShift{From: before.member.name, To: to.member.name, Reason: reason}
 	if reason == Failed {
 		event.Error = before.member.lastFailure()
 	}
 	return event
 }
 
-// switchTo is SwitchTo. It returns an event if another member is active now.
-func (c *Client) switchTo(m *member) (*LogShift, error) {
+// switchTo is SwitchTo. It returns an event if requests move.
+func (c *Client) switchTo(m *member) (LogEvent, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -106,11 +123,17 @@ func (c *Client) switchTo(m *member) (*LogShift, error) {
 		return nil, ErrMembers.New("%s is down", m.name)
 	}
 	c.preferred = m
-	if c.active.Load().member == m {
-		return nil, nil
+	active := c.active.Load()
+	b := active.back.Load()
+	switch {
+	case active.member != m && b != nil && b.to.member == m:
+		return c.shift(b.to, Switched), nil
+	case active.member != m:
+		return c.shift(c.begin(m), Switched), nil
+	case b != nil:
+		return c.endRamp(time.Now(), active, nil), nil
 	}
-	event := c.shift(m, Switched)
-	return &event, nil
+	return nil, nil
 }
 
 // attend probes a member, and opens it if Open could not.

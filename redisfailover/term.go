@@ -3,6 +3,7 @@ package redisfailover
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -16,7 +17,7 @@ type term struct {
 	backend send.Backend[redis.Future] // the backend of sender; nil if sender is not one of this library
 	slots   bool                       // backend needs the slots of requests
 	once    bool                       // sender resolves each request once, and then forgets its future
-	active  func() *term
+	back    atomic.Pointer[ramp]       // set while keys move from this member to the preferred one
 
 	ctx context.Context // ends with the term, but not with the client, because members end their own requests when they are closed
 	end context.CancelFunc
@@ -24,15 +25,15 @@ type term struct {
 
 // begin begins a term of a member that is open.
 func (c *Client) begin(m *member) *term {
-	t := &term{member: m, sender: m.sender, active: c.active.Load}
+	t := &term{member: m, sender: m.sender}
 	t.backend, t.once = backendOf(m.sender)
 	t.slots = t.backend != nil && t.backend.WantsSlot()
 	t.ctx, t.end = context.WithCancel(context.Background())
 	return t
 }
 
-// over reports whether another member is active.
-func (t *term) over() bool { return t.active() != t }
+// over reports whether the term has ended.
+func (t *term) over() bool { return t.ctx.Err() != nil }
 
 // left returns an error text that says that the term is over.
 func (t *term) left() string {

@@ -21,3 +21,13 @@ func EncodeTo(r *send.Request, buf []byte, req redis.Request, wantsSlot bool) ([
 	r.Encoded(req.Cmd, req.Args, out[len(buf):len(out):len(out)], wantsSlot)
 	return out, nil
 }
+
+// SlotOf returns the slot of the keys of a request, as in send.Request. It returns false if the request has no
+// keys, or can't be encoded.
+func SlotOf(req redis.Request) (slot int, keys bool) {
+	scratch := send.GetScratch()
+	defer send.PutScratch(scratch)
+	r, buf, err := Encode(scratch.Buf, req, true)
+	scratch.Buf = buf
+	return r.Slot, err == nil && r.Slot != send.NoSlot
+}

@@ -58,6 +58,10 @@ func Of[T []byte | string](key T) uint16 {
 	return CRC16(key) % Count
 }
 
+// Rank returns the place of a slot in an order of all slots, from 0 on, in which neighbours, which often belong
+// to one node, are far apart. What moves a share of the slots begins with the lowest ranks.
+func Rank(slot int) int { return slot * 10139 % Count }
+
 func index[T []byte | string](key T, c byte) int {
 	for i := range len(key) {
 		if key[i] == c {

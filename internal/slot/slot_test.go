@@ -77,3 +77,16 @@ func FuzzOf(f *testing.F) {
 		require.Equal(t, slowCRC16(key), CRC16(key))
 	})
 }
+
+// Each rank is that of one slot, and neighbours are far apart.
+func TestRank(t *testing.T) {
+	seen := [Count]bool{}
+	for s := range Count {
+		r := Rank(s)
+		require.False(t, seen[r])
+		seen[r] = true
+		if s > 0 {
+			require.Greater(t, max(r, Rank(s-1))-min(r, Rank(s-1)), Count/4)
+		}
+	}
+}
