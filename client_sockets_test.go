@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -190,6 +191,7 @@ func connOf(c *redispipe.Client) (conn *redisconn.Connection) {
 
 // Shutdown waits for what is in flight on sockets of any owner, and leaves none of them open.
 func TestShutdownOfAllSockets(t *testing.T) {
+	drill.Halved(t)
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1, DownAfter: time.Hour})
 	shutDown(t, "redis://"+server.Addr(), server, 1, socketOwners)

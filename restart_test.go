@@ -25,6 +25,7 @@ import (
 // workers push is in its list once if it was acknowledged, at most once if it is unknown, and
 // nothing else fails. All runs in full with REDISPIPE_LONG.
 func TestT37Restarts(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	outages := []time.Duration{300 * time.Millisecond}
 	if !testing.Short() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
@@ -62,6 +63,7 @@ func TestHTTP(t *testing.T) {
 // A client that writes far more than it reads gets all replies, in their order, also if no queue takes
 // what it writes at once.
 func TestReadsLate(t *testing.T) {
+	drill.Halved(t)
 	const many = 100_000
 	say := strings.Builder{}
 	for i := range many {

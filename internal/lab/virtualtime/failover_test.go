@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -154,6 +155,7 @@ const old, next = "10.0.0.1:6379", "10.0.0.2:6379"
 // refuses both first connections, they are made again within half of ReconnectPause, which is
 // 250 ms, and a request that has been refused for long waits longer than that.
 func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
+	drill.Halved(t)
 	Run(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			fault  func(*pipeGroup)
