@@ -82,22 +82,26 @@ const indexSize = 2048
 // table has the commands of all groups. index is a hash table of their names with linear probing:
 // it holds positions in table plus one, and zero for none. Both are read-only after the package is
 // initialized.
-var table, index = func() (t [tableSize]Info, idx [indexSize]uint16) {
+var (
+	table [tableSize]Info
+	index [indexSize]uint16
+)
+
+func init() {
 	i := 0
 	for _, g := range groups {
 		for _, name := range g.names {
-			t[i] = g.like
-			t[i].Name = name
+			table[i] = g.like
+			table[i].Name = name
 			h := hash(name)
-			for idx[h] != 0 {
+			for index[h] != 0 {
 				h = (h + 1) % indexSize
 			}
 			i++
-			idx[h] = uint16(i)
+			index[h] = uint16(i)
 		}
 	}
-	return t, idx
-}()
+}
 
 // Lookup finds a command by its name, in any case. The name has one word, or two words with one
 // space between them. It returns nil for a name that is not in the table.
