@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // SlotMoving is the direction of a slot's migration.
@@ -169,8 +168,10 @@ func (is InstanceInfos) MergeWith(other InstanceInfos) InstanceInfos {
 			}
 		}
 	}
-	merged := slices.AppendSeq(make(InstanceInfos, 0, len(byUuid)), maps.Values(byUuid))
-	slices.SortFunc(merged, func(a, b InstanceInfo) int { return strings.Compare(a.Uuid, b.Uuid) })
+	merged := make(InstanceInfos, 0, len(byUuid))
+	for _, uuid := range slices.Sorted(maps.Keys(byUuid)) {
+		merged = append(merged, byUuid[uuid])
+	}
 	return merged
 }
 

@@ -1,7 +1,7 @@
 package redisclusterutil
 
 import (
-	"slices"
+	"sort"
 
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -73,7 +73,7 @@ func ParseSlotsInfo(res any) ([]SlotsRange, error) {
 }
 
 func sortRanges(ranges []SlotsRange) {
-	slices.SortStableFunc(ranges, func(a, b SlotsRange) int { return a.From - b.From })
+	sort.SliceStable(ranges, func(i, j int) bool { return ranges[i].From < ranges[j].From })
 }
 
 // parseSlotsRow parses a row. If the row is invalid, why is the reason, and otherwise empty.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strings"
+	"sort"
 
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
@@ -47,7 +47,8 @@ func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclu
 // nil if no slot has an owner.
 func merge(views []View) *Layout {
 	// The layout must not depend on the order of the answers.
-	views = slices.SortedStableFunc(slices.Values(views), func(a, b View) int { return strings.Compare(a.asked, b.asked) })
+	views = slices.Clone(views)
+	sort.SliceStable(views, func(i, j int) bool { return views[i].asked < views[j].asked })
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}, Failed: map[string]bool{}}
 	var claims [slot.Count]claim
 	for _, v := range views {

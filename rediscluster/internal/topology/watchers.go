@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -22,7 +23,10 @@ func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
 		}
 		return len(s.seeds)
 	}
-	slices.SortFunc(reports, func(a, b Report) int { return cmp.Or(place(a)-place(b), cmp.Compare(a.from, b.from)) })
+	sort.SliceStable(reports, func(i, j int) bool {
+		a, b := reports[i], reports[j]
+		return cmp.Or(place(a)-place(b), cmp.Compare(a.from, b.from)) < 0
+	})
 	all := speakers(reports)
 	known := s.known
 	if !s.settled {
