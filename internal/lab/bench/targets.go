@@ -58,7 +58,7 @@ func targets() []target {
 		{"c1", "allocations, SET and GET in turn", 1.01, false, figure("c1", allocsPerOp)},
 		{"into-c1", "allocations, GET into the caller's buffer", 0.02, false, figureOf("into-c1", allocsPerOp, oursInto)},
 		{"phases", "last ÷ first", 1.05, false, lastToFirst},
-		{"idle-100", "KiB per idle connection", 32, false, figure("idle-100", bytesPerConn)},
+		{"idle-100", "KiB per idle connection", 24, false, figure("idle-100", bytesPerConn)},
 		{"waiting", "heap bytes per waiting caller, its stack not counted", 1024, false, figure("waiting", heapPerCall)},
 	}
 	for _, c := range []struct {

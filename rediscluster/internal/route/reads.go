@@ -13,7 +13,7 @@ import (
 type Reads struct {
 	mu          sync.Mutex // guards the fields below, and the fields of each Read that say so
 	first, last *Read      // the reads that wait, roughly in the order in which they were sent
-	taken       histogram.Histogram
+	taken       histogram.Sparse
 	slow        time.Duration // see slowShare; it at most doubles at a time; 0 until it is known
 }
 
@@ -63,11 +63,12 @@ func (r *Reads) End(read *Read, answered bool) {
 	}
 	r.taken.Add(timing.Clock()-read.Since, 1)
 	if n := r.taken.Count(); n >= slowOf || r.slow == 0 && n >= slowFirst {
-		slow := r.taken.Quantile(slowShare)
+		all := r.taken.Histogram()
+		slow := all.Quantile(slowShare)
 		if r.slow > 0 {
 			slow = min(slow, 2*r.slow) // after a stall all answers are slow: do not let them raise the limit at once
 		}
-		r.slow, r.taken = slow, histogram.Histogram{}
+		r.slow, r.taken = slow, histogram.Sparse{}
 	}
 }
 

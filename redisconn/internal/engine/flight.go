@@ -200,7 +200,7 @@ func (q *queue) answered(b *batch) {
 		q.lastCallback, q.lastRequests, q.lastRetired = d.Callback, n, now
 	}
 	for stage, took := range known {
-		q.stats.Stages[stage].Add(took, n)
+		q.stages[stage].Add(took, n)
 	}
 }
 

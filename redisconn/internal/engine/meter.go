@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/joomcode/redispipe/internal/histogram"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -29,9 +30,9 @@ type meter struct {
 	// sinceIdle is the number of batches taken since nothing was in flight.
 	sinceIdle int
 
-	// stats are the counts so far. The other fields of Stats are set when it is requested.
-	stats        Stats
-	lastCallback time.Duration // see countLastCallback
+	stats        Counts
+	stages       [redis.StageCallback + 1]histogram.Sparse // see Stats.Stages
+	lastCallback time.Duration                             // see countLastCallback
 	lastRequests int
 	lastRetired  time.Duration
 }
@@ -81,25 +82,33 @@ func (q *queue) countAnsweredLocked(b *batch, n int) {
 	q.stats.Values += uint64(n - unclear - refused)
 }
 
-// Stats is a snapshot of what a queue counts.
-type Stats struct {
-	State State
+// Counts are what a queue counts.
+type Counts struct {
 	// Values, Refused, NotSent and Unknown count requests by their outcome.
 	Values, Refused, NotSent, Unknown uint64
 	// Writes counts batches. The other fields count what was in them.
 	Writes, WrittenRequests, WrittenBytes uint64
-	ReadBytes                             uint64 // including the open session's
-	InFlight, Queued, QueuedBytes         int    // requests and bytes, with the library's own
-	WaitingForRoom                        int    // callers
+	ReadBytes                             uint64 // in a snapshot including the open session's
 	Connects, Disconnects, FailedDials    uint64
-	Stages                                [redis.StageCallback + 1]redis.Histogram // by redis.Stage
+}
+
+// Stats is a snapshot of a queue.
+type Stats struct {
+	Counts
+	State                         State
+	InFlight, Queued, QueuedBytes int                                      // requests and bytes, with the library's own
+	WaitingForRoom                int                                      // callers
+	Stages                        [redis.StageCallback + 1]redis.Histogram // by redis.Stage
 }
 
 // Stats returns a snapshot.
 func (q *queue) Stats() (s Stats) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s = q.stats
+	s.Counts = q.stats
+	for stage := range q.stages {
+		s.Stages[stage] = q.stages[stage].Histogram()
+	}
 	s.State, s.WrittenBytes = q.state, q.takenBytes
 	if q.session != nil {
 		s.ReadBytes += uint64(q.session.Received())
@@ -224,7 +233,7 @@ func (q *queue) Flight() (since time.Duration, mark uint64, pending int, minTrip
 func (q *queue) countLastCallback() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stats.Stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
+	q.stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
 	q.lastRequests = 0
 }
 
