@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 // Outcome tells what happened to a request.
@@ -98,19 +99,8 @@ func SafeToRetry(err error) bool {
 		return len(joined) > 0 && !slices.ContainsFunc(joined, func(err error) bool { return !SafeToRetry(err) })
 	}
 	failure := errs.AsErrorx(err)
-	switch {
-	case failure == nil, failure.IsOfType(errs.ErrContextClosed), isOfResult(err), errs.Stays(failure):
-		return false
-	case failure.HasTrait(errs.ErrTraitTransient), failure.IsOfType(errs.ErrRequestWithdrawn):
-		return true
-	case failure.IsOfType(errs.ErrExecAbort): // its cause is the reason why a request was not queued
-		return SafeToRetry(failure.Cause())
-	case errs.ErrRequest.IsNamespaceOf(failure.Type()), errs.ErrOpts.IsNamespaceOf(failure.Type()),
-		failure.IsOfType(errs.ErrTopic), failure.IsOfType(errs.ErrPubSubClosed),
-		failure.IsOfType(errs.ErrGroupOpts), failure.IsOfType(errs.ErrGroupEntryID), failure.IsOfType(errs.ErrJobOpts):
-		return false
-	}
-	return failure.HasTrait(errs.ErrTraitNotSent) && errs.PermanentCause(failure) == nil
+	again := send.Nature{}.After(failure)
+	return (again.Waits() || again == send.AgainCrowded && errs.PermanentCause(failure) == nil) && !isOfResult(err)
 }
 
 // AttemptsOf returns the errors of all attempts to send a request that has failed with err, in their

@@ -2,11 +2,9 @@ package redis
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 )
@@ -38,8 +36,8 @@ const retryWithin = 3 * time.Second
 // its outcome:
 //
 //   - A request that was not sent waits until there is a connection, or another node takes it.
-//   - A request that a server refused for a reason that passes, such as LOADING, is sent again, unless it
-//     runs a script or a function, which may answer so after it has written.
+//   - A request that a server refused for a reason that passes, such as LOADING, is sent again. A script
+//     or a function may answer so after it has written: it is sent again only after a server's own words.
 //   - A read that ended unknown is sent again.
 //   - A write that ended unknown may have run. Its error is returned at once, unless
 //     RetryOpts.IdempotentWrites allows to send it again.
@@ -166,7 +164,7 @@ func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string
 		if err == nil || err == ScanEOF {
 			return keys, err
 		}
-		if y, err = s.by.after(ctx, y, err, nature{twice: true}); y == nil {
+		if y, err = s.by.after(ctx, y, err, send.Nature{Twice: true}); y == nil {
 			return nil, errs.AsError(err)
 		}
 	}
@@ -175,7 +173,7 @@ func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string
 // sendTransaction is SendTransaction for a caller that waits.
 func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *send.Server) ([]any, error) {
 	var y *retry
-	of := nature{twice: !slices.ContainsFunc(reqs, func(req Request) bool { return !r.nature(req.Cmd, req.Args).twice })}
+	of := send.Together(len(reqs), func(i int) send.Nature { return r.nature(reqs[i].Cmd, reqs[i].Args) })
 	for r.count(len(reqs)); ; {
 		results, err := sendTransaction(ctx, r.Sender, reqs, seen)
 		if err == nil {
@@ -187,15 +185,6 @@ func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *se
 	}
 }
 
-// nature holds the properties of a request that decide, together with its outcome, whether it is
-// sent again.
-type nature struct {
-	twice bool // running it twice does no harm
-	code  bool // it runs a script or a function: an error does not prove that it changed nothing
-}
-
-// nature returns the nature of a request. It keeps no reference to args.
-func (r *retrier) nature(cmd string, args []any) nature {
-	call := command.Of(cmd, args)
-	return nature{call.RunsTwice(r.opts.IdempotentWrites), call.RunsCode()}
+func (r *retrier) nature(cmd string, args []any) send.Nature {
+	return send.NatureOf(cmd, args, r.opts.IdempotentWrites)
 }

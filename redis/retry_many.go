@@ -58,8 +58,9 @@ func (m *manyRetry) repeats(i int) bool {
 		return false
 	}
 	t := m.trials[i]
-	again, sent := mayRepeat(err, m.r.nature(m.reqs[i].Cmd, m.reqs[i].Args))
-	if again = again && (!sent || m.r.take()); !again && t == nil {
+	may := m.r.nature(m.reqs[i].Cmd, m.reqs[i].Args).After(err)
+	again := may.Waits() && (!may.Sent() || m.r.take())
+	if !again && t == nil {
 		return false
 	}
 	if t == nil {

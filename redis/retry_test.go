@@ -130,6 +130,20 @@ func TestRetryBelievesNoScript(t *testing.T) {
 	})
 }
 
+// The words of a server are believed: it has refused the script before that ran.
+func TestRetryOfScriptBeforeItRan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, refusal := range []*errorx.Error{
+			ErrLoading.New("LOADING Valkey is loading the dataset in memory"),
+			ErrReadOnly.New("READONLY You can't write against a read only replica."),
+			ErrBusy.New("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."),
+		} {
+			s := scripted(refusal, int64(1))
+			require.Equal(t, int64(1), SyncCtx{WithRetry(s, RetryOpts{})}.Do(t.Context(), "EVAL", "return 1", 0))
+		}
+	})
+}
+
 // inExec is the result of a transaction.
 func inExec(res any) any {
 	if _, failed := res.(error); failed {

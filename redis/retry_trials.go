@@ -6,20 +6,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
 )
-
-// mayRepeat reports whether a request that ended with err may be sent again, and whether a server
-// may have received it, so that sending it again is extra load.
-func mayRepeat(err *errorx.Error, of nature) (again, sent bool) {
-	switch {
-	case err.IsOfType(errs.ErrQueueFull), err.IsOfType(errs.ErrOverloaded):
-		return false, false // more requests do not help
-	case SafeToRetry(err):
-		unsent := errs.OutcomeOf(err) == errs.NotSent
-		return unsent || !of.code, !unsent
-	}
-	return of.twice && err.IsOfType(errs.ErrIO), true
-}
 
 // trials are the attempts to send one request.
 type trials struct {
@@ -63,18 +51,18 @@ type retry struct {
 // after decides about a request whose attempt ended with an error, and waits until it is due again.
 // y is the result of the previous call, or nil after the first attempt. If after returns nil, the
 // request ends with the error.
-func (r *retrier) after(ctx context.Context, y *retry, failed error, of nature) (*retry, error) {
+func (r *retrier) after(ctx context.Context, y *retry, failed error, of send.Nature) (*retry, error) {
 	err := errs.AsErrorx(failed)
-	again, sent := mayRepeat(err, of)
+	again := of.After(err)
 	if y == nil {
-		if !again {
+		if !again.Waits() {
 			return nil, failed
 		}
 		y = new(retry)
 	}
 	y.note(err)
 	switch {
-	case ctx.Err() != nil, !again, sent && !r.take():
+	case ctx.Err() != nil, !again.Waits(), again.Sent() && !r.take():
 		return nil, y.result(err)
 	}
 	open := y.pause(ctx, r, err)

@@ -84,7 +84,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 		if retries == nil {
 			return nil, err
 		}
-		if y, err = retries.after(ctx, y, err, nature{}); y == nil {
+		if y, err = retries.after(ctx, y, err, send.Nature{}); y == nil {
 			return nil, err
 		}
 	}

@@ -158,8 +158,8 @@ func (a *attempt) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 	return a.To.(resp.ReplyDecoder).DecodeReply(d, a.n)
 }
 
-// idempotent implements retryable.
-func (a *attempt) idempotent() bool { return a.req.ReadOnly }
+// nature implements retryable.
+func (a *attempt) nature() send.Nature { return a.req.Nature() }
 
 // fail implements retryable.
 func (a *attempt) fail(err *errorx.Error) {

@@ -67,8 +67,8 @@ func (s *sessionConn) sendTo(conn *redisconn.Connection, asking bool) {
 // fail implements retryable.
 func (s *sessionConn) fail(err *errorx.Error) { s.chosen <- choice{err: err} }
 
-// idempotent implements retryable: the retrier sends no request of the user's.
-func (s *sessionConn) idempotent() bool { return true }
+// nature implements retryable: the retrier sends no request of the user's.
+func (s *sessionConn) nature() send.Nature { return send.Nature{Twice: true} }
 
 // Cancelled implements retryable.
 func (s *sessionConn) Cancelled() error { return s.ctx.Err() }
@@ -140,7 +140,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each fu
 // heard asks for a refresh if a result shows that the topology has changed.
 func (s *sessionConn) heard(res any) {
 	if err, failed := res.(*errorx.Error); failed {
-		s.learn(err, redirect(err, tries{}, false, s.c.limits))
+		s.learn(err, redirect(err, tries{}, send.Nature{}, s.c.limits))
 	}
 }
 

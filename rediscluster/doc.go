@@ -94,7 +94,7 @@ package rediscluster
 // the layout.
 //
 // One function decides what to do after an error (redirect: error, tries so far,
-// whether the request is idempotent, limits → decision). One file does it (retrier.go) for
+// nature of the request, limits → decision). One file does it (retrier.go) for
 // everything that can be sent again: single requests (attempt), parts of SendMany,
 // transactions. All of them stay encoded. retrier.enter counts each of them, until it is
 // resolved, before it checks whether Shutdown has started. If one attempt was unknown,

@@ -9,6 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/redisurl"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -56,14 +57,23 @@ type limits struct {
 	WaitToMigrate time.Duration
 }
 
-// redirect decides what to do with a request that failed with err. idempotent means that the request
-// may run twice.
-func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision {
+// redirect decides where and when a request goes after an error. Whether it may be sent again, of says.
+func redirect(err *errorx.Error, done tries, of send.Nature, l limits) decision {
+	again, lost := of.After(err), err.HasTrait(redis.ErrTraitConnectivity)
 	switch {
 	case err.IsOfType(redis.ErrMoved):
 		return redirected(err, done, l, decision{Action: actFollowMoved, Refresh: true})
 	case err.IsOfType(redis.ErrAsk):
 		return redirected(err, done, l, decision{Action: actFollowAsk})
+	case done.OnReplica && isNonLocal(err):
+		return retry(done, decision{Refresh: true, MasterOnly: true})
+	case again == send.AgainCrowded:
+		if done.refusals >= maxRefusals {
+			return decision{}
+		}
+		return decision{Action: actAnotherNode}
+	case again == send.AgainNever, ordered(err):
+		return decision{Refresh: lost}
 	case err.IsOfType(redis.ErrTryAgain):
 		return whileMigrating(done, l)
 	case err.IsOfType(redis.ErrClusterDown):
@@ -76,22 +86,10 @@ func redirect(err *errorx.Error, done tries, idempotent bool, l limits) decision
 		return retry(done, decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
 	case err.IsOfType(redis.ErrMasterDown):
 		return retry(done, decision{Refresh: true, MasterOnly: !done.OnReplica}) // another replica may answer
-	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrUnblocked), done.OnReplica && isNonLocal(err):
+	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrUnblocked):
 		return retry(done, decision{Refresh: true, MasterOnly: true})
-	case err.IsOfType(redis.ErrOverloaded), err.IsOfType(redis.ErrQueueFull):
-		// The node's queue is too long, but perhaps not another's.
-		if done.refusals >= maxRefusals {
-			return decision{}
-		}
-		return decision{Action: actAnotherNode}
-	case ordered(err):
-		return decision{Refresh: true}
-	case err.HasTrait(redis.ErrTraitNotSent) && err.HasTrait(redis.ErrTraitConnectivity),
-		err.IsOfType(redis.ErrIO) && idempotent:
-		// It was not sent, or it may run twice.
+	case lost:
 		return retry(done, decision{Refresh: true})
-	case err.IsOfType(redis.ErrIO):
-		return decision{Refresh: true}
 	}
 	return decision{}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -101,7 +102,7 @@ func TestRedirect(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.want, redirect(c.err, c.done, c.idempotent, l))
+			assert.Equal(t, c.want, redirect(c.err, c.done, send.Nature{Twice: c.idempotent}, l))
 		})
 	}
 }
@@ -119,7 +120,7 @@ func TestRedirectEnds(t *testing.T) {
 	for ended := 0; ended < len(errs); {
 		ended = 0
 		for _, err := range errs {
-			d := redirect(err, done, true, l)
+			d := redirect(err, done, send.Nature{Twice: true}, l)
 			if d.Action == actResolve {
 				ended++
 				continue

@@ -64,6 +64,21 @@ func TestRefusedReadGoesElsewhere(t *testing.T) {
 	assert.LessOrEqual(t, c.Stats().Retries, before+1)
 }
 
+// A script may answer with any words, after it has written: it runs once.
+func TestScriptThatRefusesRunsOnce(t *testing.T) {
+	c, _ := connect(t, sharedCluster(t).Addrs(), calm)
+	db := redis.Sync{S: c}
+	const script = `redis.call('INCR', KEYS[1]) return redis.error_reply(ARGV[1])`
+	for i, words := range []string{"TRYAGAIN later", "LOADING my data", "READONLY for now", "CLUSTERDOWN x", "MASTERDOWN x"} {
+		key := "refused:" + words
+		require.ErrorIs(t, redis.Err(db.Do("EVAL", script, 1, key, words)), redis.ErrRefused)
+		require.Equal(t, []byte("1"), db.Do("GET", key), words)
+		res := db.SendMany([]redis.Request{redis.Req("EVAL", script, 1, key, words), redis.Req("ECHO", i)})
+		require.ErrorIs(t, redis.Err(res[0]), redis.ErrRefused)
+		require.Equal(t, []byte("2"), db.Do("GET", key), words)
+	}
+}
+
 // nodeOf returns the node of an address.
 func nodeOf(t *testing.T, tb *testbed.Cluster, addr string) *testbed.Node {
 	t.Helper()

@@ -26,8 +26,8 @@ type retryable interface {
 	sendTo(conn *redisconn.Connection, asking bool)
 	// fail resolves it with an error.
 	fail(err *errorx.Error)
-	// idempotent reports whether it may run twice.
-	idempotent() bool
+	// nature decides with an error whether it is sent again.
+	nature() send.Nature
 	// Cancelled returns an error if nobody waits for the result any more.
 	Cancelled() error
 }
@@ -121,7 +121,7 @@ func (k *retrier) handleError(err *errorx.Error) {
 	k.tries.Elapsed = time.Since(k.failed)
 	k.tries.OnReplica = k.link != nil && k.link.Node.Replica
 	k.attempts.Failed(err)
-	k.act(err, redirect(err, k.tries, err.IsOfType(redis.ErrIO) && k.request.idempotent(), k.c.limits))
+	k.act(err, redirect(err, k.tries, k.request.nature(), k.c.limits))
 }
 
 // act carries out the decision after an error.

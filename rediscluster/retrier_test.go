@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -323,7 +324,7 @@ type left struct{ why *errorx.Error }
 
 func (*left) sendTo(*redisconn.Connection, bool) {}
 func (l *left) fail(err *errorx.Error)           { l.why = err }
-func (*left) idempotent() bool                   { return true }
+func (*left) nature() send.Nature                { return send.Nature{Twice: true} }
 func (*left) Cancelled() error                   { return context.Canceled }
 
 // A caller that leaves between two attempts gets the outcome of the attempts made so far.
@@ -374,7 +375,7 @@ type parting struct {
 
 func (p *parting) Context() context.Context           { return p.ctx }
 func (p *parting) Cancelled() error                   { return p.ctx.Err() }
-func (p *parting) idempotent() bool                   { return false }
+func (p *parting) nature() send.Nature                { return send.Nature{} }
 func (p *parting) sendTo(*redisconn.Connection, bool) {}
 func (p *parting) fail(*errorx.Error) {
 	p.leave()

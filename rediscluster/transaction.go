@@ -82,8 +82,10 @@ func (t *transaction) Resolve(res any, _ uint64) {
 	t.handleError(err)
 }
 
-// idempotent implements retryable.
-func (t *transaction) idempotent() bool { return false }
+// nature implements retryable.
+func (t *transaction) nature() send.Nature {
+	return send.Together(len(t.reqs), func(i int) send.Nature { return t.reqs[i].Nature() })
+}
 
 // fail implements retryable.
 func (t *transaction) fail(err *errorx.Error) {

@@ -1,0 +1,114 @@
+package send
+
+import (
+	"strings"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
+)
+
+// Again says whether a request that failed may be sent again, and why.
+type Again uint8
+
+const (
+	// AgainNever: it may not. The error is its result.
+	AgainNever Again = iota
+	// AgainUnsent: it was not sent.
+	AgainUnsent
+	// AgainCrowded: it was not sent, because a queue was too long. More requests do not help, but another
+	// server may have room.
+	AgainCrowded
+	// AgainBarred: it was not sent, for a reason that stays, such as a wrong password. Another server may
+	// take it.
+	AgainBarred
+	// AgainRefused: a server refused it for a reason that passes, before it ran.
+	AgainRefused
+	// AgainTwice: it may have run, and may run twice.
+	AgainTwice
+)
+
+// Nature holds the properties of a request that decide, together with its error, whether it is sent again.
+type Nature struct {
+	Twice bool // running it twice does no harm
+	Code  bool // it runs a script or a function, which may answer with any error after it has written
+}
+
+// NatureOf returns the nature of a request. It keeps no reference to args. If writes is set, a write may
+// run twice that changes nothing the second time.
+func NatureOf(cmd string, args []any, writes bool) Nature {
+	call := command.Of(cmd, args)
+	return Nature{call.RunsTwice(writes), call.RunsCode()}
+}
+
+// Nature returns the nature of the request. No write of it may run twice.
+func (r *Request) Nature() Nature { return NatureOf(r.Cmd, r.Args(), false) }
+
+// Together returns the nature of a transaction of n requests, of which EXEC answers for none.
+func Together(n int, of func(i int) Nature) Nature {
+	for i := range n {
+		if !of(i).Twice {
+			return Nature{}
+		}
+	}
+	return Nature{Twice: true}
+}
+
+// After decides whether a request of that nature may be sent again after an error. All senders ask it.
+// Redirects are not its business: those who follow them know where the request belongs.
+func (n Nature) After(err *errorx.Error) Again {
+	switch {
+	case err == nil, err.IsOfType(errs.ErrContextClosed), errs.Stays(err):
+		return AgainNever
+	case err.IsOfType(errs.ErrQueueFull), err.IsOfType(errs.ErrOverloaded):
+		return AgainCrowded
+	case err.IsOfType(errs.ErrRequestWithdrawn):
+		return AgainUnsent
+	case err.HasTrait(errs.ErrTraitTransient):
+		if n.Code && !ownWords(err) {
+			return AgainNever
+		}
+		return AgainRefused
+	case err.IsOfType(errs.ErrExecAbort): // its cause is the reason why a request was not queued
+		return n.After(errs.AsErrorx(err.Cause()))
+	case err.IsOfType(errs.ErrIO) && n.Twice:
+		return AgainTwice
+	case !err.HasTrait(errs.ErrTraitNotSent), hopeless(err):
+		return AgainNever
+	case errs.PermanentCause(err) != nil:
+		return AgainBarred
+	}
+	return AgainUnsent
+}
+
+// hopeless reports whether the request, or what it was sent with, is wrong or has ended.
+func hopeless(err *errorx.Error) bool {
+	return errs.ErrRequest.IsNamespaceOf(err.Type()) || errs.ErrOpts.IsNamespaceOf(err.Type()) ||
+		err.IsOfType(errs.ErrTopic) || err.IsOfType(errs.ErrPubSubClosed) ||
+		err.IsOfType(errs.ErrGroupOpts) || err.IsOfType(errs.ErrGroupEntryID) || err.IsOfType(errs.ErrJobOpts)
+}
+
+// Sent reports whether a server may have received the request, so that sending it again is extra load.
+func (a Again) Sent() bool { return a >= AgainRefused }
+
+// Waits reports whether the same sender may send it again later.
+func (a Again) Waits() bool { return a == AgainUnsent || a.Sent() }
+
+// refusals are parts of the errors with which servers of all versions refuse a request before it runs. The
+// code of a user has no reason to answer with these.
+var refusals = []string{
+	" is loading the dataset in memory", " is busy running a script", "Multiple keys request during rehashing of slot",
+	"CLUSTERDOWN Hash slot not served", "CLUSTERDOWN The cluster is down", "MASTERDOWN Link with MASTER is down",
+	"READONLY You can't write against a read only ", "UNBLOCKED force unblock from blocking operation",
+}
+
+// ownWords reports whether an error has the words of a server.
+func ownWords(err *errorx.Error) bool {
+	for _, words := range refusals {
+		if strings.Contains(err.Message(), words) {
+			return true
+		}
+	}
+	return false
+}
