@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/internal/send"
 )
 
@@ -241,7 +242,7 @@ func (r *restoring) Restored() <-chan struct{} { return r.up }
 
 // If a connection is down, the next attempt waits until it is restored.
 func TestRetryAwaitsTheConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		attempts := 0
 		conn := &restoring{up: make(chan struct{})}
 		conn.ownSender = &ownSender{encoded: func(_ *send.Request, cb Future, n uint64) {
@@ -463,7 +464,7 @@ func (m *movable) Restored() <-chan struct{} { return nil }
 // If another connection may take the request, the next attempt does not wait until the one that has failed is
 // restored.
 func TestRetryAwaitsNoConnectionThatIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
 		attempts := 0
 		down := &restoring{up: make(chan struct{})}
 		s := &movable{&restoring{ownSender: &ownSender{encoded: func(_ *send.Request, cb Future, n uint64) {
