@@ -72,5 +72,5 @@ func insteadOfArg(cmd string, args []any, pos int) string {
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
 		return ": it is a " + t.Kind().String()
 	}
-	return ": it is of a type of its own, which redis.Args turns into an argument"
+	return ": its type is not predeclared; redis.Args turns it into an argument"
 }

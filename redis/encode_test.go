@@ -188,7 +188,7 @@ func TestDurationsAreNumbers(t *testing.T) {
 			"RPUSH: argument 1 can't be sent: it is a slice, which redis.Args turns into arguments": Sync{s}.Do("RPUSH", "k", []string{"canary"}),
 			"HSET: argument 1 can't be sent: it is a map, which redis.Args":                         Sync{s}.Do("HSET", "k", map[string]string{"a": "canary"}),
 			"SET: argument 1 can't be sent: it is a pointer, which redis.Args":                      Sync{s}.Do("SET", "k", new(string)),
-			"SET: argument 1 can't be sent: it is of a type of its own, which redis.Args":           Sync{s}.Do("SET", "k", Outcome(1)),
+			"SET: argument 1 can't be sent: its type is not predeclared; redis.Args":                Sync{s}.Do("SET", "k", Outcome(1)),
 			"SET: argument 1 can't be sent: only DoStream sends a redis.Stream":                     Sync{s}.Do("SET", "k", Stream{Size: 1}),
 			"SET: argument 1 can't be sent: it is a chan":                                           Sync{s}.Do("SET", "k", make(chan int)),
 			"EXPIREAT: argument 1 can't be sent: it is a time.Time, which redis.Args sends as text": Sync{s}.Do("EXPIREAT", "k", time.Unix(1, 0)),

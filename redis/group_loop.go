@@ -29,7 +29,7 @@ func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 			yield(Message{}, errs.Err(errs.NilContext()))
 			return
 		case !r.busy.CompareAndSwap(false, true):
-			yield(Message{}, errs.Err(ErrGroupBusy.New("another loop runs over this reader")))
+			yield(Message{}, errs.Err(ErrGroupBusy.New("another loop already uses this reader")))
 			return
 		}
 		defer r.busy.Store(false)

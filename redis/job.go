@@ -58,7 +58,7 @@ func (o JobOpts) withDefaults() (JobOpts, error) {
 		return o, ErrJobOpts.New("Queue must be set")
 	}
 	if o.Ack && jobPrefix(o.Queue) == "" {
-		return o, ErrJobOpts.New("Queue has a closing brace and no hash tag: in a cluster no other key has its slot for sure")
+		return o, ErrJobOpts.New("Queue has a closing brace but no hash tag: in a cluster the reader's other keys may have another slot")
 	}
 	if o.MinIdle <= 0 {
 		o.MinIdle = jobMinIdle
@@ -222,7 +222,7 @@ func (r *JobReader) acknowledged(acked []*delivery, results []any) (failed error
 			if results[i] != int64(0) {
 				continue
 			}
-			err = ErrJobTaken.New("a job was acknowledged that is not in the reader's list any more")
+			err = ErrJobTaken.New("the acknowledged job is no longer in the reader's list")
 		case OutcomeOf(err) == OutcomeUnknown:
 			d.state = jobUnsure
 			r.unsure = true

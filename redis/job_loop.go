@@ -30,7 +30,7 @@ func (r *JobReader) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 			yield(Job{}, errs.Err(errs.NilContext()))
 			return
 		case !r.busy.CompareAndSwap(false, true):
-			yield(Job{}, errs.Err(ErrJobBusy.New("another loop runs over this reader")))
+			yield(Job{}, errs.Err(ErrJobBusy.New("another loop already uses this reader")))
 			return
 		}
 		defer r.busy.Store(false)

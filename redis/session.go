@@ -76,7 +76,7 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 		if known(s) == Sender(nobody{}) {
 			return nil, errs.NoSender()
 		}
-		return nil, errs.ErrSession.New("a %T has no sessions, nor has any other type that wraps a sender, since its methods would be left out: "+
+		return nil, errs.ErrSession.New("a %T has no sessions, because a session would bypass the methods of a type that wraps a sender: "+
 			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
 	}
 	conn, err := lender.OpenDedicated(ctx, keys, last)

@@ -187,7 +187,7 @@ func TestErrorsNameTheOption(t *testing.T) {
 	eventually(t, "a handshake that is not answered", func() bool { // dialing may take as long
 		_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{IOTimeout: 50 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{}})
 		require.Error(t, err)
-		return strings.Contains(err.Error(), "the server has answered nothing: it may be busy")
+		return strings.Contains(err.Error(), "the server has not answered: it may be busy")
 	})
 	require.NoError(t, s.Resume())
 	require.NoError(t, redis.Err(<-first))

@@ -110,7 +110,7 @@ func TestTLS(t *testing.T) {
 	})
 	t.Run("plain client", func(t *testing.T) {
 		_, err := redisconn.Connect(background, s.TLSAddr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
-		require.ErrorContains(t, err, "or be one with TLS")
+		require.ErrorContains(t, err, "or expect TLS")
 	})
 	t.Run("unix socket without a name", func(t *testing.T) {
 		unix := testbed.NewServer(t, testbed.Options{Unix: true})

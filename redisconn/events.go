@@ -157,7 +157,7 @@ func (e LogConnected) logEvent() oplog.Line {
 }
 
 func (e LogPeerLimited) logEvent() oplog.Line {
-	return oplog.Text("the other side is a proxy, or lacks something; without: %s", cmp.Or(e.Without, "nothing")).
+	return oplog.Text("the other side is a proxy, or lacks a feature; the connection does without: %s", cmp.Or(e.Without, "nothing")).
 		Slog(slog.LevelWarn, "redis peer limited", slog.String("without", e.Without))
 }
 
@@ -168,9 +168,9 @@ func without(p sock.Peer) string {
 		is   bool
 		what string
 	}{
-		{p.Lean, "CLIENT SETINFO and names, at which it closes the connection"},
-		{p.Mute, "PING's argument, so that heartbeats do not show whether each request gets its own reply"},
-		{p.RESP2, "RESP3, which it refuses"},
+		{p.Lean, "CLIENT SETINFO and names: it closes the connection when it gets them"},
+		{p.Mute, "PING's argument: heartbeats can't show whether each request gets its own reply"},
+		{p.RESP2, "RESP3: it refuses it"},
 	} {
 		if lacks.is {
 			list = append(list, lacks.what)
@@ -234,7 +234,7 @@ func (e LogDedicatedFailed) logEvent() oplog.Line {
 }
 
 func (e LogNotUnblocked) logEvent() oplog.Line {
-	return oplog.Text("a cancelled blocking command can't be unblocked, and costs its connection: %v", e.Error).
+	return oplog.Text("can't unblock a cancelled blocking command, so its connection is closed: %v", e.Error).
 		Slog(slog.LevelWarn, "redis blocking command can't be unblocked", slog.Any("error", e.Error))
 }
 

@@ -51,7 +51,7 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 			err = c.end(s)
 		}
 		if c.opts.ReconnectPause < 0 {
-			c.close("it is not to dial again")
+			c.close("the connection was lost, and Opts.ReconnectPause is negative")
 		}
 		switch {
 		case c.ctx.Err() != nil:

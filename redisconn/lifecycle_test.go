@@ -167,7 +167,7 @@ func TestNoReconnect(t *testing.T) {
 		require.Len(t, p.dialed(), 1)
 		require.Error(t, conn.Ctx().Err())
 		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
-		require.EqualError(t, event[redisconn.LogContextClosed](log).Error, "it is not to dial again")
+		require.EqualError(t, event[redisconn.LogContextClosed](log).Error, "the connection was lost, and Opts.ReconnectPause is negative")
 		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrContextClosed)
 	})
 }

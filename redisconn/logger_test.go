@@ -154,7 +154,7 @@ func TestDefaultLogger(t *testing.T) {
 		{redisconn.LogDedicatedConnected{LocalAddr: "here", RemoteAddr: "there", Open: 3}, "here to there), 3 open"},
 		{redisconn.LogDedicatedDisconnected{Error: failure, LocalAddr: "here", RemoteAddr: "there", More: 3}, "here to there), and 3 more: "},
 		{redisconn.LogDedicatedFailed{Error: failure, More: 3}, "and 3 more: "},
-		{redisconn.LogNotUnblocked{Error: errRefused}, "can't be unblocked"},
+		{redisconn.LogNotUnblocked{Error: errRefused}, "can't unblock a cancelled blocking command"},
 		{redisconn.LogTrackingFailed{Error: failure}, "tracking connection failed: "},
 		{redisconn.LogSessionLeaked{Opened: "somewhere"}, "somewhere"},
 		{redisconn.LogFuturePanic{Value: "why", Stack: []byte("where")}, "why\nwhere"},

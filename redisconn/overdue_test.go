@@ -168,7 +168,7 @@ func TestOverdueTLSFunction(t *testing.T) {
 		require.True(t, called.Load())
 		require.Equal(t, timeout, time.Since(began))
 		requireNotSent(t, err, redisconn.ErrDial)
-		require.ErrorContains(t, err, "the server, which may be one without TLS")
+		require.ErrorContains(t, err, "the server, which may not use TLS")
 		time.Sleep(2 * time.Hour) // the test fails if a goroutine is left
 	})
 }

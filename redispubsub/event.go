@@ -154,7 +154,7 @@ func checkTopics(topics []Topic) error {
 	}
 	for _, t := range topics {
 		if !pubsub.Valid(t.Kind) {
-			return ErrTopic.New("there is no %v", t.Kind)
+			return ErrTopic.New("invalid %v", t.Kind)
 		}
 		if t.Name == "" {
 			return ErrTopic.New("a %v without a name", t.Kind)

@@ -82,10 +82,10 @@ const (
 
 func (o SubscriptionOpts) withDefaults() (SubscriptionOpts, error) {
 	if o.Policy > EndWithError {
-		return o, ErrPubSub.NewType("policy").New("there is no %v", o.Policy)
+		return o, ErrPubSub.NewType("policy").New("invalid %v", o.Policy)
 	}
 	if o.On > AllNodes {
-		return o, ErrPubSub.NewType("node_set").New("there is no %v", o.On)
+		return o, ErrPubSub.NewType("node_set").New("invalid %v", o.On)
 	}
 	if o.MaxMessages <= 0 {
 		o.MaxMessages = defaultMaxMessages

@@ -84,7 +84,7 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 		return "", err
 	}
 	if on := s.set.On; on != OneNode && slices.ContainsFunc(topics, func(t Topic) bool { return t.Kind == KindSharded }) {
-		return "", ErrTopic.New("a sharded channel on %v: it belongs to one", on)
+		return "", ErrTopic.New("can't subscribe a sharded channel on %v: it belongs to one node", on)
 	}
 	answers, err := s.add(topics)
 	if err != nil {

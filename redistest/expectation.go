@@ -79,7 +79,7 @@ func (e *Expectation) copied(reply any) (any, error) {
 func (e *Expectation) ServerError(text string) *Expectation {
 	err := ServerError(text)
 	if !err.IsOfType(redis.ErrResult) {
-		e.m.fail("%s: %q is no error of a server: %v", e.where, text, err)
+		e.m.fail("%s: %q is not an error of a server: %v", e.where, text, err)
 	}
 	return e.Fail(err)
 }

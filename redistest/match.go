@@ -140,7 +140,7 @@ func (w want) String() string {
 func (w want) difference(got sent) string {
 	switch {
 	case w.transaction && !got.transaction:
-		return "it is no transaction"
+		return "it is not a transaction"
 	case got.transaction && !w.transaction:
 		return "it is a transaction"
 	}

@@ -182,7 +182,7 @@ func TestMockUnexpected(t *testing.T) {
 		}, {
 			func(m *redistest.Mock) { m.ExpectTransaction(redis.Req("INCR", "a")).Reply(nil) },
 			func(db redis.Sync) any { return db.Do("INCR", "a") },
-			[]string{"it is no transaction"},
+			[]string{"it is not a transaction"},
 		},
 	} {
 		f := &fakeT{}
@@ -229,17 +229,17 @@ func TestMockOrder(t *testing.T) {
 
 func TestMockMisuse(t *testing.T) {
 	for want, misuse := range map[string]func(m *redistest.Mock){
-		"no reply of a server is a []string":            func(m *redistest.Mock) { m.Expect("X").Reply([]string{"a"}).AnyTimes() },
-		"element 1: key \"k\": no reply":                func(m *redistest.Mock) { m.Expect("X").Reply([]any{nil, map[string]any{"k": uint8(1)}}).AnyTimes() },
+		"a server's reply can't be a []string":          func(m *redistest.Mock) { m.Expect("X").Reply([]string{"a"}).AnyTimes() },
+		"element 1: key \"k\": a server's reply":        func(m *redistest.Mock) { m.Expect("X").Reply([]any{nil, map[string]any{"k": uint8(1)}}).AnyTimes() },
 		"argument 0 is of type struct {}":               func(m *redistest.Mock) { m.Expect("X", struct{}{}).AnyTimes().Reply(nil) },
 		"argument 0 is Rest, which must come last":      func(m *redistest.Mock) { m.Expect("X", redistest.Rest, 1).AnyTimes().Reply(nil) },
-		"\"MOVED\" is no error of a server":             func(m *redistest.Mock) { m.Expect("X").ServerError("MOVED").AnyTimes() },
+		"\"MOVED\" is not an error of a server":         func(m *redistest.Mock) { m.Expect("X").ServerError("MOVED").AnyTimes() },
 		"nothing says how the expected request ends: X": func(m *redistest.Mock) { m.Expect("X"); redis.Sync{S: m}.Do("X") },
 		"with a []any of 2 results": func(m *redistest.Mock) {
 			m.ExpectTransaction(redis.Req("X"), redis.Req("X")).Reply([]any{"OK"}).AnyTimes()
 		},
 		"with a []any of 0 results": func(m *redistest.Mock) { m.ExpectTransaction().Reply("OK").AnyTimes() },
-		"ReplyFunc: no reply of a server is a []string": func(m *redistest.Mock) {
+		"ReplyFunc: a server's reply can't be a []string": func(m *redistest.Mock) {
 			m.Expect("X").ReplyFunc(func(redis.Request) any { return []string{} })
 			redis.Sync{S: m}.Do("X")
 		},

@@ -62,5 +62,5 @@ func copyReply(value any) (any, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("no reply of a server is a %T", value)
+	return nil, fmt.Errorf("a server's reply can't be a %T", value)
 }

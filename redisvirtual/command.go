@@ -84,7 +84,7 @@ func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	case r.Shared == command.ChangesSession:
 		return c.pass(r)
 	case r.Shared == command.WouldBlock && countsWrites(name, r):
-		c.answer(proto.AppendError(nil, "ERR "+name+" counts the writes of its own connection, and those of a virtual connection are another's: use a socket"))
+		c.answer(proto.AppendError(nil, "ERR "+name+" counts the writes of its own connection, but a virtual connection's writes go over another one: use a socket"))
 		return true
 	case r.Shared == command.WouldBlock:
 		return c.block(r)

@@ -36,7 +36,7 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 			return newConn(at), nil
 		}
 		if to.TLS {
-			return nil, errAddress.New("no node that is known has the address %s, and without TLS it is not dialed", addr)
+			return nil, errAddress.New("no known node has the address %s, and the library does not dial it without TLS", addr)
 		}
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}

@@ -29,7 +29,7 @@ var errProtocol = redis.ErrOpts.NewType("virtual_protocol", redis.ErrTraitNotSen
 func (c *conn) translated(r *send.Request) (done bool) {
 	if c.to.Several && !c.watching {
 		c.lose(errProtocol.New("the client speaks RESP%d, and the shared connections to several servers RESP%d: "+
-			"have it say HELLO %[2]d, or leave Opts.HostOpts.Protocol of rediscluster unset", c.protocol, c.to.Protocol))
+			"let the client send HELLO %[2]d, or leave Opts.HostOpts.Protocol of rediscluster unset", c.protocol, c.to.Protocol))
 		return true
 	}
 	return c.pass(r)

@@ -16,12 +16,12 @@ var _ prometheus.Collector = (*CacheCollector)(nil)
 func NewCacheCollector(cache *rediscache.Cache) *CacheCollector { return &CacheCollector{given(cache)} }
 
 var (
-	cacheReadsDesc   = newDesc("cache_reads_total", "Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache: of a full one for the first time (first), or since changes are not heard of (passed).", "result")
+	cacheReadsDesc   = newDesc("cache_reads_total", "Cacheable reads by the source of the answer: memory (hit); a read that filled the cache (miss), or the same read of another caller (joined); or the server, without filling the cache, because a full cache ignores the first read of a key (first), or because servers do not report changes now (passed).", "result")
 	cacheDroppedDesc = newDesc("cache_dropped_entries_total", "Entries that were dropped.", "reason")
-	cacheEntriesDesc = newDesc("cache_entries", "Entries that are held.")
-	cacheBytesDesc   = newDesc("cache_bytes", "Bytes that are held.")
+	cacheEntriesDesc = newDesc("cache_entries", "Entries in the cache.")
+	cacheBytesDesc   = newDesc("cache_bytes", "Bytes in the cache.")
 	cacheMaxDesc     = newDesc("cache_max_bytes", "The bound of cache_bytes.")
-	cacheLeasesDesc  = newDesc("cache_leases", "Masters whose changes are heard of.")
+	cacheLeasesDesc  = newDesc("cache_leases", "Masters that report changes.")
 	cacheNodesDesc   = newDesc("cache_nodes", "Masters.")
 )
 

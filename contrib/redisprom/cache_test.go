@@ -29,16 +29,16 @@ func TestCache(t *testing.T) {
 	}
 	require.NoError(t, redis.Err(cache.Do(t.Context(), "RPUSH", "list", 1)))
 	require.NoError(t, testutil.CollectAndCompare(NewCacheCollector(cache), strings.NewReader(`
-# HELP redispipe_cache_entries Entries that are held.
+# HELP redispipe_cache_entries Entries in the cache.
 # TYPE redispipe_cache_entries gauge
 redispipe_cache_entries 0
-# HELP redispipe_cache_leases Masters whose changes are heard of.
+# HELP redispipe_cache_leases Masters that report changes.
 # TYPE redispipe_cache_leases gauge
 redispipe_cache_leases 1
 # HELP redispipe_cache_max_bytes The bound of cache_bytes.
 # TYPE redispipe_cache_max_bytes gauge
 redispipe_cache_max_bytes 1.048576e+06
-# HELP redispipe_cache_reads_total Cacheable reads by who has answered: memory (hit), a read of their own (miss), one of another caller (joined), or the server as without a cache: of a full one for the first time (first), or since changes are not heard of (passed).
+# HELP redispipe_cache_reads_total Cacheable reads by the source of the answer: memory (hit); a read that filled the cache (miss), or the same read of another caller (joined); or the server, without filling the cache, because a full cache ignores the first read of a key (first), or because servers do not report changes now (passed).
 # TYPE redispipe_cache_reads_total counter
 redispipe_cache_reads_total{result="first"} 0
 redispipe_cache_reads_total{result="hit"} 2

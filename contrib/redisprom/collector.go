@@ -98,17 +98,17 @@ var (
 		counter("read_bytes_total", "Bytes that were read.", func(s *redisconn.Stats) uint64 { return s.ReadBytes }),
 		counter("connects_total", "Sockets that were connected.", func(s *redisconn.Stats) uint64 { return s.Connects }),
 		counter("disconnects_total", "Sockets that were lost.", func(s *redisconn.Stats) uint64 { return s.Disconnects }),
-		counter("failed_dials_total", "Attempts to connect that failed.", func(s *redisconn.Stats) uint64 { return s.FailedDials }),
+		counter("failed_dials_total", "Failed attempts to connect.", func(s *redisconn.Stats) uint64 { return s.FailedDials }),
 		gauge("in_flight_requests", "Requests that wait for their answers.", func(s *redisconn.Stats) int { return s.InFlight }),
 		gauge("queued_requests", "Requests that wait to be written.", func(s *redisconn.Stats) int { return s.Queued }),
 		gauge("queued_bytes", "Bytes that wait to be written.", func(s *redisconn.Stats) int { return s.QueuedBytes }),
 		gauge("waiting_callers", "Callers that wait for room in a queue.", func(s *redisconn.Stats) int { return s.WaitingForRoom }),
-		gauge("dedicated_connections", "Connections for blocking commands and sessions.", func(s *redisconn.Stats) int { return s.Dedicated.Open }),
-		gauge("dedicated_idle_connections", "Those of them that nobody uses.", func(s *redisconn.Stats) int { return s.Dedicated.Idle }),
-		gauge("dedicated_waiting_callers", "Callers that wait for one.", func(s *redisconn.Stats) int { return s.Dedicated.Waiting }),
-		counter("dedicated_connects_total", "Connections of this kind that were made.", func(s *redisconn.Stats) uint64 { return s.Dedicated.Connects }),
-		counter("dedicated_disconnects_total", "Connections of this kind that were lost.", func(s *redisconn.Stats) uint64 { return s.Dedicated.Disconnects }),
-		counter("dedicated_failed_dials_total", "Attempts to make one that failed.", func(s *redisconn.Stats) uint64 { return s.Dedicated.FailedDials }),
+		gauge("dedicated_connections", "Dedicated connections: those for blocking commands and sessions.", func(s *redisconn.Stats) int { return s.Dedicated.Open }),
+		gauge("dedicated_idle_connections", "Dedicated connections that are idle.", func(s *redisconn.Stats) int { return s.Dedicated.Idle }),
+		gauge("dedicated_waiting_callers", "Callers that wait for a dedicated connection.", func(s *redisconn.Stats) int { return s.Dedicated.Waiting }),
+		counter("dedicated_connects_total", "Dedicated connections that were opened.", func(s *redisconn.Stats) uint64 { return s.Dedicated.Connects }),
+		counter("dedicated_disconnects_total", "Dedicated connections that were lost.", func(s *redisconn.Stats) uint64 { return s.Dedicated.Disconnects }),
+		counter("dedicated_failed_dials_total", "Failed attempts to open a dedicated connection.", func(s *redisconn.Stats) uint64 { return s.Dedicated.FailedDials }),
 		gauge("connected", "1 if there is a connection to the node.", func(s *redisconn.Stats) int {
 			if s.State == "connected" {
 				return 1
@@ -116,9 +116,9 @@ var (
 			return 0
 		}),
 	}
-	requestsDesc  = newDesc("requests_total", "Requests by what became of them, as connections saw them.", "node", "outcome")
-	dedicatedDesc = newDesc("dedicated_requests_total", "Blocking commands and requests of sessions by what became of them.", "node", "outcome")
-	stageDesc     = newDesc("stage_duration_seconds", "Where the time of requests went.", "node", "stage")
+	requestsDesc  = newDesc("requests_total", "Requests by outcome, as connections saw them.", "node", "outcome")
+	dedicatedDesc = newDesc("dedicated_requests_total", "Blocking commands and requests of sessions by outcome.", "node", "outcome")
+	stageDesc     = newDesc("stage_duration_seconds", "How long each stage of a request took.", "node", "stage")
 	redirectsDesc = newDesc("redirects_total", "Redirects that were followed.", "kind")
 	retriesDesc   = newDesc("retries_total", "Requests that were sent again after a failure.")
 	refreshesDesc = newDesc("refreshes_total", "How often the topology was read.")

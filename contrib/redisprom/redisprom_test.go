@@ -70,7 +70,7 @@ redispipe_operation_requests_total{command="several",node="NODE",outcome="value"
 
 	collector := NewCollector(conn)
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(strings.ReplaceAll(`
-# HELP redispipe_requests_total Requests by what became of them, as connections saw them.
+# HELP redispipe_requests_total Requests by outcome, as connections saw them.
 # TYPE redispipe_requests_total counter
 redispipe_requests_total{node="NODE",outcome="not_sent"} 0
 redispipe_requests_total{node="NODE",outcome="refused"} 1
@@ -79,10 +79,10 @@ redispipe_requests_total{node="NODE",outcome="value"} 4
 `, "NODE", s.Addr())), "redispipe_requests_total"))
 	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(strings.ReplaceAll(`
-# HELP redispipe_dedicated_connections Connections for blocking commands and sessions.
+# HELP redispipe_dedicated_connections Dedicated connections: those for blocking commands and sessions.
 # TYPE redispipe_dedicated_connections gauge
 redispipe_dedicated_connections{node="NODE"} 1
-# HELP redispipe_dedicated_requests_total Blocking commands and requests of sessions by what became of them.
+# HELP redispipe_dedicated_requests_total Blocking commands and requests of sessions by outcome.
 # TYPE redispipe_dedicated_requests_total counter
 redispipe_dedicated_requests_total{node="NODE",outcome="not_sent"} 0
 redispipe_dedicated_requests_total{node="NODE",outcome="refused"} 0
@@ -103,7 +103,7 @@ func TestClient(t *testing.T) {
 	c.Do(t.Context(), "SET", "key", "value")
 	require.Equal(t, 1, testutil.CollectAndCount(hook, "redispipe_operation_duration_seconds"))
 	require.NoError(t, testutil.CollectAndCompare(NewClientCollector(c), strings.NewReader(strings.ReplaceAll(`
-# HELP redispipe_requests_total Requests by what became of them, as connections saw them.
+# HELP redispipe_requests_total Requests by outcome, as connections saw them.
 # TYPE redispipe_requests_total counter
 redispipe_requests_total{node="NODE",outcome="not_sent"} 0
 redispipe_requests_total{node="NODE",outcome="refused"} 0

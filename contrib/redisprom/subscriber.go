@@ -22,7 +22,7 @@ func NewSubscriberCollector(subscribers ...*redispubsub.Subscriber) *SubscriberC
 
 var (
 	subscriptionsDesc = newDesc("subscriptions", "Subscriptions that are not closed.")
-	topicsDesc        = newDesc("subscription_topics", "Topics that are wanted of nodes: subscribed, waiting for a node's confirmation, or without a node.", "state")
+	topicsDesc        = newDesc("subscription_topics", "Topics by state: subscribed, waiting for a node's confirmation, or without a node.", "state")
 	socketsDesc       = newDesc("subscriber_sockets", "Sockets to nodes with topics.", "state")
 	gapsDesc          = newDesc("subscription_gaps_total", "Gaps that have begun, for each topic of each subscription.", "reason")
 	openGapsDesc      = newDesc("subscription_open_gaps", "Gaps that have not ended.")

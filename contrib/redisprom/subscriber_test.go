@@ -67,7 +67,7 @@ redispipe_subscription_gaps_total{reason="slot_moved"} 0
 # HELP redispipe_subscription_open_gaps Gaps that have not ended.
 # TYPE redispipe_subscription_open_gaps gauge
 redispipe_subscription_open_gaps 0
-# HELP redispipe_subscription_topics Topics that are wanted of nodes: subscribed, waiting for a node's confirmation, or without a node.
+# HELP redispipe_subscription_topics Topics by state: subscribed, waiting for a node's confirmation, or without a node.
 # TYPE redispipe_subscription_topics gauge
 redispipe_subscription_topics{state="subscribed"} 3
 redispipe_subscription_topics{state="unplaced"} 0

@@ -126,7 +126,7 @@ func Example_lock() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// lock: another holds it
+	// lock: another caller holds it
 	// <nil>
 }
 

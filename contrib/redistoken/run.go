@@ -93,5 +93,5 @@ func reauthenticate(ctx context.Context, clients []Client) (open []Client, failu
 // warn logs the type of an error, because its text may contain a secret. If a server has refused a
 // client, that client's logger reports it.
 func warn(err error) {
-	slog.Warn("redis has no newer token", slog.String("cause", fmt.Sprintf("%T", err)))
+	slog.Warn("redis token not renewed", slog.String("cause", fmt.Sprintf("%T", err)))
 }

@@ -88,7 +88,7 @@ func wasClosed(failure *errorx.Error) bool {
 // leanest returns the part of the error that says that a lean handshake failed as well, and which
 // options added requests to that handshake.
 func (c *Config) leanest() string {
-	text := ": it is closed without CLIENT SETINFO (Opts.NoClientInfo) and names, too"
+	text := ": the other side also closes the connection without CLIENT SETINFO (Opts.NoClientInfo) and names"
 	var has []string
 	for option, set := range map[string]bool{
 		"DB": c.DB != 0, "Integrity": c.Integrity, "ReadOnly": c.ReadOnly, "Role": c.Role != RoleAny,
@@ -102,5 +102,5 @@ func (c *Config) leanest() string {
 		return text
 	}
 	slices.Sort(has)
-	return text + "; a proxy may not know what is sent because of " + strings.Join(has, ", ")
+	return text + "; a proxy may not know the commands for " + strings.Join(has, ", ")
 }

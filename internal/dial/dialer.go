@@ -161,7 +161,7 @@ func (d *Dialer) secure(ctx context.Context, conn net.Conn) (net.Conn, *errorx.E
 		func() error { return secured.HandshakeContext(ctx) }, func(error) {})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, ErrDial.Wrap(ctx.Err(), "TLS handshake: the server, which may be one without TLS, or a function of Opts.TLSConfig took too long")
+		return nil, ErrDial.Wrap(ctx.Err(), "TLS handshake: the server, which may not use TLS, or a function of Opts.TLSConfig took too long")
 	case err != nil:
 		return nil, ErrDial.Wrap(err, "TLS handshake")
 	case refused != nil:

@@ -86,8 +86,8 @@ func (s *Socket) unread(err error) *errorx.Error {
 	}
 	if errorx.IsOfType(err, redis.ErrIO) {
 		if !s.Secured() && s.Received() == 0 {
-			return ErrConnSetup.Wrap(err, "reading the handshake: the server has answered nothing: "+
-				"it may be busy, as with a script, be a proxy that queues, or be one with TLS")
+			return ErrConnSetup.Wrap(err, "reading the handshake: the server has not answered: "+
+				"it may be busy, for example with a script, be a proxy that queues requests, or expect TLS")
 		}
 		return ErrConnSetup.Wrap(err, "reading the handshake")
 	}

@@ -74,7 +74,7 @@ func (f *Flight) Take(reply any) (answered *Command, err error) {
 		return nil, nil
 	}
 	if echo, ok := reply.([]byte); !ok || string(echo) != cmd.fence {
-		return nil, ErrStream.New("a fence was answered with something else")
+		return nil, ErrStream.New("unexpected answer to a fence")
 	}
 	*f = (*f)[1:]
 	return cmd, nil

@@ -73,7 +73,7 @@ func redirectReply(t *errorx.Type, text, rest string) *errorx.Error {
 	case !IsWhole([]byte(number)):
 		return badRedirect(errs.ErrIntegerParsing, text, "malformed slot of a redirect")
 	case err != nil:
-		return badRedirect(errs.ErrResponseFormat, text, "a redirect of a slot that there is not")
+		return badRedirect(errs.ErrResponseFormat, text, "the slot of a redirect does not exist")
 	}
 	return t.New("%s", text).
 		WithProperty(errs.EKSlot, int64(slot)).

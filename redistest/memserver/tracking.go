@@ -53,7 +53,7 @@ func (t *tracking) turn(p *server.Peer, how string) {
 		p.WriteError("ERR syntax error")
 		return
 	case on && !p.Resp3:
-		p.WriteError("ERR this server tracks for RESP3 alone")
+		p.WriteError("ERR this server tracks keys only with RESP3")
 		return
 	case on && !t.has(p):
 		p.OnDisconnect(func() { t.set(p, false) })

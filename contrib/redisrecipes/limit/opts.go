@@ -12,7 +12,7 @@ var (
 	// ErrTake: a take has no key, or its N is negative or greater than the burst. Nothing was sent.
 	ErrTake = errors.New("limit: invalid take")
 
-	errAnswer = errors.New("limit: the server has answered something else")
+	errAnswer = errors.New("limit: unexpected reply from the server")
 )
 
 // Rate is how many requests may pass.

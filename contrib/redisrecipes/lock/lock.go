@@ -27,7 +27,7 @@ var (
 	// ErrKey: the key is empty. Nothing was sent.
 	ErrKey = errors.New("lock: the key is empty")
 	// ErrHeld is returned by [Locker.TryLock] if another owner holds the lock.
-	ErrHeld = errors.New("lock: another holds it")
+	ErrHeld = errors.New("lock: another caller holds it")
 	// ErrLost is the cause of the end of [Lock.Context] when another process may get the lock.
 	// [Lock.Unlock] returns it if the lock was no longer certain when Unlock was called: the work may have
 	// overlapped with that of another process.

@@ -91,7 +91,7 @@ func TestClusterProtocol(t *testing.T) {
 				require.NoError(t, err)
 				continue
 			}
-			require.ErrorContains(t, err, "have it say HELLO 3")
+			require.ErrorContains(t, err, "let the client send HELLO 3")
 			require.Equal(t, own.OutcomeNotSent, own.OutcomeOf(err))
 			break // it dialed again and waited before it reported that
 		}

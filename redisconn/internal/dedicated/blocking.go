@@ -214,7 +214,7 @@ func (b *blocking) read(c *Conn, asked bool) (any, error) {
 func lostBehind(res any) *errorx.Error {
 	err := redis.AsErrorx(res)
 	if err == nil || err.IsOfType(redis.ErrResult) {
-		err = redis.ErrIO.New("the connection was lost behind a reply")
+		err = redis.ErrIO.New("the connection was lost after a reply")
 	}
 	return err
 }

@@ -55,7 +55,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		}
 		return m.c, m.err
 	case <-ctx.Done():
-		return nil, errs.Within(errs.Withdrawn(ctx), "while a dedicated connection was made")
+		return nil, errs.Within(errs.Withdrawn(ctx), "while a dedicated connection was opened")
 	}
 }
 
@@ -72,7 +72,7 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 		return nil, err
 	}
 	if c.Peer.Lean {
-		c.self.err = errNotUnblocked.New("a proxy was not asked for the client's ID")
+		c.self.err = errNotUnblocked.New("the client ID is unknown, because the library does not ask a proxy for it")
 	}
 	c.raw = sock.NewRaw(c.Socket.Conn)
 	open := p.made(c)

@@ -150,7 +150,7 @@ func unidentified(cmd string, res any) *errorx.Error {
 	if err := redis.AsErrorx(res); err != nil {
 		return errNotUnblocked.Wrap(err, "%s", cmd)
 	}
-	return errNotUnblocked.New("%s was answered with something else", cmd)
+	return errNotUnblocked.New("unexpected answer to %s", cmd)
 }
 
 // errNotUnblocked: the client id of a dedicated connection may mean a different client on the

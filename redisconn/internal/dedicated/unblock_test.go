@@ -19,8 +19,8 @@ func TestIdentity(t *testing.T) {
 		"known":          {int64(7), []byte(info), identity{client: 7, server: "0123abc"}, ""},
 		"no client":      {noperm, []byte(info), identity{server: "0123abc"}, "CLIENT ID"},
 		"no server":      {int64(7), noperm, identity{client: 7}, "INFO"},
-		"strange":        {"seven", []byte(info), identity{server: "0123abc"}, "CLIENT ID was answered with something else"},
-		"without run_id": {int64(7), []byte("# Server\r\n"), identity{client: 7}, "INFO was answered with something else"},
+		"strange":        {"seven", []byte(info), identity{server: "0123abc"}, "unexpected answer to CLIENT ID"},
+		"without run_id": {int64(7), []byte("# Server\r\n"), identity{client: 7}, "unexpected answer to INFO"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var id identity

@@ -18,7 +18,7 @@ func (r *reader) answerFenced(b *batch) bool {
 		r.s.held.Add(1)
 	}
 	if echo := r.fenced[len(r.fenced)-1].res; !b.fence.Is(echo) && !sock.PingRefused(echo) {
-		r.s.fail(redis.ErrPing.New("a fence was answered with something else"))
+		r.s.fail(redis.ErrPing.New("unexpected answer to a fence"))
 		return false
 	}
 	// If a future panics, this loop is interrupted and later continues after the claimed items.

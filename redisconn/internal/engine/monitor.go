@@ -116,5 +116,5 @@ func (h *heartbeat) answered(res any, _ uint64) {
 			return // the heartbeat failed, or was not answered with an echo
 		}
 	}
-	h.s.fail(redis.ErrPing.New("a heartbeat was answered with something else"))
+	h.s.fail(redis.ErrPing.New("unexpected answer to a heartbeat"))
 }

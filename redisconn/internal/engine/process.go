@@ -16,7 +16,7 @@ func (s *Session) AskRunID(done func(error)) {
 		done(nil)
 		return
 	case s.p.opts.Script:
-		done(redis.ErrCommandForbidden.New("nothing is asked between the requests of a script"))
+		done(redis.ErrCommandForbidden.New("the library sends no requests of its own with ScriptMode"))
 		return
 	}
 	s.p.SendInternal(s, redis.Req("INFO", "server"), func(res any, _ uint64) {

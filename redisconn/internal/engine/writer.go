@@ -209,7 +209,7 @@ func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 // which ends the session: see writeOnce.
 func (s *Session) endWrite() {
 	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
-		s.fail(redis.ErrIO.Wrap(err, "ending a write"))
+		s.fail(redis.ErrIO.Wrap(err, "interrupting a write"))
 	}
 	s.p.queue.awaitRelease()
 	_ = s.SetWriteDeadline(time.Time{})

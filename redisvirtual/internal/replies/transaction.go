@@ -37,7 +37,7 @@ func (f *Flight) judge(exec *reply, res any) {
 	}
 	for i := range f.replies[:len(f.replies)-1] {
 		if !refused(&f.replies[i]) {
-			exec.lost = redis.ErrTransaction.New("MULTI was refused, and what followed it was not")
+			exec.lost = redis.ErrTransaction.New("MULTI was refused, but a request after it was not")
 			return
 		}
 	}

@@ -83,7 +83,7 @@ func (s *Servers) scan(ctx context.Context, req redis.Request) any {
 	next, fits := at.join()
 	switch {
 	case !fits:
-		return redis.ErrResult.New("ERR the cursor of the server is too large for one of all masters")
+		return redis.ErrResult.New("ERR the server's cursor is too large to be part of a cursor for all masters")
 	case at.slot == slots:
 		next = 0
 	}

@@ -43,7 +43,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	inner := send.BackendOf[redis.Future](inmost)
 	switch conn, single := inmost.(*redisconn.Connection); {
 	case inner == nil: // also for a nil pointer
-		err = errSender.New("a %T has no virtual connections, nor has nil: give the connection, cluster or client inside", sender)
+		err = errSender.New("a %T has no virtual connections: pass the connection, cluster or client inside it", sender)
 	case single:
 		s = ofConnection(conn)
 	default:

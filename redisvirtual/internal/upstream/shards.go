@@ -68,7 +68,7 @@ func joined(join shared, results []any) any {
 	case notSent != nil && len(values) == 0 && refused == nil:
 		return notSent
 	case notSent != nil:
-		return rediscluster.ErrSplit.Wrap(notSent, "some masters were not sent the request")
+		return rediscluster.ErrSplit.Wrap(notSent, "the request was not sent to some masters")
 	case refused != nil:
 		return refused
 	case len(values) == 0:
@@ -77,7 +77,7 @@ func joined(join shared, results []any) any {
 	all := values[0]
 	for _, value := range values[1:] {
 		if all = join(all, value); all == nil {
-			return redis.ErrResponseUnexpected.New("the answers of the masters are not alike")
+			return redis.ErrResponseUnexpected.New("the masters answered differently")
 		}
 	}
 	return all

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrAnswer: a key holds something that no recipe has written.
-var ErrAnswer = errors.New("redisrecipes: the server has answered something else")
+var ErrAnswer = errors.New("redisrecipes: unexpected reply from the server")
 
 // Client is a [redispipe.Client].
 type Client interface {
