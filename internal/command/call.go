@@ -130,16 +130,17 @@ func BoundsTransaction(cmd string) bool {
 	return false
 }
 
-// blockOption returns the position of BLOCK among the options of XREAD and XREADGROUP, or 0. It
-// walks over them as the server does, because a group may be called BLOCK.
-func (c *Call) blockOption() int {
+// readOption returns the position of an option of XREAD and XREADGROUP, such as BLOCK, or of STREAMS,
+// which ends them, or 0. It walks over the options as the server does, because a group may be called
+// BLOCK.
+func (c *Call) readOption(word string) int {
 	for p := 1; p < c.Words(); p++ {
 		switch {
-		case c.is(p, "BLOCK"):
+		case c.is(p, word):
 			return p
 		case c.is(p, "STREAMS"):
 			return 0
-		case c.is(p, "COUNT"):
+		case c.is(p, "COUNT"), c.is(p, "BLOCK"), c.is(p, "CLAIM"):
 			p++
 		case c.is(p, "GROUP"):
 			p += 2

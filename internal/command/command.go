@@ -251,7 +251,7 @@ func (c *Call) verdict(singleUser bool) Verdict {
 		return Allowed
 	case c.Class == Session:
 		return ChangesSession
-	case c.Class == BlocksIfAsked && c.blockOption() == 0:
+	case c.Class == BlocksIfAsked && c.readOption("BLOCK") == 0:
 		return Allowed
 	}
 	return WouldBlock

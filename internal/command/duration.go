@@ -147,7 +147,7 @@ func (c *Call) BlockTime() time.Duration {
 	case c.Info == nil || c.Class != Blocks && c.Class != BlocksIfAsked:
 		return 0
 	case c.Class == BlocksIfAsked:
-		if p := c.blockOption(); p > 0 {
+		if p := c.readOption("BLOCK"); p > 0 {
 			return c.timeout(p+1, Milliseconds)
 		}
 		return 0

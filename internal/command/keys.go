@@ -39,6 +39,8 @@ const (
 	byCount
 	// byWord: the keys follow a keyword, which may be absent.
 	byWord
+	// byStreams: the keys follow STREAMS, after the options of XREAD and XREADGROUP.
+	byStreams
 	// bySort: the key after STORE in SORT. If there are several, the last one counts.
 	bySort
 	// byMigrate: MIGRATE's key, or the keys after KEYS if that key is empty.
@@ -65,13 +67,23 @@ func (c *Call) FirstKey() int {
 // FixedKey returns the index, see FirstKey, of the only key of a command whose key is at a fixed
 // position. This is the case for most commands; fixed is false for the others.
 func (c *Call) FixedKey() (i int, fixed bool) {
+	at := c.OnlyKey()
 	switch {
-	case c.Info == nil || c.keys[0].kind != byIndex || c.keys[0].last != 0 || c.keys[1].kind != 0:
+	case at == 0:
 		return NoKey, false
-	case int(c.keys[0].at) >= c.Words():
+	case at >= c.Words():
 		return NoKey, true
 	}
-	return c.argIndex(int(c.keys[0].at)), true
+	return c.argIndex(at), true
+}
+
+// OnlyKey returns the position of the only key of a command, if that is fixed, or 0. It is 0 for a nil
+// Info.
+func (i *Info) OnlyKey() int {
+	if i == nil || i.keys[0].kind != byIndex || i.keys[0].last != 0 || i.keys[1].kind != 0 {
+		return 0
+	}
+	return int(i.keys[0].at)
 }
 
 // Keys calls yield with the index of each key, see FirstKey, until yield returns false. It finds no
@@ -145,6 +157,10 @@ func (c *Call) findKeys(s spec) (found span, ok bool) {
 		return found, ok && found.last < c.Words()
 	case byWord:
 		if p := c.find(s.word, int(s.at)); p > 0 {
+			return c.stretch(p+1, s), true
+		}
+	case byStreams:
+		if p := c.readOption("STREAMS"); p > 0 {
 			return c.stretch(p+1, s), true
 		}
 	case bySort:

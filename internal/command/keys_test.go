@@ -40,6 +40,8 @@ func TestKeys(t *testing.T) {
 		{"XREAD", args("COUNT", 1), nil},
 		{"XREAD", args("STREAMS"), nil},
 		{"XREADGROUP", args("GROUP", "STREAMS", "c", []byte("Streams"), "a", ">"), []int{4}},
+		{"XREADGROUP", args("COUNT", 1, "GROUP", "STREAMS", "c", "STREAMS", "a", ">"), []int{6}},
+		{"XREAD", args("BLOCK", "STREAMS", "STREAMS", "a", "0"), []int{3}},
 		{"SORT", args("k", "BY", "STORE", "GET", "STORE", "LIMIT", 0, 1, "store", "d"), []int{0, 9}},
 		{"SORT", args("k", "STORE"), []int{0}},
 		{"SORT_RO", args("k", "BY", "w_*"), []int{0}},

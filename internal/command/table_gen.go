@@ -26,7 +26,7 @@ var groups = [...]group{
 	{Info{Flags: Blocking, Class: Blocks, keys: [maxSpecs]spec{{kind: byIndex, at: 1, step: 1}, {kind: byIndex, at: 2, step: 1}}, times: []timeArg{{at: 5, unit: DecimalSeconds}}}, []string{"BLMOVE", "BLMOVEM"}},
 	{Info{Flags: Blocking, Class: Blocks, times: []timeArg{{at: 2, unit: Milliseconds}}}, []string{"WAIT"}},
 	{Info{Flags: Blocking, Class: Blocks, times: []timeArg{{at: 3, unit: Milliseconds}}}, []string{"WAITAOF"}},
-	{Info{Flags: Blocking, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byWord, word: "STREAMS", at: 4, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}, {option: "CLAIM", unit: Milliseconds}}}, []string{"XREADGROUP"}},
+	{Info{Flags: Blocking, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byStreams, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}, {option: "CLAIM", unit: Milliseconds}}}, []string{"XREADGROUP"}},
 	{Info{Flags: Container}, []string{
 		"ACL", "BACKUP", "CLIENT", "CLUSTER", "COMMAND", "COMMANDLOG", "CONFIG", "FUNCTION", "HIMPORT",
 		"HOTKEYS", "LATENCY", "MEMORY", "MODULE", "PUBSUB", "SCRIPT", "SLOWLOG", "XGROUP",
@@ -36,7 +36,7 @@ var groups = [...]group{
 		"DBSIZE", "KEYS", "LOLWUT", "RANDOMKEY", "SCAN", "TS.MGET", "TS.MRANGE", "TS.MREVRANGE",
 		"TS.QUERYINDEX",
 	}},
-	{Info{Flags: ReadOnly | Blocking | ReplicaSafe, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byWord, word: "STREAMS", at: 1, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}}}, []string{"XREAD"}},
+	{Info{Flags: ReadOnly | Blocking | ReplicaSafe, Class: BlocksIfAsked, keys: [maxSpecs]spec{{kind: byStreams, last: -1, step: 1, share: 2}}, times: []timeArg{{option: "BLOCK", unit: Milliseconds}}}, []string{"XREAD"}},
 	{Info{Flags: ReadOnly | ReplicaSafe, keys: [maxSpecs]spec{{kind: byCount, at: 1, step: 1}}}, []string{"SDIFFCARD", "SINTERCARD", "SUNIONCARD", "ZDIFF", "ZINTER", "ZINTERCARD", "ZUNION"}},
 	{Info{Flags: ReadOnly | ReplicaSafe, keys: [maxSpecs]spec{{kind: byCount, at: 2, step: 1}}}, []string{"EVALSHA_RO", "EVAL_RO", "FCALL_RO"}},
 	{Info{Flags: ReadOnly | ReplicaSafe, keys: [maxSpecs]spec{{kind: byIndex, at: 1, last: -1, step: 1}}}, []string{"EXISTS", "MGET", "PFCOUNT", "SDIFF", "SINTER", "SUNION"}},

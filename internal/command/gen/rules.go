@@ -10,6 +10,9 @@ var keySpecs = map[string]string{
 	"SORT":    "{kind: byIndex, at: 1, step: 1}, {kind: bySort, at: 2}",
 	"SORT_RO": "{kind: byIndex, at: 1, step: 1}",
 	"MIGRATE": "{kind: byMigrate, at: 3}",
+
+	"XREAD":      "{kind: byStreams, last: -1, step: 1, share: 2}",
+	"XREADGROUP": "{kind: byStreams, last: -1, step: 1, share: 2}",
 }
 
 // classes are the commands that change the behaviour of the connection.
