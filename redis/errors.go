@@ -64,6 +64,9 @@ var (
 	// ErrCommandForbidden: the command would block a socket that others share, or
 	// change its state. The text says what to use instead. Not sent.
 	ErrCommandForbidden = errs.ErrCommandForbidden
+	// ErrKeysUnknown: a sender of [WithPrefix] refuses a request, because it does not know which
+	// keys that would touch. Not sent. Send it through the sender inside.
+	ErrKeysUnknown = errs.ErrKeysUnknown
 	// ErrRequestTooLarge: the request, or the batch, is larger than Opts.MaxBytes of the connection.
 	// Not sent. Raise that option, send less at once, or stream the value.
 	ErrRequestTooLarge = errs.ErrRequestTooLarge

@@ -270,7 +270,7 @@ func (w *watch) failed(err error) error {
 	w.close()
 	w.last = err
 	failure := errs.AsErrorx(err)
-	if to, redirected := failure.Property(errs.EKSlot); redirected && to != any(int64(slot.Of(w.keys[0]))) {
+	if to, redirected := failure.Property(errs.EKSlot); redirected && to != any(int64(slot.Of(storedKey(w.sender, w.keys[0])))) {
 		return traced(errs.ErrNoSlotKey.Wrap(err, "Watch has keys of several slots: give them a common {hash tag}")).(error)
 	}
 	lost := failure.HasTrait(errs.ErrTraitNotSent) && failure.HasTrait(errs.ErrTraitConnectivity)

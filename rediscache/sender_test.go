@@ -331,3 +331,29 @@ func TestInnerCloseEndsLeases(t *testing.T) {
 	}, patient, time.Millisecond)
 	require.Zero(t, cache.Stats().Leases)
 }
+
+// A prefix around a cache: reads are answered from memory, and own writes are seen.
+func TestPrefixAroundCache(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	seen := &recorder{}
+	one := redis.SyncCtx{S: redis.WithHook(redis.WithPrefix(r.cache, "t1:"), seen)}
+	for i := range 3 {
+		must(t, one.Do(t.Context(), "SET", "key", i))
+		for range 2 {
+			v, err := redis.As[int](one.Do(t.Context(), "GET", "key"))
+			require.NoError(t, err)
+			require.Equal(t, i, v)
+		}
+		must(t, one.Do(t.Context(), "MGET", "key", "other"))
+	}
+	hits := 0
+	for _, end := range seen.take() {
+		if end.Cached {
+			hits++
+		}
+	}
+	assert.Positive(t, hits)
+	_, err := New(redis.WithPrefix(r.other.S, "t1:"), Opts{})
+	assert.ErrorContains(t, err, "wrap the cache instead")
+}

@@ -33,6 +33,7 @@ var (
 	ErrNoSlotKey        = ErrRequest.NewType("no_slot_key", ErrTraitNotSent)
 	ErrCommandFormat    = ErrRequest.NewType("command_format", ErrTraitNotSent)
 	ErrCommandForbidden = ErrRequest.NewType("command_forbidden", ErrTraitNotSent)
+	ErrKeysUnknown      = ErrRequest.NewType("keys_unknown", ErrTraitNotSent)
 	ErrRequestTooLarge  = ErrRequest.NewType("too_large", ErrTraitNotSent)
 	ErrScriptHash       = ErrRequest.NewType("script_hash", ErrTraitNotSent)
 	ErrSession          = ErrRequest.NewType("session", ErrTraitNotSent)

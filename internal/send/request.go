@@ -1,6 +1,7 @@
 package send
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -130,6 +131,20 @@ func Word(request []byte, i int) (word []byte) {
 		word, rest = cutWord(rest)
 	}
 	return word
+}
+
+// AppendPrefixed appends an encoded request with text in front of the word with index i, which it must
+// have.
+func AppendPrefixed(buf, request []byte, i int, text string) []byte {
+	rest := skipLine(request)
+	for ; i > 0; i-- {
+		_, rest = cutWord(rest)
+	}
+	word, after := cutWord(rest)
+	buf = append(buf, request[:len(request)-len(rest)]...)
+	buf = append(strconv.AppendInt(append(buf, '$'), int64(len(text)+len(word)), 10), "\r\n"...)
+	buf = append(append(append(buf, text...), word...), "\r\n"...)
+	return append(buf, after...)
 }
 
 // Args returns the arguments, as strings.

@@ -1,0 +1,98 @@
+package prefix
+
+import "strings"
+
+// Names says where a reply has names of keys or channels.
+type Names uint8
+
+const (
+	// NoNames: nowhere.
+	NoNames Names = iota
+	// InList: each element is one.
+	InList
+	// InFirst: the first element is one (BLPOP).
+	InFirst
+	// InScan: the second element is a list of them.
+	InScan
+	// InPairs: every other element is one, or they are the keys of a map (PUBSUB NUMSUB).
+	InPairs
+	// InStreams: the first element of each element is one, or they are the keys of a map (XREAD).
+	InStreams
+)
+
+// Strip returns a reply whose names don't have the prefix. It does not change res, which others may read.
+// What is not as expected, such as an error or null, stays as it is.
+func (p Prefix) Strip(names Names, res any) any {
+	switch res := res.(type) {
+	case map[string]any:
+		if names == InStreams || names == InPairs {
+			return p.stripMap(res)
+		}
+	case []any:
+		if names != NoNames {
+			return p.stripList(names, res)
+		}
+	case []string: // of a Scanner
+		return p.StripAll(res)
+	}
+	return res
+}
+
+// StripEach is Strip for the results of a transaction: names are those of each. If res is something else,
+// such as an error, it stays as it is.
+func (p Prefix) StripEach(names []Names, res any) any {
+	results, ok := res.([]any)
+	if !ok || len(results) != len(names) {
+		return res
+	}
+	stripped := make([]any, len(results))
+	for i, el := range results {
+		stripped[i] = p.Strip(names[i], el)
+	}
+	return stripped
+}
+
+// StripAll is Strip for texts.
+func (p Prefix) StripAll(names []string) []string {
+	stripped := make([]string, len(names))
+	for i, name := range names {
+		stripped[i] = strings.TrimPrefix(name, string(p))
+	}
+	return stripped
+}
+
+func (p Prefix) stripMap(res map[string]any) map[string]any {
+	stripped := make(map[string]any, len(res))
+	for name, value := range res {
+		stripped[strings.TrimPrefix(name, string(p))] = value
+	}
+	return stripped
+}
+
+func (p Prefix) stripList(names Names, res []any) []any {
+	stripped := make([]any, len(res))
+	for i, el := range res {
+		switch {
+		case names == InList, names == InFirst && i == 0, names == InPairs && i%2 == 0:
+			el = p.stripName(el)
+		case names == InScan && i == 1:
+			el = p.Strip(InList, el)
+		case names == InStreams:
+			el = p.Strip(InFirst, el)
+		}
+		stripped[i] = el
+	}
+	return stripped
+}
+
+func (p Prefix) stripName(name any) any {
+	switch name := name.(type) {
+	case []byte:
+		if len(name) >= len(p) && string(name[:len(p)]) == string(p) {
+			return name[len(p):]
+		}
+	case string:
+		return strings.TrimPrefix(name, string(p))
+	}
+	return name
+}

@@ -1,0 +1,138 @@
+// Package prefix puts a prefix in front of the keys of requests, and takes it off again in replies. It
+// sends nothing.
+package prefix
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/slot"
+)
+
+// Prefix is the text in front of every key.
+type Prefix string
+
+// Request returns a request whose keys, patterns and channels have the prefix, and where its reply has
+// such names. It shares the arguments that are not keys. It fails if it does not know all keys.
+func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any, names Names, err *errorx.Error) {
+	if first, second, two := strings.Cut(cmd, " "); two {
+		cmd, args = first, append([]any{second}, args...)
+	}
+	call := command.Of(cmd, args)
+	if call.Info == nil {
+		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s is not in the table of commands, so its keys are not known", call.ShownName(cmd))
+	}
+	r := rewriting{p: p, name: call.Name, args: args}
+	for i := range call.Keys {
+		if call.Name != "CLUSTERSCAN" { // its cursor is only a key for routing
+			r.put(i, p)
+		}
+	}
+	rule := rules[call.Name]
+	if rule.edit != nil {
+		rule.edit(&r)
+	}
+	switch {
+	case r.err != nil:
+		return "", nil, NoNames, r.err
+	case !r.touched && !isKeyless(call.Name):
+		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s has no key here, so it is not known which keys it touches", call.Name)
+	case !r.touched:
+		return cmd, args, NoNames, nil
+	}
+	return cmd, r.changed, rule.names, nil
+}
+
+// Encoded is Request for an encoded request: it changes r, whose bytes it appends to buf. wantsSlot is
+// that of send.Backend.
+func (p Prefix) Encoded(buf []byte, r *send.Request, wantsSlot bool) (_ []byte, names Names, err *errorx.Error) {
+	if at := onlyKey(r); at > 0 {
+		r.Buf = send.AppendPrefixed(buf, r.Buf, at, string(p))
+		if wantsSlot {
+			r.Slot = int(slot.Of(r.Arg(at)))
+		}
+		return r.Buf, NoNames, nil
+	}
+	cmd, args, names, err := p.Request(r.Cmd, r.Args())
+	if err != nil {
+		return buf, NoNames, err
+	}
+	buf, _ = resp.AppendCommand(buf, cmd, args)
+	r.Encoded(cmd, args, buf, wantsSlot)
+	r.Typed = r.Typed && names == NoNames
+	return buf, names, nil
+}
+
+// onlyKey returns which word of the request is its only key, if that is the same for all requests of the
+// command. Otherwise it returns 0.
+func onlyKey(r *send.Request) int {
+	info := command.Lookup(r.Cmd)
+	if info == nil {
+		return 0
+	}
+	if _, special := rules[info.Name]; special {
+		return 0
+	}
+	if at := info.OnlyKey(); at < r.Words() {
+		return at
+	}
+	return 0
+}
+
+// rewriting is a request to which the prefix is added.
+type rewriting struct {
+	p       Prefix
+	name    string
+	args    []any
+	changed []any // a copy of args, once touched is set
+	touched bool
+	err     *errorx.Error
+}
+
+// put puts text in front of an argument.
+func (r *rewriting) put(i int, text Prefix) {
+	if i >= len(r.args) {
+		return // the server will refuse the request
+	}
+	word, ok := resp.ArgText(r.args[i])
+	if !ok {
+		r.err = errs.ErrArgumentType.New("%s: argument %d is a key, and can't be sent", r.name, i).WithProperty(errs.EKArgPos, i)
+		return
+	}
+	r.set(i, string(text)+word)
+}
+
+func (r *rewriting) set(i int, word string) {
+	if !r.touched {
+		r.changed, r.touched = slices.Clone(r.args), true
+	}
+	r.changed[i] = word
+}
+
+// is reports whether an argument is a keyword, in any case.
+func (r *rewriting) is(i int, word string) bool {
+	text, ok := resp.ArgText(r.args[i])
+	return ok && strings.EqualFold(text, word)
+}
+
+// glob is the prefix as a part of a pattern.
+func (p Prefix) glob() Prefix { return Prefix(special.Replace(string(p))) }
+
+var special = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// Scan returns the key and the pattern of an iteration: over the keys with the prefix, or over a key that
+// has it.
+func (p Prefix) Scan(cmd, key, match string) (prefixedKey, prefixedMatch string, names Names) {
+	info := command.Lookup(cmp.Or(cmd, "SCAN"))
+	if info.Named("SCAN") || info.Named("CLUSTERSCAN") {
+		return key, string(p.glob()) + cmp.Or(match, "*"), InScan
+	}
+	return string(p) + key, match, NoNames
+}
