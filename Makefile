@@ -27,8 +27,9 @@ DURATION ?= 10m
 BENCH_FLAGS ?=
 # Which suites make suites runs: a regular expression; empty means all.
 SUITES ?=
-# What make proxies is told: -only for some of them, -faults for the time under faults.
+# What make proxies is told, such as -only Envoy. LONG=5m only kills, for so long each, through one proxy after the other.
 PROXIES_FLAGS ?=
+LONG ?=
 # What make platforms checks: 64 and 32 bits, with and without the system calls of Unix.
 PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -73,8 +74,8 @@ servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions
 suites: redis-server ## run the tests of go-redis, asynq and others over sockets and over virtual connections (wants the network, and ports such as 6379); SUITES='asynq|radix'
 	@GO="$(GO)" $(GO) -C internal/lab/virtualpeers run ./suites -suites '$(SUITES)'
 
-proxies: redis-server ## run every feature through Envoy, HAProxy, twemproxy and stunnel (wants apt-get, python3 and the network): ten minutes; PROXIES_FLAGS='-only Envoy'
-	@python=$$(scripts/proxies.sh) && $(GO) -C internal/lab/proxies test . && $(GO) -C internal/lab/proxies run . -python "$$python" $(PROXIES_FLAGS)
+proxies: redis-server ## run every feature through Envoy, HAProxy, twemproxy and stunnel (wants apt-get, python3 and the network): ten minutes; PROXIES_FLAGS='-only Envoy', LONG=5m
+	@python=$$(scripts/proxies.sh) && $(GO) -C internal/lab/proxies test . && $(GO) -C internal/lab/proxies run . -python "$$python" $(if $(LONG),-long $(LONG)) $(PROXIES_FLAGS)
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 	@GO="$(GO)" scripts/modules.sh '$(PKG)' "$(CURDIR)/scripts/fuzz.sh" $(FUZZTIME)

@@ -22,10 +22,11 @@ func killProxy(ctx context.Context, t *trial) error {
 	return t.underFaults(ctx, func() error { t.stage.stop(); return nil }, t.stage.start)
 }
 
-// counter is a key that one goroutine increments. It knows what the outcomes of its requests allow.
+// counter is a key that one goroutine increments, and that begins with a value of its own: no reply to one fits
+// another. It knows what the outcomes of its requests allow.
 type counter struct {
 	key           string
-	ran, may, not int64 // how many increments ran, may have run, and did not run, as the client reports it
+	ran, may, not int64 // the value, how many increments may have run, and did not run, as the client reports it
 	wrong         string
 }
 
@@ -65,13 +66,18 @@ func (n *counter) judge(ctx context.Context, c client) {
 // outcome of each request must be true, and no request may get the reply to another one.
 func (t *trial) underFaults(ctx context.Context, kill, restart func() error) error {
 	counters := make([]*counter, 16)
+	for i := range counters {
+		n := &counter{key: t.key(time.Now().UnixNano(), i), ran: int64(i+1) * 1e12}
+		counters[i] = n
+		if err := t.expect(ctx, "OK", "SET", n.key, n.ran); err != nil {
+			return err
+		}
+	}
 	var sent, maybe, back atomic.Int64
 	load, end := context.WithTimeout(ctx, t.faults)
 	defer end()
 	var all sync.WaitGroup
-	for i := range counters {
-		n := &counter{key: t.key(time.Now().UnixNano(), i)}
-		counters[i] = n
+	for _, n := range counters {
 		all.Go(func() {
 			failing := time.Time{}
 			for load.Err() == nil {
@@ -90,7 +96,7 @@ func (t *trial) underFaults(ctx context.Context, kill, restart func() error) err
 				if t.client.outcome(err) == unknown {
 					maybe.Add(1)
 				}
-				time.Sleep(2 * time.Millisecond)
+				time.Sleep(5 * time.Millisecond)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ type feature struct {
 	// fits reports whether the feature makes sense there; nil means that it always does.
 	fits func(*proxy, kind) bool
 	tune func(*target)
-	long bool // it lasts for the time given by a flag, not 10 s
+	long bool // something is killed every 10 s, for as long as flag -long says, or half a minute; others last 10 s
 }
 
 var features = []feature{

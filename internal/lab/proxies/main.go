@@ -2,7 +2,7 @@
 // like Redis, and prints the tables of docs/proxies.md. It tries the same with other clients.
 //
 //	make proxies
-//	make proxies PROXIES_FLAGS='-only Envoy -faults 5m'
+//	make proxies LONG=5m
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -21,21 +22,21 @@ import (
 
 func main() {
 	only := flag.String("only", "", "a regular expression: through these proxies only")
-	faults := flag.Duration("faults", 30*time.Second, "how long the load lasts under which something is killed every 10 s")
+	long := flag.Duration("long", 0, "only kill, every 10 s for so long, through one proxy after the other")
 	python := flag.String("python", "", "the directory of envoy, and of a python3 with fakeredis")
 	flag.Parse()
 	redis.SetLogger(quiet{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *only, *python, *faults); err != nil {
+	if err := run(ctx, *only, *python, *long); err != nil {
 		fmt.Fprintln(os.Stderr, "proxies:", err)
 		os.Exit(1)
 	}
 }
 
-// run fills the tables and prints them. Several run at once, because most
+// run fills the tables and prints them. Several proxies run at once, because most
 // features wait for most of the time.
-func run(ctx context.Context, only, python string, faults time.Duration) error {
+func run(ctx context.Context, only, python string, long time.Duration) error {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -46,12 +47,19 @@ func run(ctx context.Context, only, python string, faults time.Duration) error {
 			through = append(through, p)
 		}
 	}
+	faults, atOnce := 30*time.Second, 4
+	if long > 0 {
+		faults, atOnce = long, 1
+		clients = clients[:1]
+		features = slices.DeleteFunc(features, func(f feature) bool { return !f.long })
+		through = slices.DeleteFunc(through, func(p *proxy) bool { return !hasServers(p, clients[0]) })
+	}
 	tables := make([]*table, len(clients))
 	for i, c := range clients {
 		tables[i] = newTable(c.name, through)
 	}
 	var all sync.WaitGroup
-	places := make(chan struct{}, 4)
+	places := make(chan struct{}, atOnce)
 	for _, p := range through {
 		all.Go(func() {
 			places <- struct{}{}
