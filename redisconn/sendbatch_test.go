@@ -122,6 +122,27 @@ func TestTransactionReplies(t *testing.T) {
 	}
 }
 
+// A proxy refuses a command that it does not know, and EXEC runs the others (findings/envoy-unknown-in-multi.sh).
+// The error names it.
+func TestTransactionWithoutARefusedRequest(t *testing.T) {
+	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		reply := map[string]string{"INCR": "+QUEUED\r\n", "XLEN": "-ERR unknown command 'XLEN'\r\n", "EXEC": "*1\r\n:1\r\n"}[r.Cmd]
+		if reply == "" {
+			reply = "+OK\r\n"
+		}
+		_, err := conn.Write([]byte(reply))
+		return err
+	}})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, NoClientInfo: true})
+	for name, send := range transactionWays(t, conn) {
+		_, err := send(requests(redis.Req("INCR", "a"), redis.Req("XLEN", "b")))
+		requireNoTransaction(t, err, name)
+		require.ErrorContains(t, err, "EXEC returned 1 results for 2 requests: request 1 was refused", name)
+		require.ErrorContains(t, err, "unknown command 'XLEN'", name)
+		require.ErrorContains(t, err, `Req("XLEN"`, name)
+	}
+}
+
 // A connection that is lost behind the refusal of MULTI leaves what became of it unknown, and
 // a transaction counts as its requests and EXEC.
 func TestTransactionLostBehindMulti(t *testing.T) {

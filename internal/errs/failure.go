@@ -172,18 +172,26 @@ func Within(err error, format string, args ...any) *errorx.Error {
 
 // Aborted returns the answer to EXEC. To an EXECABORT it adds the reason: refused is the first
 // error with which a request of the transaction was not queued, or nil, and i is the index of that
-// request.
+// request. It does so too if EXEC returned another number of results than there are requests: a proxy
+// leaves out what it refuses.
 func Aborted(exec any, refused *errorx.Error, i int) any {
-	abort, failed := exec.(*errorx.Error)
-	if !failed || refused == nil || !abort.IsOfType(ErrExecAbort) {
+	failure, failed := exec.(*errorx.Error)
+	if !failed || refused == nil {
 		return exec
 	}
-	text := abort.Message()
-	err := Like(abort, refused, fmt.Sprintf("%s: request %d was refused", strings.TrimSuffix(text, "."), i))
+	aborted := failure.IsOfType(ErrExecAbort)
+	if !aborted && (!failure.IsOfType(ErrTransaction) || failure.Cause() != nil) {
+		return exec
+	}
+	text := failure.Message()
+	err := Like(failure, refused, fmt.Sprintf("%s: request %d was refused", strings.TrimSuffix(text, "."), i))
 	if req, named := refused.Property(EKRequest); named {
 		err = err.WithProperty(EKRequest, req)
 	}
-	return err.WithProperty(EKText, text)
+	if aborted {
+		err = err.WithProperty(EKText, text)
+	}
+	return err
 }
 
 // Replace replaces the errors in the result of EXEC.
