@@ -34,6 +34,13 @@ var (
 		}
 		return nil
 	}
+	_ = func(ctx context.Context, db *redisfailover.Client) error {
+		sub := db.NewSubscriber(redispubsub.Opts{}).NewSubscription(redispubsub.SubscriptionOpts{})
+		if err := sub.Subscribe(ctx, redispubsub.Channel("news")); err != nil {
+			return err
+		}
+		return nil
+	}
 	_ = func(ctx context.Context, db *redisfailover.Client, consume func(context.Context, string, *redispubsub.Subscription)) error {
 		for _, m := range db.Members() {
 			client, ok := m.Sender.(*redispipe.Client)

@@ -24,6 +24,9 @@ var (
 	_ send.Memory[redis.Future] = (*sender)(nil)
 )
 
+// Servers returns the sender around which the cache is. It is for packages of this module.
+func (s *sender) Servers() redis.Sender { return s.to }
+
 // Recall implements send.Memory.
 func (s *sender) Recall(request []byte) (got send.Remembered, ok bool) {
 	var v memory.Value

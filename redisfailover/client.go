@@ -30,6 +30,10 @@ type Client struct {
 	shifted   time.Time // when the client last shifted by itself; zero if it has not
 	looked    time.Time // when it last judged the members
 	shifts    [Switched + 1]uint64
+	// moved is closed when subscribers may have to follow: another member is active, or the active one has
+	// other nodes, which closes seen.
+	moved chan struct{}
+	seen  <-chan struct{}
 }
 
 var _ redis.Sender = (*Client)(nil)
@@ -46,7 +50,7 @@ func Open(ctx context.Context, members []Member, opts Opts) (*Client, error) {
 	if ctx == nil {
 		return nil, redis.Err(errs.NilContext())
 	}
-	c := &Client{opts: opts.withDefaults()}
+	c := &Client{opts: opts.withDefaults(), moved: make(chan struct{})}
 	var err error
 	if c.members, err = membersOf(members, &c.opts); err != nil {
 		return nil, err

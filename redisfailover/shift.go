@@ -43,6 +43,9 @@ func (c *Client) look(now time.Time) (events []LogEvent) {
 			events = append(events, event)
 		}
 	}
+	if nodes := c.active.Load().nodes; nodes != nil && nodes.Changed() != c.seen {
+		c.followLocked()
+	}
 	if event := c.moves(now, c.active.Load()); event != nil {
 		events = append(events, event)
 	}
@@ -101,6 +104,7 @@ func (c *Client) next(now time.Time, active *member) (*member, Reason) {
 func (c *Client) shift(to *term, reason Reason) LogShift {
 	before := c.active.Swap(to)
 	before.end()
+	c.followLocked()
 	if b := before.back.Load(); b != nil && b.to != to {
 		b.to.end()
 	}

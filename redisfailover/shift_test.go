@@ -16,7 +16,7 @@ import (
 // clientOf returns a client that judges nothing by itself, of members a, b and c of the weights 3, 2, 1.
 func clientOf(t *testing.T, opts Opts) *Client {
 	opts.Logger = NoopLogger{}
-	c := &Client{opts: opts.withDefaults()}
+	c := &Client{opts: opts.withDefaults(), moved: make(chan struct{})}
 	var err error
 	c.members, err = membersOf([]Member{
 		{Name: "c", Weight: 1, Sender: redistest.NewMock(t)}, {Name: "a", Weight: 3, Sender: redistest.NewMock(t)}, {Name: "b", Weight: 2, Sender: redistest.NewMock(t)},

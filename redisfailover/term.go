@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -17,7 +19,9 @@ type term struct {
 	backend send.Backend[redis.Future] // the backend of sender; nil if sender is not one of this library
 	slots   bool                       // backend needs the slots of requests
 	once    bool                       // sender resolves each request once, and then forgets its future
-	back    atomic.Pointer[ramp]       // set while keys move from this member to the preferred one
+	nodes   backend.Nodes              // where subscribers subscribe; nil if the member has none
+	began   time.Time
+	back    atomic.Pointer[ramp] // set while keys move from this member to the preferred one
 
 	ctx context.Context // ends with the term, but not with the client, because members end their own requests when they are closed
 	end context.CancelFunc
@@ -25,7 +29,7 @@ type term struct {
 
 // begin begins a term of a member that is open.
 func (c *Client) begin(m *member) *term {
-	t := &term{member: m, sender: m.sender}
+	t := &term{member: m, sender: m.sender, nodes: nodesOf(m.opened), began: time.Now()}
 	t.backend, t.once = backendOf(m.sender)
 	t.slots = t.backend != nil && t.backend.WantsSlot()
 	t.ctx, t.end = context.WithCancel(context.Background())

@@ -47,7 +47,7 @@ func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 	if conn == nil {
 		return nil, redis.ErrOpts.NewType("no_connection").New("connection is nil")
 	}
-	return newSubscriber(conn.Ctx(), oneNode{conn: conn}, false, opts), nil
+	return newSubscriber(conn.Ctx(), backend.OneNode(conn), false, opts), nil
 }
 
 // NewCluster returns a Subscriber on the nodes of a cluster. It subscribes to sharded channels
@@ -199,19 +199,4 @@ type Nodes interface {
 	ForceReloading()
 	// Ctx returns the context of the cluster; the subscriber ends with it.
 	Ctx() context.Context
-}
-
-// oneNode is the Nodes of a connection.
-type oneNode struct {
-	backend.Nodes // nil: provides methods that are never called for one server
-	conn          *redisconn.Connection
-}
-
-func (n oneNode) Master(int) backend.Node                   { return n.conn }
-func (n oneNode) Publisher(int) backend.Node                { return n.conn }
-func (n oneNode) MovedTo(backend.Node, string) backend.Node { return nil }
-func (n oneNode) ForceReloading()                           {}
-func (n oneNode) Changed() <-chan struct{}                  { return nil }
-func (n oneNode) All() (masters, replicas []backend.Node, since time.Time) {
-	return []backend.Node{n.conn}, nil, time.Time{}
 }

@@ -161,6 +161,23 @@ type Nodes interface {
 	ForceReloading()
 }
 
+// OneNode returns the Nodes of a connection.
+func OneNode(conn Node) Nodes { return oneNode{conn: conn} }
+
+type oneNode struct {
+	send.Backend[redis.Future] // for what nobody asks of them: it is nil
+	conn                       Node
+}
+
+func (n oneNode) Master(int) Node           { return n.conn }
+func (n oneNode) Publisher(int) Node        { return n.conn }
+func (n oneNode) MovedTo(Node, string) Node { return nil }
+func (n oneNode) ForceReloading()           {}
+func (n oneNode) Changed() <-chan struct{}  { return nil }
+func (n oneNode) All() (masters, replicas []Node, since time.Time) {
+	return []Node{n.conn}, nil, time.Time{}
+}
+
 // Cluster is the [send.Backend] of a rediscluster.Cluster, or of one with a policy.
 type Cluster interface {
 	Nodes
