@@ -1,20 +1,6 @@
 package proto
 
-import (
-	"bytes"
-	"math"
-)
-
-// The limits of Redis on what a client writes.
-const (
-	// Most bounds the bytes that a client has written and that were not sent:
-	// client-query-buffer-limit.
-	Most = 1 << 30
-
-	lineMost  = 64 << 10  // PROTO_INLINE_MAX_SIZE
-	bulkMost  = 512 << 20 // proto-max-bulk-len
-	wordsMost = math.MaxInt32
-)
+import "bytes"
 
 // Scan finds the requests in what a client writes. It remembers its progress, so that it reads each
 // byte of a request that arrives in pieces once. It keeps no reference to the bytes.

@@ -1,0 +1,14 @@
+package proto
+
+import "math"
+
+// The limits that Redis sets for the requests of a client.
+const (
+	// Most bounds the bytes that a client has written and that were not sent:
+	// client-query-buffer-limit.
+	Most = 1 << 30
+
+	lineMost  = 64 << 10  // PROTO_INLINE_MAX_SIZE
+	bulkMost  = 512 << 20 // proto-max-bulk-len
+	wordsMost = math.MaxInt32
+)
