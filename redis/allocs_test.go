@@ -26,7 +26,8 @@ func TestArgumentsAreNotAllocated(t *testing.T) {
 	}))
 }
 
-// The cost of a struct beyond its fields: the list of arguments, or the struct.
+// A struct costs one allocation in addition to its fields: for the list of arguments, or for the
+// struct.
 func TestStructAllocations(t *testing.T) {
 	u := &benchUser{Name: "a name", Mail: "a@b.c", Age: 1000, Score: 1.5}
 	res := any(hashOf(Args(u)))

@@ -44,14 +44,14 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// silent fails to make an argument of itself.
+// silent is a type that fails to marshal itself.
 type silent struct{}
 
 var errSilent = errors.New("canary")
 
 func (silent) MarshalText() ([]byte, error) { return nil, errSilent }
 
-// odd makes what can't be sent.
+// odd is a type that marshals itself to something that can't be sent.
 type odd struct{}
 
 func (odd) MarshalRedis() (any, error) { return []string{"canary"}, nil }
@@ -124,7 +124,7 @@ func TestBadArgs(t *testing.T) {
 	assert.Equal(t, errSilent, cause)
 }
 
-// as asserts what As makes of a result.
+// as asserts the value that As returns for a result.
 func as[T any](t *testing.T, want T, res any) {
 	t.Helper()
 	got, err := As[T](res)

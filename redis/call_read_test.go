@@ -147,9 +147,9 @@ func (r *readRight) play(t *testing.T, events string, settled, heeded, deaf bool
 	require.False(t, r.GiveRead(send.ReadRight{Reader: r}), "it has gone")
 }
 
-// Whatever happens to a caller in whatever order, one event after the other or
-// several before the caller runs: it ends with its result, or with its context, and
-// passes each right that it was given on once.
+// This tests all orders of events, one after the other or several before the caller runs. The
+// caller ends with its result or its context, and passes on each right to read that it got exactly
+// once.
 func TestCallRead(t *testing.T) {
 	const longest = 4
 	var sequences []string

@@ -40,7 +40,7 @@ func waitOrLeave(c *call, ctx context.Context, t send.Ticket) ending {
 	return endResolved
 }
 
-// A caller that has the right to read reads up to its own reply.
+// A caller with the right to read reads up to its own reply.
 func TestCallReads(t *testing.T) {
 	c := newCall()
 	r := &scriptedReader{read: func(_ context.Context, last uint64) bool {
@@ -70,8 +70,8 @@ func TestCallReadsElsewhere(t *testing.T) {
 	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), send.Ticket{}))
 }
 
-// However the end of the context meets a result and the right to read, the right is
-// passed on once, and the wait ends as it should.
+// The end of the context, a result and the right to read may arrive in any order: the right is
+// passed on once, and the wait ends correctly.
 func TestCallLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name              string
@@ -130,8 +130,8 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 	require.Equal(t, endAbandoned, func() ending { c := newCall(); return waitOrLeave(&c, endedContext(), send.Ticket{}) }())
 }
 
-// A caller whose Sender is the user's is not given the right to read before that has
-// returned: it may wait for another request.
+// A caller of a user's Sender does not get the right to read before Send has returned, because Send
+// may wait for another request.
 func TestCallOfAUsersSender(t *testing.T) {
 	given := 0
 	c := newCall()
@@ -164,8 +164,8 @@ func TestCallOfAUsersSender(t *testing.T) {
 	require.Equal(t, 3, given)
 }
 
-// A goroutine that ends while it sends, as by a future that is asked whether it is
-// cancelled, passes on the right that it was given.
+// A goroutine that ends while it sends, for example in a future's Cancelled, passes on its right to
+// read.
 func TestCallEndsWhileItSends(t *testing.T) {
 	for name, end := range map[string]func(){
 		"panic": func() { panic("sending") },
@@ -195,8 +195,8 @@ func TestCallEndsWhileItSends(t *testing.T) {
 	require.False(t, c.resolve())
 }
 
-// A Sender of a user's that resolves a future in the connection's stead, just when that
-// gives its caller the right to read, takes no right with it.
+// If a user's Sender resolves a future just when the connection gives the caller the right to read,
+// the right is not lost.
 func TestCallIsResolvedWhileItIsGivenTheRight(t *testing.T) {
 	for range 2000 {
 		c := newCall()

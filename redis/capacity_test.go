@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// fullQueue lets in whoever waits when it is opened.
+// fullQueue admits all waiting callers when the test opens it.
 type fullQueue struct{ open chan struct{} }
 
 func (q fullQueue) AwaitCapacity(ctx context.Context) error {
@@ -62,8 +62,8 @@ func TestDoWaitsForRoom(t *testing.T) {
 	assertType(t, ErrQueueFull, Sync{foreign}.Do("GET", "k"), "nothing to wait for")
 }
 
-// A caller that was let in sends, though its context has ended meanwhile: nobody else
-// is let in for it.
+// A caller that was admitted sends even if its context has ended since, because no other caller
+// gets its room.
 func TestLetInMeansSending(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	close(q.open)
@@ -134,7 +134,8 @@ func TestSendManyWaitsForRoomOfAPart(t *testing.T) {
 	}
 }
 
-// If the context ends while other parts are in flight, that is why the rest is not sent.
+// If the context ends while other parts are in flight, the rest is not sent, and its error names
+// the context.
 func TestSendManyContextEndsBeforeThereIsRoom(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -167,7 +168,7 @@ func TestSendManyHasNothingToWaitFor(t *testing.T) {
 	}
 }
 
-// openedQueue lets in whoever waits, and does not look at the context.
+// openedQueue admits every caller, and ignores the context.
 type openedQueue struct{ fullQueue }
 
 func (openedQueue) AwaitCapacity(context.Context) error { return nil }

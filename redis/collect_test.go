@@ -23,7 +23,7 @@ func TestCollect(t *testing.T) {
 	assert.Equal(t, person{Name: "y", Age: 2}, q)
 	require.NoError(t, Collect(reqs, results))
 
-	// Each error stands with its request, and what could be read is read.
+	// Each error is at its request's index, and all other results are read.
 	n, p = 0, person{}
 	results = []any{int64(4), nil, ErrResult.New("ERR no"), bulks("name", "x", "age", "canary"), ErrIO.New("x")}
 	var failed *BatchError
@@ -52,7 +52,7 @@ func TestCollect(t *testing.T) {
 	assertType(t, ErrArgumentType, Collect(reqs, results, new(chan int)))
 }
 
-// A batch of which anything ran, or may have run, is not sent again.
+// A retry of a batch is not safe if any of its requests ran or may have run.
 func TestBatchErrorIsSafeToRetry(t *testing.T) {
 	unsent, loading, lost := ErrQueueFull.New("full"), ErrLoading.New("LOADING"), ErrIO.New("lost")
 	for _, c := range []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// soon fails the test if f takes much longer than anything whose cost is in proportion to its
-// input, even on a busy machine. f goes on then.
+// soon fails the test if f takes much longer than a function with linear cost could take, even on a
+// busy machine. It does not stop f.
 func soon(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -24,7 +24,7 @@ func soon(t *testing.T, what string, f func()) {
 	}
 }
 
-// A client that can write values must not be able to hang those that read them.
+// A client that writes values must not be able to make readers of these values hang.
 func TestCostOfLongText(t *testing.T) {
 	long := bytes.Repeat([]byte("7"), 8<<20)
 	unhandy := func(what string, as func(any) error) {
@@ -46,7 +46,8 @@ func TestCostOfLongText(t *testing.T) {
 	assert.ErrorContains(t, second(As[int](long)), "out of the range")
 }
 
-// A batch costs what its requests cost, however many of them run a script.
+// The cost of a batch is the sum of the costs of its requests, no matter how many of them run a
+// script.
 func TestCostOfScriptsInBatches(t *testing.T) {
 	const n = 256 << 10
 	s := NewScript("return 1")

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// handle stands for the sender that it has, as a client of the front package does.
+// handle delegates to a sender, like a Client of package redispipe.
 type handle struct{ Sender }
 
 func init() {
@@ -22,8 +22,8 @@ func init() {
 	})
 }
 
-// Requests to a handle take the way of the sender that it stands for, and its hooks get the
-// context of the caller.
+// Requests to a handle are sent like those to its sender, and the sender's hooks get the caller's
+// context.
 func TestHandle(t *testing.T) {
 	type key struct{}
 	var got []any
@@ -50,7 +50,7 @@ func TestHandle(t *testing.T) {
 	assert.Equal(t, []any{"whole"}, results)
 	assert.NoError(t, err)
 
-	// A session that can't be opened is an operation of Watch all the same.
+	// A hook also gets the operation of a Watch whose session can't be opened.
 	_, err = Watch(ctx, &handle{WithHook(plain, hook)}, []string{"k"}, func(*Tx) error { return nil })
 	assertType(t, ErrSession, err)
 	assert.Equal(t, []any{"caller's", "caller's", "caller's", "caller's", "caller's", "caller's"}, got)

@@ -142,8 +142,8 @@ func TestAppendRequestAllocates(t *testing.T) {
 	}))
 }
 
-// FuzzAppendRequest: what is encoded is what a server reads, what ArgToString
-// says, and what a connection takes apart again.
+// FuzzAppendRequest checks that an encoded request parses as a server would parse it, agrees with
+// ArgToString, and can be decoded by a connection.
 func FuzzAppendRequest(f *testing.F) {
 	f.Add("SET", "key", []byte("value"), int64(-1), uint64(1), 0.5, float32(0.1), true)
 	f.Add("CLUSTER SLOTS", "", []byte("\r\n$1\r\n"), int64(math.MinInt64), uint64(math.MaxUint64), 1e300, float32(16777217), false)

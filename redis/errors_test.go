@@ -65,7 +65,7 @@ func TestAsError(t *testing.T) {
 	assert.Equal(t, foreign, AsErrorx(foreign).Cause())
 }
 
-// Arguments are there for those who ask for them, and print nowhere.
+// A program can ask an error for the arguments, but they are never printed.
 func TestErrorPropertiesHideArguments(t *testing.T) {
 	req := Req("SET", "canary", []byte("canary"), 12345678)
 	err := ErrIO.New("x").
@@ -96,7 +96,7 @@ func TestCollectTrace(t *testing.T) {
 	assert.Equal(t, int64(1), Sync{answering(":1\r\n", Limits{})}.Do("GET", "k"))
 }
 
-// Within adds what an error is about, and keeps its properties, type, traits and cause.
+// Within adds a context to an error's text, and keeps its properties, type, traits and cause.
 func TestWithinKeepsAll(t *testing.T) {
 	delay := Delay{Queue: time.Second}
 	inner := ErrRequestWithdrawn.Wrap(context.DeadlineExceeded, "why").

@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// foreignSender is a Sender as a user may write one: it knows the public
-// interface and no more. What is not set must not be called.
+// foreignSender is a Sender as a user may write it, with only the public interface. Methods whose
+// functions are nil must not be called.
 type foreignSender struct {
 	send        func(r Request, cb Future, n uint64)
 	sendMany    func(r []Request, cb Future, start uint64)

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// TestGroupDestroyed checks that a loop learns that its group is gone, and then reads everything
-// that is in the stream. A loop that ends at that moment does not create the group again.
+// TestGroupDestroyed checks that a loop gets an error when its group is gone, and then reads the
+// whole stream. A loop that ends at that moment does not create the group again.
 func TestGroupDestroyed(t *testing.T) {
 	t.Parallel()
 	b := newStreamBed(t, 5)
@@ -84,8 +84,8 @@ func TestGroupDestroyedBound(t *testing.T) {
 	}
 }
 
-// TestGroupBegunAgain checks that a stream that was deleted is read from its beginning,
-// though it has entries with the IDs of others that were acknowledged.
+// TestGroupBegunAgain checks that a stream that was deleted and created again is read from its
+// beginning, even if new entries have the IDs of old, acknowledged ones.
 func TestGroupBegunAgain(t *testing.T) {
 	b := newStreamBed(t, 0)
 	add := func() {
@@ -142,8 +142,8 @@ func (d *deadLetters) bound(most int) func(*redis.GroupOpts) {
 	}
 }
 
-// TestGroupBoundLeft checks that what was read and not delivered, when the loop was left,
-// does not count as delivered.
+// TestGroupBoundLeft checks that entries that were read but not delivered when the loop ended do
+// not count as delivered.
 func TestGroupBoundLeft(t *testing.T) {
 	for _, most := range []int{1, 3} {
 		b, d := newStreamBed(t, 10), &deadLetters{}
@@ -174,7 +174,8 @@ func (s *failingAcks) Send(r redis.Request, cb redis.Future, n uint64) {
 	s.Sender.Send(r, cb, n)
 }
 
-// TestGroupBoundFailures checks that what is read again after a failure counts once.
+// TestGroupBoundFailures checks that an entry that is read again after a failure counts as one
+// delivery.
 func TestGroupBoundFailures(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 3} {

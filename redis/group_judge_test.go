@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// groupJudge reads the log of TestGroupSoak. What becomes of entries is in the server's
-// order there: it is logged in the step that does it. A worker says after that step what it
-// was told, so that others' steps may come between.
+// groupJudge reads the log of TestGroupSoak. The events of entries are there in the server's order,
+// because the same script changes an entry and logs the event. A worker logs its result later, so
+// other events may be between the two.
 //
 //	removed N              entries were deleted: those of removals[N]
 //	acked ID WORKER OWNER  WORKER has acknowledged an entry that was OWNER's and pending
@@ -24,21 +24,23 @@ type groupJudge struct {
 	removals [][]string
 	faults   []string
 	counts   map[string]int
-	// stalled: a worker stood still for so long that what it has read was another's, when
-	// it worked on it.
+	// stalled: a worker did not run for so long that another one owned the entries when it worked
+	// on them.
 	stalled bool
 
 	worked, reported, removed map[string]bool
-	// acked are entries that were acknowledged in the group that is; done were, when they
-	// were deleted.
+	// acked are entries that were acknowledged in the current group; done are those that were
+	// acknowledged before they were deleted.
 	acked, done map[string]bool
-	// excused may work on an entry that another has acknowledged: it had been given it.
+	// excused are workers that may work on an entry that another worker has acknowledged, because
+	// they got it before.
 	excused map[string]string
-	// told is the worker that alone was told that an entry is deleted; lost are those of
-	// workers that were killed.
+	// told is the only worker that was told that an entry is deleted; lost are the entries of
+	// killed workers.
 	told map[string]string
 	lost map[string]bool
-	// begun are workers, and old those that may work on what they read of a group that is gone.
+	// begun are the running workers; old are those that may still work on entries of a group that
+	// is gone.
 	begun, old map[string]bool
 }
 
@@ -107,7 +109,7 @@ func (j *groupJudge) read(line string) {
 	}
 }
 
-// end judges what became of the entries that were added, and of those that are owed.
+// end checks the ends of all added entries, and of those in owed.
 func (j *groupJudge) end(added, owed map[string]bool) {
 	for id, there := range added {
 		switch {

@@ -56,8 +56,8 @@ func (b *streamBed) reader(consumer string, change ...func(*redis.GroupOpts)) *r
 
 func soon(o *redis.GroupOpts) { o.MinIdle = 30 * time.Millisecond }
 
-// take reads until it has so many entries, and acknowledges them if it is to. Errors
-// are returned with the IDs of what they are about.
+// take reads n entries, and acknowledges them if ack is set. It returns errors together with the
+// IDs of their entries.
 func (b *streamBed) take(r *redis.GroupReader, n int, ack bool) (ids []string, failed map[string]error) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
@@ -80,7 +80,7 @@ func (b *streamBed) take(r *redis.GroupReader, n int, ack bool) (ids []string, f
 	return ids, failed
 }
 
-// pending is how many entries are delivered and not acknowledged.
+// pending returns the number of entries that were delivered and not acknowledged.
 func (b *streamBed) pending() int {
 	b.Helper()
 	summary, err := redis.As[[]any](b.server.Do("XPENDING", "jobs", "workers"))
@@ -126,7 +126,7 @@ func TestGroupFields(t *testing.T) {
 	}
 }
 
-// TestGroupHistory checks that who starts again first gets what it was given before.
+// TestGroupHistory checks that a restarted reader first gets its earlier entries again.
 func TestGroupHistory(t *testing.T) {
 	b := newStreamBed(t, 7)
 	ids, _ := b.take(b.reader("a"), 5, false) // in two reads of up to three: six were delivered
@@ -136,7 +136,7 @@ func TestGroupHistory(t *testing.T) {
 	assert.Zero(t, b.pending())
 }
 
-// TestGroupClaim checks that a reader takes what a consumer has left that has gone.
+// TestGroupClaim checks that a reader takes over the entries of a consumer that is gone.
 func TestGroupClaim(t *testing.T) {
 	t.Parallel()
 	b := newStreamBed(t, 4)
@@ -169,8 +169,8 @@ func TestGroupDeleted(t *testing.T) {
 	}
 }
 
-// TestGroupSlow checks that a reader that is slower than MinIdle does not work on what
-// another has acknowledged meanwhile.
+// TestGroupSlow checks that a reader that is slower than MinIdle does not deliver entries that
+// another reader has acknowledged since.
 func TestGroupSlow(t *testing.T) {
 	t.Parallel()
 	b := newStreamBed(t, 3)
@@ -250,9 +250,8 @@ func TestGroupRenew(t *testing.T) {
 	assert.True(t, stoodStill || n[0][3] == int64(1), "renewal is no delivery: %v", n)
 }
 
-// TestGroupRenewGone checks what is said of entries that are not pending any more when a
-// reader claims them again: nothing, but of those that were deleted before they were
-// acknowledged.
+// TestGroupRenewGone checks entries that are no longer pending when a reader claims them again. The
+// reader reports only those that were deleted before they were acknowledged.
 func TestGroupRenewGone(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0)) // from this version on, XCLAIM reports deleted entries
@@ -334,7 +333,7 @@ func TestGroupNew(t *testing.T) {
 	assert.Len(t, ids, 2)
 }
 
-// TestGroupStops checks that errors reach the loop, and what ends it.
+// TestGroupStops checks that the loop gets errors, and which errors end it.
 func TestGroupStops(t *testing.T) {
 	b := newStreamBed(t, 0)
 	b.server.Do("SET", "jobs", "canary")

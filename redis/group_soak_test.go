@@ -16,11 +16,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// TestGroupSoak has worker processes read a stream. They are killed at random, entries
-// are deleted and trimmed away, and the group is destroyed. In the end every entry is
-// worked on, or reported as deleted, none is pending, none was worked on after it was
-// acknowledged in the same group, and none reported that was acknowledged before it was
-// deleted. REDISPIPE_SOAK=10m makes it longer.
+// TestGroupSoak has worker processes read a stream. They are killed at random, entries are deleted
+// and trimmed away, and the group is destroyed. At the end every entry was delivered or reported as
+// deleted, and none is pending. No entry was delivered after it was acknowledged in the same group,
+// and none was reported as deleted that had been acknowledged before. REDISPIPE_SOAK=10m makes it
+// longer.
 func TestGroupSoak(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -79,7 +79,8 @@ func (s *groupSoak) judge() {
 type groupSoak struct {
 	*streamBed
 	added map[string]bool // the value is whether it is in the stream
-	// owed were pending when they were deleted: it has to be known what became of them.
+	// owed are entries that were pending when they were deleted: each must be acknowledged or
+	// reported.
 	owed map[string]bool
 	// removals are the deleted ids, with the numbers that the log gave them.
 	removals [][]string
@@ -122,7 +123,7 @@ func (s *groupSoak) produce(n int) {
 // random returns one of the last entries, which may be pending.
 func (s *groupSoak) random() string { return s.ids[len(s.ids)-1-rand.IntN(min(len(s.ids), 100))] }
 
-// remove deletes entries. What of them was pending is owed.
+// remove deletes entries, and adds the pending ones to owed.
 func (s *groupSoak) remove(cmd string, args ...any) {
 	results, err := s.transaction(
 		redis.Req(cmd, args...), redis.Req("XRANGE", "jobs", "-", "+"), redis.Req("RPUSH", "log", fmt.Sprint("removed ", len(s.removals))),
@@ -140,7 +141,7 @@ func (s *groupSoak) remove(cmd string, args ...any) {
 	s.removals = append(s.removals, removed)
 }
 
-// destroy destroys the group. Nobody can tell what was deleted and pending.
+// destroy destroys the group. After that it is unknown which deleted entries were pending.
 func (s *groupSoak) destroy() {
 	results, err := s.transaction(redis.Req("XGROUP", "DESTROY", "jobs", "workers"), redis.Req("RPUSH", "log", "gone"))
 	require.NoError(s, err)

@@ -79,8 +79,8 @@ func TestGroupBusy(t *testing.T) {
 	}
 }
 
-// TestGroupForgetsWhatItLeft checks that a reader does not keep the IDs of entries that it
-// has delivered and not acknowledged: another reader does so after MinIdle.
+// TestGroupForgetsWhatItLeft checks that a reader forgets entries that it has delivered and the
+// program has not acknowledged, because another reader takes them over after MinIdle.
 func TestGroupForgetsWhatItLeft(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -122,8 +122,8 @@ func TestGroupForgetsWhatItLeft(t *testing.T) {
 	assert.Equal(t, 50, delivered)
 }
 
-// TestGroupRenewsLate checks that a reader reports what it has found deleted when it claims
-// its entries again, though the rest may be another's by the time it knows.
+// TestGroupRenewsLate checks that a reader reports deleted entries that it finds when it claims its
+// entries again, even if another reader may own the other entries by then.
 func TestGroupRenewsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pending := []any{[]any{[]byte("1-1"), []byte("c"), int64(1), int64(1)}}
@@ -143,8 +143,8 @@ func TestGroupRenewsLate(t *testing.T) {
 	})
 }
 
-// TestGroupPausesGrow checks that a reader whose claims are refused waits longer and longer, though
-// its other reads are not.
+// TestGroupPausesGrow checks that a reader whose claims are refused waits longer and longer, even
+// if its other reads succeed.
 func TestGroupPausesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := &foreignSender{send: func(r Request, cb Future, n uint64) {
@@ -220,8 +220,8 @@ func TestGroupGoneAgain(t *testing.T) {
 	})
 }
 
-// TestGroupDestroyedAtTheEnd checks that a loop that ends as its group is destroyed leaves it to the
-// next loop to tell.
+// TestGroupDestroyedAtTheEnd checks that if a loop ends while its group is destroyed, the next loop
+// reports that.
 func TestGroupDestroyedAtTheEnd(t *testing.T) {
 	for range 20 { // whether the answer or the end of the context comes first is left to chance
 		ctx, cancel := context.WithCancel(t.Context())

@@ -54,7 +54,7 @@ func (r *recording) await(t *testing.T, n int) []string {
 	return append([]string(nil), r.seen...)
 }
 
-// placing is a Sender that answers at once, and says where.
+// placing is a Sender that answers at once, with the server's address.
 func placing(res any) *ownSender {
 	answer := func(cb Future, n uint64) {
 		if cb == nil {
@@ -97,8 +97,8 @@ type baseScanner struct {
 
 func (b *baseScanner) Next(cb Future) { b.DoNext(cb, b.s) }
 
-// Whichever way a request goes, the hook is called once, with the context where there
-// is one.
+// The hook is called once for each request, no matter how it is sent, with the context if there is
+// one.
 func TestHookWays(t *testing.T) {
 	ctx := context.WithValue(context.Background(), hookKey{}, "caller")
 	get := Req("get", "secret")
@@ -139,7 +139,7 @@ func TestHookWays(t *testing.T) {
 	}
 }
 
-// The hook sees the worst of several results, and where an error came from.
+// The hook gets the worst of several results, and the server that an error came from.
 func TestHookCompletion(t *testing.T) {
 	hook := &recording{}
 	refused := ErrResult.New("ERR no").WithProperty(EKAddress, "here")
@@ -175,7 +175,7 @@ func (o *overriding) Send(_ Request, cb Future, n uint64) {
 	cb.Resolve("decorated", n)
 }
 
-// A hook around a decorator calls the decorator, and not what that embeds.
+// A hook around a decorator calls the decorator's methods, and not those of the embedded sender.
 func TestHookOfDecorator(t *testing.T) {
 	inner := placing("bare")
 	decorator := &overriding{handle: &handle{inner}}
@@ -191,7 +191,7 @@ func TestHookOfDecorator(t *testing.T) {
 	assert.Equal(t, "<nil>/ 0 SET 1: value there", hook.await(t, 2)[1])
 }
 
-// Requests of a hooked sender take the encoded way.
+// A hooked sender passes requests on in encoded form.
 func TestHookKeepsEncoded(t *testing.T) {
 	s := answering(":7\r\n", Limits{}) // Send would panic
 	var n int64
@@ -213,7 +213,7 @@ func TestHookPanics(t *testing.T) {
 	assert.Equal(t, 1, bytes.Count(printed.Bytes(), []byte("broken hook")))
 }
 
-// A hook that ends its goroutine ends its caller, or nobody, and leaves nothing half done.
+// A hook that ends its goroutine ends at most its caller's goroutine, and all other calls complete.
 func TestHookExits(t *testing.T) {
 	hook := &recording{before: func(context.Context) { runtime.Goexit() }}
 	s := WithHook(placing("fine"), hook)
@@ -239,8 +239,8 @@ func (exitingHook) Before(ctx context.Context, _ Operation) context.Context { re
 
 func (exitingHook) After(context.Context, Operation, Completion) { runtime.Goexit() }
 
-// A hook that sends with its context is not called for that; one that sends without
-// it comes to an end.
+// A hook is not called for requests that it sends with its own context. If it sends without that
+// context, the recursion still ends.
 func TestHookCallsBack(t *testing.T) {
 	var sent atomic.Int64
 	inner := placing("fine")
@@ -257,7 +257,7 @@ func TestHookCallsBack(t *testing.T) {
 	assert.Equal(t, "fine", Sync{s}.Do("GET", "k"))
 }
 
-// A hook that blocks in After holds nobody but its own caller.
+// A hook that blocks in After blocks only its own caller.
 func TestHookBlocks(t *testing.T) {
 	hook := blockingHook{make(chan struct{})}
 	s := WithHook(placing("fine"), hook)
@@ -309,8 +309,8 @@ type emptyHook struct{}
 func (emptyHook) Before(ctx context.Context, _ Operation) context.Context { return ctx }
 func (emptyHook) After(context.Context, Operation, Completion)            {}
 
-// A connection that is lost ends a transaction while its reader is still at an answer
-// within MULTI, and says of that where it came from.
+// A lost connection ends a transaction while the reader still handles an answer after MULTI, and
+// reports the server of that answer.
 func TestHookOfALostTransaction(t *testing.T) {
 	s := placing("done")
 	told := make(chan struct{})

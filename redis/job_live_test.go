@@ -51,7 +51,7 @@ func (b *jobBed) reader(change ...func(redis.Sender) redis.Sender) *redis.JobRea
 	return r
 }
 
-// take reads until it has so many jobs, and acknowledges them if it is to.
+// take reads n jobs, and acknowledges them if ack is set.
 func (b *jobBed) take(r *redis.JobReader, n int, ack bool) (jobs []string, failures []error) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 30*time.Second)
@@ -136,8 +136,8 @@ func TestJobsWait(t *testing.T) {
 	})
 }
 
-// TestJobsLeft checks that others get what a worker has left that is dead, in its order and before
-// the rest, and that its name is kept for a second look.
+// TestJobsLeft checks that other readers get the jobs of a dead worker, in their order and before
+// new ones, and that its name is kept for a second look.
 func TestJobsLeft(t *testing.T) {
 	t.Parallel()
 	b := newJobBed(t, testbed.NewServer(t).Addr(), 5)
@@ -198,8 +198,8 @@ func TestJobsNotAcknowledged(t *testing.T) {
 	assert.Empty(t, b.keys())
 }
 
-// TestJobsTaken checks that a reader whose lease has expired is told that others have its job, whether
-// or not it acknowledges the job, and goes on with others.
+// TestJobsTaken checks that a reader whose lease has expired gets an error that others have its job,
+// whether or not it acknowledges the job, and continues with other jobs.
 func TestJobsTaken(t *testing.T) {
 	t.Parallel()
 	for _, ack := range []bool{false, true} {
@@ -261,8 +261,8 @@ func (s *lossy) SendMany(reqs []redis.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// TestJobsUnknown checks that jobs are delivered that a pop has taken whose reply is lost, and
-// none again whose acknowledgement is.
+// TestJobsUnknown checks that jobs are delivered even if the reply of their pop was lost, and not
+// delivered again if the reply of their acknowledgement was lost.
 func TestJobsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range []string{"BLMOVE", "LREM"} {
@@ -285,7 +285,7 @@ func TestJobsUnknown(t *testing.T) {
 	}
 }
 
-// TestJobsLateAck checks that what is acknowledged after the loop has ended is done.
+// TestJobsLateAck checks that a job can be acknowledged after the loop has ended.
 func TestJobsLateAck(t *testing.T) {
 	b := newJobBed(t, testbed.NewServer(t).Addr(), 2)
 	r := b.reader()

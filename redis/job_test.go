@@ -85,8 +85,8 @@ func TestJobPopped(t *testing.T) {
 	assert.Equal(t, 1, jobs)
 }
 
-// TestJobErrors checks that a loop goes on after any error, after pauses that grow, and is silent about what
-// was unblocked.
+// TestJobErrors checks that a loop continues after any error, with growing pauses, and does not report
+// unblocked pops.
 func TestJobErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

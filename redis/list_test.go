@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// Slices and maps are read in one way, whether that takes reflection or not.
+// Slices and maps are read with the same results with and without reflection.
 func TestAsListsAgree(t *testing.T) {
 	type text string
 	failure := ErrIO.New("x").WithProperty(EKAddress, "there")

@@ -225,7 +225,7 @@ func TestTransactionResponse(t *testing.T) {
 	}
 }
 
-// An error for a nil context has its request, as every error has.
+// An error for a nil context names its request, like every error.
 func TestNilContextNamesRequests(t *testing.T) {
 	s := SyncCtx{echoing()}
 	req := Req("ECHO", "a")

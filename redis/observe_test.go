@@ -103,8 +103,8 @@ func TestObserverExits(t *testing.T) {
 	assert.Zero(t, exits.ends.Load())
 }
 
-// A hook that does with its context what it is called for is not called for that; one that
-// does so without it comes to an end.
+// A hook is not called for operations that it performs with its own context. If it performs them
+// without that context, the recursion still ends.
 func TestObserverCallsBack(t *testing.T) {
 	f := &countedHook{}
 	c := observerOf(f)
@@ -125,8 +125,8 @@ func TestObserverCallsBack(t *testing.T) {
 	assert.Zero(t, c.running.Load())
 }
 
-// After is called once for each Before, however many calls are under way: those aside wait for
-// others to end, and a caller calls its own.
+// After is called once for each Before, no matter how many calls run. Calls for a user's futures
+// wait until others have ended, and a caller calls its own After.
 func TestAfterIsNeverLeftOut(t *testing.T) {
 	const inFlight = 3 * callsMost
 	release := make(chan struct{})

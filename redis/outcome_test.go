@@ -135,7 +135,7 @@ func TestErrSaysTheOutcome(t *testing.T) {
 	}
 }
 
-// Causes are found, but those of the library's own are not what the error is.
+// errors.Is finds causes, but an error does not match the types of the library's own causes.
 func TestErrShowsCauses(t *testing.T) {
 	inner := ErrIO.Wrap(fmt.Errorf("reading: %w", &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), "inner")
 	for _, typed := range []*errorx.Error{
@@ -160,8 +160,8 @@ func TestErrShowsCauses(t *testing.T) {
 	assert.NotErrorAs(t, Err(ErrQueueFull.New("full")), &network)
 }
 
-// Old programs ask errors for their types and traits by themselves: only those that a context
-// has caused are shown.
+// Old programs ask errors for their types and traits: of the causes, only contexts are visible to
+// them.
 func TestAsErrorShowsContexts(t *testing.T) {
 	for _, typed := range []*errorx.Error{
 		ErrRequestCancelled.Wrap(context.Canceled, "abandoned"), ErrRequestWithdrawn.Wrap(context.DeadlineExceeded, "withdrawn"),

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// stalling is the queue of a server that stalls when a test says so. It gives no right to read, or all of
-// them.
+// stalling is the queue of a server that stalls when the test wants it. It gives callers no right to
+// read, or gives it to each.
 type stalling struct {
 	readRight
 	stall context.Context
@@ -124,8 +124,8 @@ func TestMovedWaitsForRoom(t *testing.T) {
 	}
 }
 
-// A request does not move while it has a buffer of its caller's: the server that has stalled would still
-// answer there, when the caller may use it again.
+// A request that decodes into its caller's buffer is not sent to another server, because the stalled
+// server's late reply would still be written into the buffer.
 func TestBufferDoesNotMove(t *testing.T) {
 	for size, want := range map[int]int{0: 2, 8: 1} {
 		stall, end := context.WithCancel(t.Context())

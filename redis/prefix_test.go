@@ -160,7 +160,7 @@ func TestPrefixInTransactions(t *testing.T) {
 	assert.Equal(t, []string{"l", "n"}, b.owned())
 }
 
-// What is built on commands stays within the prefix.
+// Locks, iterators and other features that are built on commands use only keys with the prefix.
 func TestPrefixUnderReaders(t *testing.T) {
 	b, ctx := newTenantBed(t, 0), t.Context()
 	for range 3 {
@@ -192,7 +192,8 @@ func TestPrefixUnderReaders(t *testing.T) {
 	assert.Subset(t, b.owned(), []string{"events", "scripted"})
 }
 
-// Hooks and retries stay outside, so hooks get the callers' contexts, and no stored name.
+// Hooks and retries wrap the prefix, so hooks get the callers' contexts, and keys without the
+// prefix.
 func TestPrefixAroundHooks(t *testing.T) {
 	b := newTenantBed(t, 0)
 	type mark struct{}

@@ -62,7 +62,7 @@ func (s *script) next(cmd string) any {
 	return res
 }
 
-// TestRetryByOutcome has a row for each rule of what is sent again.
+// TestRetryByOutcome has a row for each rule about repeating requests.
 func TestRetryByOutcome(t *testing.T) {
 	down, lost, loads := any(errDown), any(errLost), any(errLoads)
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestRetryByOutcome(t *testing.T) {
 	}
 }
 
-// A script may answer with any words, after it has written.
+// A script may return any error after it has written.
 func TestRetryBelievesNoScript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, cmd := range []string{"EVAL", "EVALSHA", "FCALL", "NOSUCHCOMMAND"} {
@@ -131,7 +131,7 @@ func TestRetryBelievesNoScript(t *testing.T) {
 	})
 }
 
-// The words of a server are believed: it has refused the script before that ran.
+// If the server itself reports the error, it has refused the script before it ran.
 func TestRetryOfScriptBeforeItRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, refusal := range []*errorx.Error{
@@ -153,8 +153,8 @@ func inExec(res any) any {
 	return []any{res, res}
 }
 
-// A request waits until its deadline, or for Within; whatever the last attempt says, the error of one
-// that may have run is not lost.
+// A request is repeated until its deadline, or for Within. If an earlier attempt may have run, the
+// error says so, no matter how the last attempt ended.
 func TestRetryEnds(t *testing.T) {
 	deadline := func(t *testing.T) context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -224,7 +224,7 @@ func TestRetryIsCancelled(t *testing.T) {
 	})
 }
 
-// living is a sender that says when it has ended.
+// living is a sender with a context that ends when the sender is closed.
 type living struct {
 	*script
 	ctx context.Context
@@ -314,7 +314,8 @@ func ofShards(s Sender, f func(shard Sender) any) (results []any) {
 	return results
 }
 
-// A decorator that embeds the sender is called itself, and a future is resolved by the one attempt.
+// The methods of a decorator that embeds the sender are called, and a future gets the result of its
+// only attempt.
 func TestRetryOfFutures(t *testing.T) {
 	s := scripted(errDown)
 	inner := WithRetry(s, RetryOpts{Within: time.Hour})
@@ -343,7 +344,7 @@ func TestRetryOfScripts(t *testing.T) {
 	})
 }
 
-// A budget bounds what is sent again; what was not sent is not counted.
+// A budget limits how many requests are repeated; those that were not sent do not count.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const requests = 10_000
@@ -397,7 +398,8 @@ type counting struct {
 
 func (c *counting) Requests() uint64 { return c.requests }
 
-// The budget is a share of the requests that a connection counts, and what is saved is bounded.
+// The budget is a share of the requests that a connection counts. Unused budget is kept only up to
+// a limit.
 func TestBudgetOfCounter(t *testing.T) {
 	c := &counting{ownSender: &ownSender{}}
 	r := WithRetry(c, RetryOpts{}).(*retrying)
@@ -442,7 +444,7 @@ type stepping func(cb Future)
 
 func (s stepping) Next(cb Future) { s(cb) }
 
-// The errors of attempts are there for errors.Is.
+// errors.Is finds the errors of all attempts.
 func TestAttemptsOf(t *testing.T) {
 	require.Nil(t, AttemptsOf(nil))
 	require.Nil(t, AttemptsOf(errors.New("x")))

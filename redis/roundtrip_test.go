@@ -155,7 +155,7 @@ func (s sample) every() every {
 	return e
 }
 
-// Whatever a struct holds comes back, in every shape that a server answers in.
+// The values of a struct are read back unchanged from every shape of a server's reply.
 func TestStructRoundTrip(t *testing.T) {
 	check := func(s sample) bool {
 		want := s.every()

@@ -149,7 +149,7 @@ func TestSyncIterators(t *testing.T) {
 	assertType(t, ErrRequestWithdrawn, err)
 }
 
-// A step that its caller leaves names its request, whether that was sent or not.
+// If a caller leaves a step of a scan, the error names the request, whether it was sent or not.
 func TestScanStepNamesRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &foreignSender{send: func(Request, Future, uint64) { cancel() }}

@@ -71,9 +71,9 @@ func flushing(t testing.TB, do func(cmd string, args ...any) any) (stop func()) 
 	return stop
 }
 
-// pushAll has 64 goroutines append numbers to lists of their own, one at a time, in
-// batches and in transactions, until the time is over. exact is whether the lists
-// have to have the numbers in order, with none missing.
+// pushAll starts 64 goroutines, each of which appends numbers to its own list, one at a time, in
+// batches and in transactions, until the time is over. If exact is set, each list must contain all
+// numbers in order.
 func pushAll(t *testing.T, db redis.Sender, exact bool) {
 	script := redis.NewScript(push)
 	with := redis.SyncCtx{S: redis.WithScripts(db, script)}
@@ -135,7 +135,7 @@ func TestScriptFlushing(t *testing.T) {
 	pushAll(t, conn, true)
 	stop()
 
-	// One body for a burst: the calls that meet NOSCRIPT at once share it.
+	// Calls that get NOSCRIPT at the same time share one load of the body.
 	server.Do("SCRIPT", "FLUSH")
 	server.Do("CONFIG", "RESETSTAT")
 	script := redis.NewScript(push)

@@ -112,8 +112,8 @@ func TestScriptBurst(t *testing.T) {
 	assert.Empty(t, s.bursts)
 }
 
-// TestScriptFutureExits checks that a future that ends its goroutine takes nothing from the other
-// calls of its burst.
+// TestScriptFutureExits checks that the other calls of a burst end even if one future ends its
+// goroutine.
 func TestScriptFutureExits(t *testing.T) {
 	node, got := newScriptNode(), gotten{}
 	s := NewScript("x")
@@ -135,8 +135,8 @@ func TestScriptFutureExits(t *testing.T) {
 	assert.Equal(t, gotten{0: "OK", 2: "OK", 4: "OK"}, got)
 }
 
-// A sender that panics, or ends its goroutine, when it is given a body takes nothing from the calls
-// that wait for that.
+// If a sender panics or ends its goroutine while it sends a body, the calls that wait for the body
+// still end.
 func TestScriptSenderEnds(t *testing.T) {
 	for name, end := range map[string]func(){"panics": func() { panic("sender") }, "exits": runtime.Goexit} {
 		node, got := newScriptNode(), gotten{}
@@ -373,7 +373,8 @@ func TestFunctionRounds(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{calls, loads}, "nothing to gain by repeating")
 }
 
-// A call whose context ends while the library is loaded says so, and not that there is none.
+// If a call's context ends while the library is loaded, its error says so, and not that the library
+// is missing.
 func TestFunctionContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	node := &foreignSender{send: func(r Request, cb Future, n uint64) {
@@ -397,8 +398,8 @@ func TestWithNilScript(t *testing.T) {
 	assert.Equal(t, []any{"a"}, s.SendMany([]Request{Req("ECHO", "a")}))
 }
 
-// TestScriptBadArgument checks that an argument that can't be sent is refused by the sender, and
-// not sent as something else: where the body is sent first as well.
+// TestScriptBadArgument checks that the sender refuses an argument that can't be sent, also if the
+// script's body is sent first.
 func TestScriptBadArgument(t *testing.T) {
 	for _, bad := range []any{struct{}{}, Args(make(chan int))[0]} {
 		node := newScriptNode()

@@ -34,7 +34,8 @@ func TestSlowLog(t *testing.T) {
 	assert.Empty(t, out.String())
 }
 
-// That a reader of a group has to make it first is no failure, unless it was there before.
+// The error of a reader that has to create its group is not logged, unless the group existed
+// before.
 func TestSlowLogOfAGroupThatIsMade(t *testing.T) {
 	var out bytes.Buffer
 	hook := NewSlowLog(slog.New(slog.NewJSONHandler(&out, nil)), 0)

@@ -178,8 +178,8 @@ func TestDoIntoKeepsTheBuffer(t *testing.T) {
 	}
 }
 
-// A connection may go on to write into a buffer that it was lent when the
-// caller is gone: the caller must not have it any more.
+// A connection may still write into a lent buffer after the caller has left, so the caller does not
+// get that buffer back.
 func TestDoIntoAbandonedBuffer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var late Future

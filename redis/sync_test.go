@@ -62,8 +62,8 @@ func TestSyncErrors(t *testing.T) {
 	assertNoSecret(t, AsError(res))
 }
 
-// decorator embeds a sender and adds to Send. So have users written wrappers
-// that measure, log, or put a prefix before each key.
+// decorator embeds a sender and extends Send, like users' wrappers that measure, log, or put a
+// prefix in front of each key.
 type decorator struct {
 	*handle
 	sent *[]string
@@ -116,7 +116,7 @@ func TestSyncCtxNilContext(t *testing.T) {
 	assertType(t, ErrContextIsNil, err)
 }
 
-// A result that is there wins over a context that has ended since.
+// If the result has arrived, it counts, even if the context has ended since.
 func TestSyncCtxResultWins(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -183,8 +183,7 @@ func TestDoContextEnds(t *testing.T) {
 	}
 }
 
-// With a Sender of a user's, all of it may be tested in a bubble of synctest,
-// and outside of one too.
+// A program with its own Sender can test all of this inside and outside a bubble of synctest.
 func TestDoForeign(t *testing.T) {
 	s := &foreignSender{send: func(r Request, cb Future, n uint64) {
 		go func() {
@@ -315,7 +314,7 @@ func (q *racingQueue) Withdraw(seq uint64) bool {
 	return here
 }
 
-// With a thousand callers, the time of a request goes by the cache lines that it needs.
+// With a thousand callers, the time of a request depends on the number of cache lines that it uses.
 func TestWaiterInCacheLines(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("cache lines hold more of what is smaller")

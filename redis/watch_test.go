@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// hardToReach lends no connection until a time, and takes some to say so.
+// hardToReach fails to open sessions until a given time, and each failure takes a while.
 type hardToReach struct {
 	Sender
 	takes time.Duration

@@ -94,7 +94,7 @@ func must(t testing.TB, res any) any {
 	return res
 }
 
-// A full cache keeps what is read for the second time.
+// A full cache keeps a reply when its key is read for the second time.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, small)

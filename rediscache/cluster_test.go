@@ -30,8 +30,8 @@ func clusterOf(t testing.TB, bed *testbed.Cluster) *rediscluster.Cluster {
 	return c
 }
 
-// A cached null whose slot moves, and is written there by another client, is dropped though all
-// reads are answered out of memory: no server tells of it.
+// A cached null is dropped after its slot has moved and another client has written the key there,
+// even if all reads are answered from memory and no server reports the change.
 func TestNullWhoseSlotMoves(t *testing.T) {
 	nullWhoseSlotMoves(t, (*testbed.Cluster).MoveSlot)
 }
@@ -174,8 +174,8 @@ func TestMasterLosesItsLastSlots(t *testing.T) {
 	}
 }
 
-// While slots move whole, others write: what is cached never goes back to an older version, and
-// ends with the last one.
+// Slots move whole while other clients write: reads from the cache never return an older version
+// than before, and finally return the last one.
 func TestOthersWriteOverWholeMoves(t *testing.T) {
 	testbed.Needs(t, testbed.AtomicMigration)
 	t.Parallel()
@@ -225,7 +225,7 @@ func TestOthersWriteOverWholeMoves(t *testing.T) {
 	}
 }
 
-// While a slot is on the way, keys are read where they are.
+// While a slot moves, each key is read on the node that has it.
 func TestSlotOnTheWay(t *testing.T) {
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})

@@ -35,7 +35,7 @@ func newProxied(t testing.TB, timeout time.Duration, opts Opts) proxied {
 // tracked is the connection that the proxy has accepted second: the first is the shared one.
 const tracked = 2
 
-// hold keeps back all that the server tells the tracker, until the proxy is healed.
+// hold keeps back everything that the server sends to the tracker, until the proxy is healed.
 func (p *proxied) hold() {
 	p.proxy.Arm(chaos.Fault{
 		Do: chaos.Delay, On: chaos.Replies, At: chaos.Now(), Conn: tracked, Interval: time.Hour,
@@ -76,8 +76,8 @@ func await(t testing.TB, res <-chan any) any {
 	}
 }
 
-// A reply that comes late, of a read that the server has run before a write, is not kept, and
-// nobody who begins to read when the write is acknowledged gets it.
+// A late reply to a read that the server ran before a write is not kept, and no read that begins
+// after the write was acknowledged gets it.
 func TestLateReply(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
@@ -94,7 +94,7 @@ func TestLateReply(t *testing.T) {
 	require.Equal(t, []byte("new"), get(t, p.cache, "key"))
 }
 
-// A write whose outcome is unknown drops what is kept.
+// A write whose outcome is unknown drops the cached replies of its keys.
 func TestUnknownWrite(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)

@@ -17,8 +17,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Every caller gets the value of its own key, whichever callers leave and whichever requests fail:
-// no read serves two different requests.
+// Every caller gets the value of its own key, no matter which callers leave and which requests
+// fail.
 func TestIdentities(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()

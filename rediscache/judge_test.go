@@ -19,8 +19,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// judge has many goroutines write numbered versions of keys, and read them, and counts the reads
-// that began when a version was acknowledged and returned an older one.
+// judge starts many goroutines that write numbered versions of keys, and read them. It counts the
+// reads that began after a version was acknowledged and returned an older one.
 type judge struct {
 	cache    *Cache
 	uncached redis.SyncCtx
@@ -119,7 +119,7 @@ func (j *judge) read(ctx context.Context, k *judged, way int) {
 	if j.checked.Add(1); version >= acked {
 		return
 	}
-	// A server may have lost what it had acknowledged. Then it does not have it now, either.
+	// A server may have lost an acknowledged write. Then it does not have the value now, either.
 	now, ok := versionOf(j.uncached.Do(ctx, "GET", l.key))
 	if !ok || now < acked {
 		j.lost.Add(1)
@@ -141,7 +141,7 @@ func versionOf(res any) (int64, bool) {
 	return version, err == nil
 }
 
-// run has goroutines write and read until there were so many reads, and ctx has not ended.
+// run starts goroutines that write and read until there were enough reads or ctx ends.
 func (j *judge) run(t *testing.T, ctx context.Context, reads int64) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -175,7 +175,7 @@ func judgedReads() int64 {
 	return 30_000
 }
 
-// No read returns what is older than a write that was acknowledged before.
+// No read returns an older value than a write that was acknowledged before the read.
 func TestNeverStale(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -29,7 +29,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 	require.Same(t, l, f.lease.Load())
 }
 
-// A server that tells of what is no key may have changed any.
+// If a server reports a change of something that is not a key, every key may have changed.
 func TestToldOfNoKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -42,7 +42,7 @@ func TestToldOfNoKey(t *testing.T) {
 	require.NotSame(t, l, f.lease.Load())
 }
 
-// lose are faults after which a server can tell nothing of what it told the tracker before.
+// lose are faults after which the server no longer reports changes to the tracker.
 var lose = map[string]func(t *testing.T, p *proxied){
 	"reset": func(_ *testing.T, p *proxied) {
 		p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: tracked})
@@ -82,8 +82,8 @@ func fields(line string) map[string]string {
 	return found
 }
 
-// When the tracker is lost, or the server forgets, what was kept is gone, and a new tracker makes
-// a new lease.
+// When the tracker is lost, or the server stops tracking, the kept replies are dropped, and a new
+// tracker gets a new lease.
 func TestTrackerLost(t *testing.T) {
 	t.Parallel()
 	for name, fault := range lose {
@@ -108,8 +108,8 @@ func TestTrackerLost(t *testing.T) {
 	}
 }
 
-// A tracker that is silent is as good as none: within IOTimeout nothing that it was told of is
-// served, though no socket has failed.
+// A silent tracker does not protect its replies: within IOTimeout they are no longer served, even
+// if no socket has failed.
 func TestTrackerSilent(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, 2*time.Second, all)
@@ -148,8 +148,8 @@ func TestIsTracking(t *testing.T) {
 	}
 }
 
-// When the address leads to another server, nothing of the one before is served once a write was
-// acknowledged by the new one.
+// When the address leads to another server, replies of the earlier server are no longer served once
+// the new one has acknowledged a write.
 func TestOtherServer(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
@@ -172,7 +172,7 @@ func TestOtherServer(t *testing.T) {
 	require.True(t, kept(t, p.cache, "GET", "key"))
 }
 
-// A tracker whose queue is full is not taken for one that does not track: what is in memory stays.
+// If a tracker's queue is full, the server still reports changes, so the replies in memory stay.
 func TestTrackerWithoutRoom(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

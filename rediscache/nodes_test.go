@@ -35,8 +35,8 @@ func coreOf(t *testing.T, nodes backend.Cluster) *core {
 	return c
 }
 
-// A master that another has replaced is not read from, though its feed is in place still: what
-// was written to the other one would be missing.
+// A replaced master is not read from, even while its feed still exists, because it lacks the writes
+// to the new master.
 func TestReplacedMaster(t *testing.T) {
 	opts := redisconn.Opts{IOTimeout: time.Minute}
 	before, after := connect(t, testbed.NewServer(t).Addr(), opts), connect(t, testbed.NewServer(t).Addr(), opts)
@@ -93,7 +93,7 @@ func TestTrackerOfOtherServer(t *testing.T) {
 	awaitLeases(t, p.cache)
 }
 
-// A read that began before a master was replaced, and takes its tag behind a write to the other one,
+// A read that began before a master was replaced, and gets its tag after a write to the new master,
 // is neither sent to the old one nor kept.
 func TestReplacedWhileReading(t *testing.T) {
 	t.Parallel()
@@ -121,8 +121,8 @@ func TestReplacedWhileReading(t *testing.T) {
 	require.False(t, s.find(r.Buf, new(memory.Value)))
 }
 
-// While the shared connection has no socket, nobody knows which server has answered its last write:
-// what was read on the tracker is not served after that.
+// While the shared connection has no socket, it is unknown which server answered its last write. So
+// replies that were read on the tracker are no longer served.
 func TestWriteWhoseSocketIsGone(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
@@ -137,8 +137,8 @@ func TestWriteWhoseSocketIsGone(t *testing.T) {
 	require.False(t, kept(t, p.cache, "GET", "key"))
 }
 
-// A master that becomes a replica tells nothing of what others write to the new one. So a tracker ends
-// when its server has another role.
+// A master that becomes a replica does not report the writes of others to the new master. So a tracker
+// ends when its server's role changes.
 func TestDemotedMaster(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

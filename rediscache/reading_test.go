@@ -58,7 +58,7 @@ func TestConcurrentMisses(t *testing.T) {
 	assert.True(t, kept(t, p.cache, "GET", "key"))
 }
 
-// No caller can change what others get.
+// A caller that modifies its result does not change the results of others.
 func TestResultsAreOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -93,7 +93,7 @@ func TestErrorsAndNull(t *testing.T) {
 	require.Eventually(t, func() bool { return !kept(t, r.cache, "GET", "none") }, patient, time.Millisecond)
 }
 
-// Reads that are nothing for a cache are sent as if there was none.
+// Reads that can't be cached are sent as without a cache.
 func TestNotCacheable(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0)) // which have EVAL_RO

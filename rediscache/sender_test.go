@@ -71,8 +71,8 @@ func TestHooks(t *testing.T) {
 	assert.False(t, inner.take()[0].Cached)
 }
 
-// In a batch that changes something, nothing is answered out of memory behind that, and the order
-// of the requests is kept.
+// In a batch with a write, no request after the write is answered from memory, and the requests
+// stay in order.
 func TestSendManyWithWrites(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -129,7 +129,7 @@ func TestFutures(t *testing.T) {
 	}, patient, time.Millisecond)
 }
 
-// wavers is a future that nobody waits for any more when it is asked for the first time only.
+// wavers is a future whose Cancelled returns an error only the first time.
 type wavers struct {
 	asked atomic.Int64
 	ends  chan any
@@ -269,7 +269,7 @@ type embeds struct{ *redisconn.Connection }
 
 type embedsCache struct{ *Cache }
 
-// A decorator is not taken for what it embeds.
+// A decorator's own methods are called, and not those of the sender that it embeds.
 func TestDecorators(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

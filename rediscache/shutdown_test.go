@@ -64,7 +64,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// A read that a tracker may have had answered, and that nobody takes then, is of unknown outcome.
+// A read that was sent to a tracker, and whose reply is not used, has an unknown outcome.
 func TestUnknownOfATracker(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)

@@ -68,7 +68,8 @@ func TestDatabases(t *testing.T) {
 	}
 }
 
-// The shared connection does not track, and one without a cache sends nothing of it.
+// The shared connection does not track keys, and a connection without a cache sends no commands for
+// tracking.
 func TestDataSocketDoesNotTrack(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0)) // from this version on, the statistics count subcommands

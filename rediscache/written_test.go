@@ -84,8 +84,8 @@ var ways = map[string]func(ctx context.Context, c *Cache) error{
 	},
 }
 
-// Whichever way a key is changed, nothing older is kept when that is acknowledged. The server
-// says nothing meanwhile.
+// When a write is acknowledged, no older reply of its key is kept, no matter how it was sent. In
+// this test the server reports no changes.
 func TestWaysToWrite(t *testing.T) {
 	t.Parallel()
 	for name, write := range ways {
@@ -107,8 +107,8 @@ func TestWaysToWrite(t *testing.T) {
 	}
 }
 
-// Whatever place a command has its keys in, and whatever servers say of it, what it has changed is not
-// kept when it is acknowledged. The server says nothing meanwhile.
+// When any command is acknowledged, no older reply of the keys that it changed is kept, no matter
+// where its keys are. In this test the server reports no changes.
 func TestKeysInOddPlaces(t *testing.T) {
 	t.Parallel()
 	dump := func(p *proxied) any { return must(t, p.other.Do(t.Context(), "DUMP", "from")) }
@@ -193,8 +193,8 @@ func TestSendManyBehindPFCOUNT(t *testing.T) {
 	p.proxy.Heal()
 }
 
-// A MULTI inside of a transaction, which some servers refuse without ending that, leaves what is queued
-// to be dropped with the reply to EXEC.
+// Some servers refuse a MULTI inside a transaction and continue the transaction. The keys of the queued
+// requests are still dropped with the reply to EXEC.
 func TestNestedMulti(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
@@ -268,7 +268,7 @@ func TestCommandsOfClusters(t *testing.T) {
 	}
 }
 
-// A pop that blocks drops the list when it has popped.
+// When a blocking pop returns, the cached replies of the list are dropped.
 func TestBlockingPop(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
@@ -308,7 +308,7 @@ func TestSwapDB(t *testing.T) {
 	require.Nil(t, get(t, r.cache, "key"))
 }
 
-// When a future learns of a write, what is kept of its keys is gone already.
+// When the future of a write is resolved, the cached replies of its keys are already gone.
 func TestDroppedBeforeResolved(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)

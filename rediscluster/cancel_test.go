@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// patient are options with which nothing but a context ends a request.
+// patient are options with which only a context ends a request early.
 var patient = Opts{ConnsPerHost: 1, CheckInterval: time.Minute, WaitToMigrate: time.Second, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}
 
 // start does send in a goroutine, and returns its result and how to cancel it.
@@ -79,7 +79,7 @@ var ways = map[string]func(context.Context, redis.SyncCtx) any{
 	},
 }
 
-// A request that waits behind what the socket does not take is taken back.
+// A request that waits because the socket is full is withdrawn.
 func TestCancelUnsent(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	node := newScriptedNode(t, play)
@@ -102,7 +102,7 @@ func TestCancelUnsent(t *testing.T) {
 	assert.Zero(t, seen(node, "INCR"))
 }
 
-// A request in flight is abandoned: it may have run, and its reply goes to nobody.
+// A request in flight is abandoned: it may have run, and its reply is dropped.
 func TestCancelInFlight(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -136,8 +136,8 @@ func TestCancelInFlight(t *testing.T) {
 	}
 }
 
-// The caller leaves between two attempts: it need not wait for the next one, which is not made, and
-// is told that its request has not run. Of a batch it is not told so.
+// The caller leaves between two attempts: it returns without waiting for the next one, which is not
+// made, and its error says that the request has not run. The error of a batch does not say so.
 func TestCancelBetweenAttempts(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,8 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	}
 }
 
-// An attempt was lost and may have run: a caller that leaves before the next one is not told otherwise.
+// An attempt was lost and may have run: a caller that leaves before the next one gets an unknown
+// outcome.
 func TestCancelAfterLostAttempt(t *testing.T) {
 	var lost atomic.Bool
 	node := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
@@ -252,8 +253,8 @@ func TestCancelAfterRedirect(t *testing.T) {
 	}
 }
 
-// A caller whose connection would have told it to heed its context, and whose request goes on
-// to one that does not tell callers, heeds it all the same.
+// A caller relies on its connection to tell it when to listen to its context. If its request then
+// goes to a connection that does not tell callers, it still listens.
 func TestCancelAfterRedirectToFarNode(t *testing.T) {
 	hold := make(chan struct{})
 	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

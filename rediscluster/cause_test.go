@@ -37,7 +37,7 @@ func awaitCause(t *testing.T, s redis.Sender, addr string, want *errorx.Type) {
 	assert.Equal(t, want == redisconn.ErrDial, redis.SafeToRetry(err), "only what may pass is safe to retry")
 }
 
-// The error of a request for which no server is connected says why, whatever the client is.
+// If no server is connected, the error of a request contains the reason, with each kind of client.
 func TestNoAliveConnectionSaysWhy(t *testing.T) {
 	t.Parallel()
 	clustered := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
@@ -123,8 +123,8 @@ func TestReplicatedSaysWhyNoAddressIsKnown(t *testing.T) {
 	require.NotNil(t, redis.AsErrorx(err).Cause())
 }
 
-// What a running client meets when it connects again may last: the error names the cause, and a retry is
-// not safe.
+// A running client may meet a permanent failure when it connects again: the error names the cause, and
+// a retry is not safe.
 func TestNoAliveConnectionForReasonsThatLast(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)

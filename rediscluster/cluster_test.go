@@ -54,7 +54,7 @@ func (r *recorder) ReqStat(_ *Cluster, conn *redisconn.Connection, req Request, 
 	}
 }
 
-// take returns what was counted, and begins anew.
+// take returns the counts, and resets them.
 func (r *recorder) take() (answers, replies map[string]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,10 +90,10 @@ func (r *recorder) disconnects(addr string) (n int) {
 	return n
 }
 
-// connect makes a Cluster with a recorder. When the test is over it is closed,
-// and nothing of it may be left. Unless opts say so, servers have all the time that the
-// test has: one that is held up for a second is not what the test is about. A shorter time-out
-// bounds dialing as well, and may be over since the process stood still: then it dials again.
+// connect makes a Cluster with a recorder. It closes the Cluster at the end of the test, and checks
+// that no goroutine is left. The default time-out is as long as the test, because most tests are
+// not about slow servers. A shorter time-out also bounds dialing, and may end because the process
+// did not run; then connect dials again.
 func connect(t testing.TB, addrs []string, opts Opts) (*Cluster, *recorder) {
 	t.Helper()
 	rec := newRecorder()
@@ -305,8 +305,8 @@ func TestContextWithDeadline(t *testing.T) {
 	noLeaks(t)
 }
 
-// The context also bounds the refresh after the first layout. That it has ended then is no
-// reason to fail.
+// The context also bounds the refresh after the first layout. If it ends then, NewCluster does not
+// fail.
 func TestDeadlineInTheFirstRefresh(t *testing.T) {
 	tb := sharedCluster(t)
 	watchLeaks(t)

@@ -107,7 +107,7 @@ func TestReauthenticateWithinProvider(t *testing.T) {
 	require.EqualValues(t, len(opened.refresher.links()), refused.Load())
 }
 
-// That nobody has confirmed is an error, also if all connections have ended.
+// It is an error if no server has confirmed the credentials, also if all connections have ended.
 func TestReauthenticateOfNobody(t *testing.T) {
 	c, _ := connect(t, sharedCluster(t).Addrs(), Opts{})
 	for l := range c.refresher.links() {

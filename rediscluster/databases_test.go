@@ -21,8 +21,8 @@ func connectDB(t *testing.T, tb *testbed.Cluster, db string) *Cluster {
 	return c
 }
 
-// Requests, sessions, blocking commands, replicas, scans and moved slots are of the
-// database that a cluster was opened with.
+// Requests, sessions, blocking commands, reads from replicas and scans use the database of the
+// cluster, also after slots have moved.
 func TestDatabases(t *testing.T) {
 	testbed.Needs(t, testbed.ClusterDatabases)
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestDatabases(t *testing.T) {
 	isType(t, redis.ErrResult, s.Do("SWAPDB", 0, 1)) // no server has it in a cluster
 }
 
-// Where a cluster has no such database, it can't be opened.
+// NewCluster fails if the servers do not have the database.
 func TestNoSuchDatabase(t *testing.T) {
 	tb := sharedMasters.of(t)
 	_, err := NewCluster(t.Context(), tb.Addrs(), Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{DB: 1, IOTimeout: patience}})

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// awaitBlocked waits until the list's node has somebody who blocks.
+// awaitBlocked waits until a client blocks on the list's node.
 func awaitBlocked(t *testing.T, c *Cluster, key string) {
 	t.Helper()
 	await(t, "a blocked client", func() bool {
@@ -63,7 +63,7 @@ func TestBlockingInCluster(t *testing.T) {
 	isType(t, redis.ErrArgumentType, s.Do("BLPOP", "a", "soon"))
 }
 
-// A command that blocks on a slot which moves goes on where the slot is then.
+// A command that blocks on a key of a moving slot continues on the new node.
 func TestBlockingFollowsSlot(t *testing.T) {
 	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -115,7 +115,7 @@ func TestWatchInCluster(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A key of another node can't be of the transaction: that is said at once.
+// A transaction can't use a key of another node: the call fails at once.
 func TestWatchKeyOfAnotherNode(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -146,7 +146,7 @@ func TestWatchKeyOfAnotherNode(t *testing.T) {
 	assert.Nil(t, redis.Sync{S: c}.Do("GET", "{a}"))
 }
 
-// A session that has begun where its slot is no more goes on where it is.
+// A session that began on a node that no longer has its slot continues on the node that has it.
 func TestSessionFollowsMoved(t *testing.T) {
 	tb := sharedMasters.of(t)
 	slot, from := owner(t, tb, "{s}")
@@ -195,8 +195,8 @@ func openSession(t *testing.T, c *Cluster, slotKey, key string) (*redis.Session,
 	}
 }
 
-// While a slot is on the move, sessions, Watch and blocking commands follow ASK for the
-// keys that have gone, and go on when the move ends.
+// While a slot is moving, sessions, Watch and blocking commands follow ASK for keys that were
+// already moved. They continue when the move ends.
 func TestDedicatedFollowsAsk(t *testing.T) {
 	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, MovedRetries: maxMovedRetries}) // for ASK that is over too soon
@@ -282,8 +282,8 @@ func TestDedicatedFollowsAsk(t *testing.T) {
 	require.Equal(t, []byte("7"), s.Do("GET", "{a}n"))
 }
 
-// A session that ASK has led to a node makes no key there when that node is about to get
-// the slot once more.
+// A session that followed ASK to a node creates no key there if that node later becomes the target
+// of another move of the slot.
 func TestAskIsOverWhenSlotComesBack(t *testing.T) {
 	tb := sharedMasters.of(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -323,7 +323,8 @@ func TestSessionWaitsForNode(t *testing.T) {
 			l.Note(l.Conn, event)
 		}
 	}
-	// open opens a session while the node is away, and does then when it waits for that.
+	// open opens a session while the node is down, and calls then when OpenSession waits for the
+	// node.
 	open := func(ctx context.Context, then func()) error {
 		have(redisconn.LogDisconnected{})
 		defer have(redisconn.LogConnected{})
@@ -372,7 +373,7 @@ func TestBlockingLeavesRefresh(t *testing.T) {
 	}
 }
 
-// Shutdown ends what blocks, and waits for sessions.
+// Shutdown ends blocking commands, and waits for sessions.
 func TestShutdownOfDedicated(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{ConnsPerHost: 1, HostOpts: redisconn.Opts{DedicatedConns: 1}})
@@ -445,7 +446,8 @@ func TestBlockingIsRefusedAgain(t *testing.T) {
 	}
 }
 
-// A session whose node leaves hears so when it blocks, and not that the cluster is closed.
+// If the node of a session leaves, a blocking command of the session fails with an error that says
+// so, and not that the cluster is closed.
 func TestSessionOfNodeThatLeaves(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)

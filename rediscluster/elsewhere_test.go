@@ -44,7 +44,8 @@ func TestMovedToWhereItWasAsked(t *testing.T) {
 	}
 }
 
-// A subscriber that is redirected to where it is leaves those connections as well.
+// A subscriber leaves its connection, too, if the server redirects it to the address that it is
+// connected to.
 func TestSubscriberMovedToWhereItIs(t *testing.T) {
 	t.Parallel()
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))

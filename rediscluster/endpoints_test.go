@@ -15,8 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// newEndpoints makes a client of primary.test and reader.test, the IPs of which stand for
-// servers.
+// newEndpoints makes a client of primary.test and reader.test, whose IPs a dialer maps to servers.
 func newEndpoints(t *testing.T, servers map[string]*testbed.Server, opts rediscluster.Opts) *rediscluster.Cluster {
 	t.Helper()
 	opts.HostOpts.Dialer = dialer(servers)
@@ -35,8 +34,8 @@ func dialer(servers map[string]*testbed.Server) func(context.Context, string, st
 	}
 }
 
-// The names of a managed pair stand for other servers after a failover. The old master is
-// left although it goes on, since no name stands for it any more.
+// The names of a managed pair lead to other servers after a failover. The client leaves the old
+// master although it still runs, because no name leads to it any more.
 func TestReplicatedFollowsNames(t *testing.T) {
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	old, next := g.Servers()[0], g.Servers()[1]
@@ -64,7 +63,7 @@ func TestReplicatedFollowsNames(t *testing.T) {
 		return string(asBytes(replicas.Do("GET", "a"))) == "1" && calls(fresh) > 0
 	}, patience, time.Millisecond)
 
-	// Names that are gone stand for what they stood for.
+	// Names that no longer resolve still count as their last addresses.
 	rediscluster.KnownNames(t, rediscluster.NameTable{})
 	for range 3 {
 		c.ForceReloading()
@@ -72,8 +71,8 @@ func TestReplicatedFollowsNames(t *testing.T) {
 	}
 }
 
-// Both endpoints may lead to the master: it is one server. So it is where an address
-// leads to it by a proxy.
+// Both endpoints may lead to the master, which counts as one server, also if one address is a
+// proxy.
 func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
 	server := testbed.NewServer(t)
 	servers := map[string]*testbed.Server{"10.0.0.1": server, "10.0.0.2": server}
@@ -86,9 +85,9 @@ func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
 }
 
-// An endpoint may lead elsewhere after a failover while the connections that it has stay
-// with the old master: the client leaves them, whether the old master refuses writes or
-// not. If it does, nothing else has to be known of the servers.
+// An endpoint may lead elsewhere after a failover while the connections that it has stay with the
+// old master: the client leaves them, whether the old master refuses writes or not. If it refuses
+// them, the client needs no other information.
 func TestReplicatedLeavesConnectionsToTheOldMaster(t *testing.T) {
 	t.Parallel()
 	for name, demoted := range map[string]bool{"as a replica": true, "as a master": false, "without INFO": true} {

@@ -40,8 +40,8 @@ func (t *traffic) ReqStat(_ *rediscluster.Cluster, conn *redisconn.Connection, r
 	}
 }
 
-// Whether a read may be a little behind is the caller's to know: each policy is a
-// sender of its own, on the connections of the one cluster.
+// The caller knows whether a read may return an old value. Each policy is a separate sender, which
+// shares the connections of the cluster.
 func ExampleCluster_WithPolicy() {
 	addrs, master, _ := exampleCluster()
 	ctx := context.Background()

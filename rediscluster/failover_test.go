@@ -86,7 +86,7 @@ func (k *counters) finish(t *testing.T, s redis.Sender, mayLose bool) {
 	t.Logf("%d acknowledged, %d not sent, %d unknown, %d refused", k.total(), k.notSent.Load(), k.unknown.Load(), k.other.Load())
 }
 
-// progress waits until every goroutine gets on again.
+// progress waits until every goroutine has completed another increment.
 func (k *counters) progress(t *testing.T) {
 	t.Helper()
 	var before [16]int64

@@ -141,7 +141,8 @@ type withdrawing func() bool
 
 func (w withdrawing) Withdraw(uint64) bool { return w() }
 
-// A read that may have run on one of two nodes is not called not sent because of the other.
+// If a read may have run on one of two nodes, its error is not "not sent", even if the other node
+// did not get it.
 func TestHedgedReadMayHaveRun(t *testing.T) {
 	c := &Cluster{}
 	c.closed.Store(true) // nothing is sent again
@@ -186,7 +187,7 @@ func TestHedgedReadMayHaveRun(t *testing.T) {
 	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(*got), "%v", *got)
 }
 
-// The less is saved, the longer a read must have waited before it is hedged.
+// The less time a hedge would save, the longer a read waits before it is hedged.
 func TestHedgeBudget(t *testing.T) {
 	const slow = time.Millisecond
 	g := &hedger{}

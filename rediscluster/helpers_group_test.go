@@ -25,8 +25,8 @@ func overTilt(t *testing.T) context.Context {
 	return ctx
 }
 
-// patient returns options of a client that logs nothing, and has a time-out that no server
-// reaches that is well, unless they say otherwise.
+// patient returns options of a client that logs nothing, with a time-out that no healthy server
+// exceeds, unless opts set these.
 func patient(opts rediscluster.Opts) rediscluster.Opts {
 	if opts.Logger == nil {
 		opts.Logger = rediscluster.NoopLogger{}

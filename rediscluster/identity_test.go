@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Detours dials other addresses than it is told to: they lead there. So an address is given to another server.
+// Detours is a dialer that maps addresses to others. So a test can give an address to another server.
 type Detours struct {
 	sync.Map // addresses by addresses, or by hosts
 }
@@ -50,8 +50,8 @@ func knowsAgain(t *testing.T, c *Cluster, n uint64) {
 	await(t, "refreshes", func() bool { return c.Stats().Refreshes >= until })
 }
 
-// T39: the address of a replica that has died is given to the master of another cluster: nothing goes there,
-// whichever of the two addresses sorts lower.
+// T39: the address of a dead replica is given to the master of another cluster. The client sends
+// nothing there, no matter which of the two addresses sorts lower.
 func TestTheAddressOfADeadReplicaIsGivenToAnotherCluster(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()
@@ -96,7 +96,8 @@ func uselessSeeds(t *testing.T, d *Detours) (good *testbed.Cluster) {
 	return good
 }
 
-// T39: a useless seed spoils no good one, in either order, whatever its address is.
+// T39: a client with a good and a useless seed works, in either order, no matter what the useless
+// seed's address is.
 func TestUselessSeedsSpoilNoGoodOne(t *testing.T) {
 	t.Parallel()
 	var d Detours
@@ -116,7 +117,7 @@ func TestUselessSeedsSpoilNoGoodOne(t *testing.T) {
 	}
 }
 
-// A client that found the useless seed only goes to the good one as soon as that answers.
+// A client that found only the useless seed switches to the good one as soon as that answers.
 func TestAGoodSeedThatComesLater(t *testing.T) {
 	t.Parallel()
 	var d Detours
@@ -129,8 +130,8 @@ func TestAGoodSeedThatComesLater(t *testing.T) {
 	assert.True(t, rec.seen(func(e LogEvent) bool { _, follows := e.(LogFollowsStrangers); return follows }))
 }
 
-// When another cluster has all addresses, a client follows it and says so, unless it is to refuse strangers:
-// then it waits for its own.
+// If another cluster has taken all addresses, a client switches to it and reports that, unless it must
+// refuse strangers: then it waits for its own cluster.
 func TestAnotherClusterAtAllAddresses(t *testing.T) {
 	t.Parallel()
 	one := func() *testbed.Node {

@@ -39,7 +39,7 @@ func TestKeylessIsRefused(t *testing.T) {
 	}
 }
 
-// However a message is written, it goes by its channel.
+// A message goes to the node of its channel, no matter how the command is written.
 func TestPublishGoesByItsChannel(t *testing.T) {
 	for _, req := range []redis.Request{
 		redis.Req("PUBLISH", "channel", "x"), redis.Req("publish channel", "x"),

@@ -16,9 +16,9 @@ import (
 // watched are the tests that look for leaks already.
 var watched sync.Map
 
-// watchLeaks gives the calling goroutine, and all that it starts from now on, the test's
-// name. When the test is over, none of these may be left in the library. What bears no name,
-// such as functions of timers, is looked for when all tests are over.
+// watchLeaks gives the calling goroutine, and all that it starts from now on, the test's name. At
+// the end of the test, none of these goroutines may be left in the library. Goroutines without a
+// name, such as functions of timers, are checked at the end of all tests.
 func watchLeaks(t testing.TB) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
 	if _, again := watched.LoadOrStore(t.Name(), true); !again {
@@ -29,7 +29,7 @@ func watchLeaks(t testing.TB) {
 	}
 }
 
-// noLeaks waits until no goroutine of the library is left of those that bear the test's name.
+// noLeaks waits until no goroutine of the library with the test's name is left.
 func noLeaks(t testing.TB) {
 	t.Helper()
 	left := ""
@@ -42,8 +42,8 @@ func noLeaks(t testing.TB) {
 	}
 }
 
-// goroutines returns the stacks of the library's goroutines that bear a test's name; all of
-// them if it is empty.
+// goroutines returns the stacks of the library's goroutines with a test's name, or of all of them
+// if the name is empty.
 func goroutines(test string) string {
 	var all bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 1)

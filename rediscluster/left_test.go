@@ -12,9 +12,9 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// TestLinkIsClosedWhenIdle: a node that leaves answers what it has taken, and
-// takes no more, neither from the cluster nor from users that hold its connection: these may try
-// another one, as long as the cluster goes on.
+// TestLinkIsClosedWhenIdle: the connection to a node that leaves gets its replies, and refuses new
+// requests, from the cluster and from users that keep the connection. These may use another
+// connection while the cluster is open.
 func TestLinkIsClosedWhenIdle(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	old := newScriptedNode(t, play)

@@ -92,7 +92,7 @@ func outlivesUserFunctions(t *testing.T, end func()) {
 	assert.Greater(t, logger.calls.Load(), calls)
 }
 
-// stuck is a WeightProvider that, once told to, blocks until the test ends.
+// stuck is a WeightProvider that blocks from a certain time on, until the test ends.
 type stuck struct {
 	blocks  atomic.Bool
 	blocked chan struct{} // has room for one
@@ -145,7 +145,7 @@ func TestNewClusterWhileTheWeightProviderBlocks(t *testing.T) {
 	<-c.refresher.done
 }
 
-// A ZoneOf and a WeightProvider that never return hold up no topology.
+// The topology is updated even if a ZoneOf and a WeightProvider never return.
 func TestTopologyWhileTheZoneIsAsked(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
@@ -183,7 +183,7 @@ func TestRefusedFuturesMayPanic(t *testing.T) {
 	assert.Equal(t, 9, resolved)
 }
 
-// A seed is asked in the refresher as well.
+// The refresher also calls a user's seed.
 func TestSeedMayPanic(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	rec := newRecorder()

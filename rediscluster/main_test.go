@@ -70,8 +70,8 @@ func (r *resolver) dial(ctx context.Context, network, addr string) (net.Conn, er
 	return d.DialContext(ctx, network, addr)
 }
 
-// sharedTestbed is a cluster of several tests, one after the other. It is started when it is
-// wanted.
+// sharedTestbed is a cluster that several tests use, one after the other. The first of them starts
+// it.
 type sharedTestbed struct {
 	options testbed.ClusterOptions
 	once    sync.Once
@@ -80,7 +80,7 @@ type sharedTestbed struct {
 }
 
 var (
-	// shared is for tests that leave it as they found it.
+	// shared is for tests that change no topology.
 	shared sharedTestbed
 	// sharedMasters has no replicas. It is for tests that move slots, which come back.
 	sharedMasters = sharedTestbed{options: testbed.ClusterOptions{Replicas: -1}}
@@ -145,8 +145,8 @@ func sharedCluster(t testing.TB) *testbed.Cluster {
 	return shared.of(t)
 }
 
-// holdRoles has no replica take over within a minute. Nodes that wait so long for each other
-// from the beginning take long to meet.
+// holdRoles sets a time-out with which no replica takes over within a minute. It is set after the
+// start, because nodes with this time-out need long to meet.
 func holdRoles(c *testbed.Cluster) error {
 	for _, n := range c.Nodes() {
 		if res := n.Do("CONFIG SET", "cluster-node-timeout", time.Minute.Milliseconds()); res != "OK" {

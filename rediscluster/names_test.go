@@ -43,7 +43,7 @@ func (names NameTable) serve(conn net.Conn) {
 	}
 }
 
-// answer makes the answer to a question of one name (RFC 1035); nil is none.
+// answer returns the answer to a question about one name (RFC 1035), or nil.
 func (names NameTable) answer(question []byte) []byte {
 	const header, recordA = 12, 1
 	var labels []string

@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// A request that ASK leads to a node does not wait there for a connection: it asks again,
-// for longer than failures are retried.
+// A request that follows ASK does not wait for a connection to that node. It asks the first node
+// again, for longer than failures are retried.
 func TestAskWaitsForNoConnection(t *testing.T) {
 	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "ECHO" {
@@ -62,8 +62,8 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 	}
 }
 
-// A request that MOVED leads to a node which is not connected is no redirect too many: it is
-// sent again until the node is.
+// If MOVED leads to a node that is not connected, the request is sent again until it is, and these
+// attempts do not count as redirects.
 func TestMovedWaitsForConnection(t *testing.T) {
 	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "ECHO" {

@@ -91,7 +91,7 @@ func TestPublishWaits(t *testing.T) {
 	assert.Zero(t, max(now.HoldsBack(int(at)), 0))
 }
 
-// It does not wait for ever where the master changes again and again.
+// It waits only for a limited time, even if the master changes again and again.
 func TestPublishDoesNotWaitForEver(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -116,7 +116,7 @@ func TestPublishDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
-// PUBLISH has no key: it goes with any others into a transaction, and into a batch.
+// PUBLISH has no key: it can be combined with any other requests in a transaction or batch.
 func TestPublishWithOthers(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -134,7 +134,7 @@ func TestPublishWithOthers(t *testing.T) {
 	require.NoError(t, redis.AsError(db.Do(ctx, "DEL", "{key}n")))
 }
 
-// A topology knows when it was asked for, and was another one, last.
+// A topology contains the times when it was last read, and when it last changed.
 func TestSinceWhenNodesAreThere(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Masters: 2})

@@ -174,7 +174,8 @@ func TestSeedsAreAskedAboutNodesWithoutSlots(t *testing.T) {
 	await(t, "the seeds' answer", func() bool { return redis.Sync{S: c}.Do("GET", "key") == "other" })
 }
 
-// One address of a seed's name is enough, whether another one refuses connections or is silent.
+// One good address of a seed's name is enough, even if another one refuses connections or does not
+// answer.
 func TestSeedOfSeveralAddresses(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	_, port, err := net.SplitHostPort(node.Addr())

@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// halfMoved is a slot on the move: one of its keys has left, also on the replica of its master, and
-// another has stayed.
+// halfMoved is a moving slot: one of its keys was moved, also on the master's replica, and another
+// was not.
 type halfMoved struct {
 	*testbed.Migration
 	bed *testbed.Cluster
@@ -44,8 +44,8 @@ func beginHalfMoved(t *testing.T) halfMoved {
 	return halfMoved{m, bed, hosts{master.Addr(): 0, to.Addr(): 0}}
 }
 
-// client returns a client that reads from replicas alone, and reads no topology unless it is asked to.
-// It takes the slot for stable.
+// client returns a client that reads only from replicas, and reads the topology only on request. It
+// assumes that the slot is stable.
 func (h halfMoved) client(t *testing.T) *Cluster {
 	t.Helper()
 	c, _ := connect(t, h.bed.Addrs(), Opts{CheckInterval: time.Hour, WaitToMigrate: time.Millisecond, WeightProvider: h.masters})
@@ -70,7 +70,7 @@ func refreshed(c *Cluster) {
 	<-done
 }
 
-// After any request has shown that a slot is on the move, all reads of the slot go to its master.
+// After a request has shown that a slot is moving, all reads of the slot go to its master.
 func TestOneLearnsOfAMoveForAll(t *testing.T) {
 	h := beginHalfMoved(t)
 	for how, learn := range map[string]func(c *Cluster, s redis.SyncCtx) error{
@@ -113,8 +113,8 @@ func TestOneLearnsOfAMoveForAll(t *testing.T) {
 	require.NoError(t, h.Abort())
 }
 
-// However a read of the slot is sent, and whatever its policy is, it finds the key, until the slot
-// is stable again and read from replicas.
+// A read of the slot finds the key, no matter how it is sent and what its policy is. When the slot
+// is stable again, replicas are read again.
 func TestReadsOfASlotOnTheMove(t *testing.T) {
 	h := beginHalfMoved(t)
 	c := h.client(t)
@@ -158,8 +158,8 @@ func TestReadsOfASlotOnTheMove(t *testing.T) {
 	found("of replicas")
 }
 
-// While a slot moves to and fro key by key, whoever writes and has met ASK, or knows of another
-// request that has, finds each key that exists (T40).
+// While a slot moves back and forth key by key, a client finds each existing key once one of its
+// requests got ASK (T40).
 func TestT40NoNullAfterAsk(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()

@@ -12,7 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A large batch whose connection is lost keeps its order, also if what was not sent is sent again.
+// A large batch whose connection is lost keeps its order, also if its unsent requests are sent
+// again.
 func TestLargeBatchKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})

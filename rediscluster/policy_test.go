@@ -117,7 +117,7 @@ func TestReplicaReads(t *testing.T) {
 	assert.Equal(t, []byte("z"), <-res)
 }
 
-// readBy reads a key by replicas, and returns the value if it was this one that answered.
+// readBy reads a key from replicas, and returns the value if the given replica answered.
 func readBy(c *Cluster, rec *recorder, slave *testbed.Node, key string) string {
 	rec.take()
 	value, _ := redis.Sync{S: c.WithPolicy(PreferSlaves)}.Do("GET", key).([]byte)

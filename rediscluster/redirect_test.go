@@ -107,7 +107,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestRedirectEnds: whatever a server answers, a request comes to its end.
+// TestRedirectEnds: a request ends, no matter what a server answers.
 func TestRedirectEnds(t *testing.T) {
 	l := limits{MovedRetries: 10, WaitToMigrate: time.Millisecond}
 	errs := []*errorx.Error{

@@ -24,7 +24,7 @@ func withoutFailover(t *testing.T) *testbed.Cluster {
 	return tb
 }
 
-// Reads go on by replicas while a master is down or frozen.
+// Replicas answer reads while a master is down or frozen.
 func TestReplicaFallback(t *testing.T) {
 	t.Parallel()
 	tb := withoutFailover(t)
@@ -56,8 +56,8 @@ func TestReplicaFallback(t *testing.T) {
 	}
 }
 
-// A replica that can't reach its master is not read from while the master can be, or only for as long
-// as is tolerated.
+// A replica that can't reach its master is not read from if the client can read from the master,
+// except for the tolerated time.
 func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 	t.Parallel()
 	tb := withoutFailover(t)
@@ -110,7 +110,7 @@ func TestNodeChangesItsAddress(t *testing.T) {
 	})
 }
 
-// All nodes that are known go away; the seeds lead to the cluster again.
+// All known nodes go away. The seeds lead to the cluster again.
 func TestSeedsAreAskedAgain(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
@@ -246,7 +246,8 @@ func TestProbe(t *testing.T) {
 	assert.False(t, c.refresher.source.probe(), "a node that knows nothing has no news")
 }
 
-// TestRestEndsWithNews: when somebody waits for them.
+// TestRestEndsWithNews: the pause between two reads of the topology ends early when a request waits
+// for it.
 func TestRestEndsWithNews(t *testing.T) {
 	answer := chaos.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)

@@ -64,7 +64,7 @@ func TestRefusedReadGoesElsewhere(t *testing.T) {
 	assert.LessOrEqual(t, c.Stats().Retries, before+1)
 }
 
-// A script may answer with any words, after it has written: it runs once.
+// A script may return any error after it has written, so it is not run again.
 func TestScriptThatRefusesRunsOnce(t *testing.T) {
 	c, _ := connect(t, sharedCluster(t).Addrs(), calm)
 	db := redis.Sync{S: c}

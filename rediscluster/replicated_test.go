@@ -63,7 +63,7 @@ func TestReplicatedFindsTheMaster(t *testing.T) {
 
 func asBytes(res any) []byte { b, _ := res.([]byte); return b }
 
-// Two masters: the one that was promoted from the other's history counts.
+// If there are two masters, the one whose history continues the other's counts.
 func TestReplicatedOfTwoMastersTakesTheNewer(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
@@ -82,7 +82,7 @@ func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	require.ErrorContains(t, refused, one.Addr())
 	require.ErrorContains(t, refused, two.Addr())
 
-	// Another master that nobody follows changes nothing.
+	// A further master that no server follows changes nothing.
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	var addrs atomic.Pointer[[]string]
 	set := func(list ...string) { addrs.Store(&list) }
@@ -98,7 +98,8 @@ func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
 	require.NoError(t, g.WaitReplicas(g.Servers()[0]))
 
-	// One with as many replicas as the master has: requests say why, and nothing is written.
+	// If a further master has as many replicas, errors of requests contain the reason, and nothing
+	// is written.
 	host, port := splitAddr(one.Addr())
 	require.NoError(t, redis.AsError(two.Do("REPLICAOF", host, port)))
 	set(append(g.Addrs(), one.Addr(), two.Addr())...)
@@ -206,8 +207,8 @@ func TestConstructorsAreOutlived(t *testing.T) {
 	}
 }
 
-// A master that is frozen does not count while another one answers, also if the histories, which
-// show that this one was promoted after it, are not told.
+// A frozen master does not count while another one answers, even if the servers do not report the
+// histories that show which was promoted later.
 func TestReplicatedLeavesAFrozenMaster(t *testing.T) {
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	old, next := g.Servers()[0], g.Servers()[1]
@@ -227,8 +228,8 @@ func TestReplicatedLeavesAFrozenMaster(t *testing.T) {
 	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", "a", "2") == "OK" }, patience, 10*time.Millisecond)
 }
 
-// A replica of a replica that has lost the master hears nothing any more, though its own link is up. Reads
-// leave it then.
+// If a replica has lost the master, its own replica gets no more writes, although its link is up. Then
+// reads avoid both.
 func TestReadsLeaveTheReplicaOfALostReplica(t *testing.T) {
 	if !drill.InFull {
 		t.Skip("it takes 15 s: REDISPIPE_LONG")

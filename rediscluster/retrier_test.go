@@ -110,7 +110,7 @@ func TestTryAgainIsWaitedFor(t *testing.T) {
 	isType(t, redis.ErrTryAgain, redis.Sync{S: quick}.Do("MGET", "{try}1", "{try}2"))
 }
 
-// forge has a script answer with an error of any text.
+// forge returns a script that answers with an error of any text.
 func forge(s redis.Sync, text string) any {
 	return s.Do("EVAL", "return redis.error_reply(ARGV[1])", 1, "key", text)
 }
@@ -199,7 +199,7 @@ func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
 	assert.Empty(t, replies)
 }
 
-// TestSlotsMoveUnderLoad: the callers see nothing of it, in no half-way state.
+// TestSlotsMoveUnderLoad: callers do not notice that slots move.
 func TestSlotsMoveUnderLoad(t *testing.T) {
 	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), Opts{})
@@ -252,7 +252,7 @@ func TestSlotsMoveUnderLoad(t *testing.T) {
 	assert.Positive(t, replies["ASK"]+replies["MOVED"], "it was not tested")
 }
 
-// drainAll moves what has come up meanwhile, and gives the slot over.
+// drainAll moves the keys that were created since, and hands over the slot.
 func drainAll(m *testbed.Migration) error {
 	if err := m.MoveAll(); err != nil {
 		return err
@@ -272,7 +272,7 @@ func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
 	await(t, "recovery", func() bool { return redis.AsError(s.Do("GET", "key")) == nil })
 	assert.Contains(t, []any{nil, []byte("1")}, s.Do("GET", "{key}counter"), "it ran once, or never")
 
-	// A read whose connection is cut goes on by another one.
+	// A read whose connection is cut continues over another one.
 	var all sync.WaitGroup
 	stop := make(chan struct{})
 	for range 8 {
@@ -300,8 +300,8 @@ func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
 	all.Wait()
 }
 
-// TestFollowIsBounded: what was redirected to where the topology knows nobody
-// waits for it to be read again, as long as there is room to wait.
+// TestFollowIsBounded: requests that were redirected to an unknown node wait until the topology is
+// read again, if there is room to wait.
 func TestFollowIsBounded(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("-MOVED 1 127.0.0.1:1\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
@@ -319,7 +319,7 @@ func TestFollowIsBounded(t *testing.T) {
 	assert.Equal(t, 1, sent, "it has waited")
 }
 
-// left is a retryable that nobody waits for.
+// left is a retryable whose caller has left.
 type left struct{ why *errorx.Error }
 
 func (*left) sendTo(*redisconn.Connection, bool) {}
@@ -342,7 +342,7 @@ func TestCancelledBetweenAttempts(t *testing.T) {
 	}
 }
 
-// leaving is a retryable whose caller leaves as soon as somebody has asked whether it has.
+// leaving is a retryable whose caller leaves right after the first check whether it has left.
 type leaving struct {
 	left
 	caller func()
@@ -357,7 +357,7 @@ func (l *leaving) Cancelled() error {
 	return nil
 }
 
-// There is no attempt after a caller was told that there is none.
+// No attempt is made after the caller got a result that says so.
 func TestCancelledAtTheEndOfAPause(t *testing.T) {
 	var p pausing
 	r := &leaving{caller: func() { assert.True(t, p.Unsent()) }}
@@ -366,7 +366,7 @@ func TestCancelledAtTheEndOfAPause(t *testing.T) {
 	isType(t, redis.ErrRequestWithdrawn, r.why)
 }
 
-// parting is a retryable whose caller has left. Once it is resolved, something else may use it.
+// parting is a retryable whose caller has left. After it is resolved, it may be reused.
 type parting struct {
 	retrier
 	ctx      context.Context
@@ -383,8 +383,8 @@ func (p *parting) fail(*errorx.Error) {
 	close(p.resolved)
 }
 
-// A request that waits for another attempt may be resolved at any time by the end of its context.
-// After that nothing of it is touched; the race detector checks this.
+// The end of a context may resolve a request at any time while it waits for another attempt. After
+// that the library does not use the request; the race detector checks this.
 func TestRetryTouchesNothingLater(t *testing.T) {
 	c := &Cluster{ctx: t.Context()}
 	c.topology.Store(route.New(topology.Empty(), nil))

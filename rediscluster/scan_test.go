@@ -98,11 +98,11 @@ func TestClusterScan(t *testing.T) {
 	assert.Len(t, found, 500)
 }
 
-// A cursor of SCAN is worth nothing to another server: after a failover its shard is
-// walked anew.
+// A cursor of SCAN is invalid on another server: after a failover the walk of the shard begins
+// again.
 func TestScanOverFailover(t *testing.T) { scanOverFailover(t, "SCAN") }
 
-// One of CLUSTERSCAN leads to the master of its slot.
+// A cursor of CLUSTERSCAN leads to the master of its slot.
 func TestClusterScanOverFailover(t *testing.T) {
 	testbed.Needs(t, testbed.ClusterScan)
 	scanOverFailover(t, "CLUSTERSCAN")
@@ -132,7 +132,7 @@ func scanOverFailover(t *testing.T, cmd string) {
 	assert.Len(t, found, 600)
 }
 
-// TestScanAfterAnError: of all senders alike, the next call repeats the step.
+// TestScanAfterAnError: with all senders, the next call repeats the step.
 func TestScanAfterAnError(t *testing.T) {
 	play := func() chaos.ScriptedHandler {
 		var failed atomic.Bool
@@ -183,7 +183,7 @@ func scanKeys() int {
 	return 6000
 }
 
-// A cursor is also worthless to the next process of the same server.
+// A cursor is also invalid after a restart of the server.
 func TestScanOverRestart(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{Persist: true}})

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// The cursors of HSCAN, SSCAN and ZSCAN are worth nothing to another server: when the key has
-// moved, or its master was replaced, the walk begins anew.
+// The cursors of HSCAN, SSCAN and ZSCAN are invalid on another server: if the key has moved, or its
+// master was replaced, the walk begins again.
 func TestScanKeyThatMoves(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t)

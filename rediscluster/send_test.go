@@ -110,8 +110,7 @@ func TestDecorators(t *testing.T) {
 	assert.Equal(t, 1, batches.n)
 }
 
-// The caller's slices are its own again when Send returns, though the request
-// may have to be sent once more.
+// The caller may reuse its slices when Send returns, although the request may be sent again.
 func TestArgumentsAreNotKept(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute})

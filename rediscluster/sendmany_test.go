@@ -103,7 +103,7 @@ func TestSendSplit(t *testing.T) {
 	isType(t, redis.ErrResult, SendSplit(ctx, c, redis.Req("MSET", "a")))
 	isType(t, redis.ErrNoSlotKey, SendSplit(ctx, c, redis.Req("RENAME", "a", "b")))
 
-	// A key that the server does not serve fails the whole.
+	// A key that the server does not serve fails the whole batch.
 	isType(t, redis.ErrMoved, SendSplit(ctx, conn, mget))
 }
 
@@ -118,7 +118,7 @@ func TestSendSplitOnOneConnection(t *testing.T) {
 	assert.Equal(t, int64(3), SendSplit(ctx, conn, redis.Req("DEL", "a", "x", "b", "{a}")))
 }
 
-// Whichever way a request was sent, its error names it.
+// The error of a request names it, no matter how it was sent.
 func TestErrorsNameTheRequest(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// News end the wait for sentinels that are silent, once there is a topology.
+// Once there is a topology, an event ends the wait for sentinels that do not answer.
 func TestAskAllEndsWithNews(t *testing.T) {
 	c := &Cluster{ctx: context.Background()}
 	c.topology.Store(route.New(&topology.Layout{Shards: []topology.Shard{{Master: "10.0.0.1:1"}}}, func(at topology.Node) *route.Node { return &route.Node{Addr: at.Addr} }))

@@ -82,8 +82,8 @@ func reads(g *testbed.Group) (answered []bool) {
 	return answered
 }
 
-// A failover: no write goes to the old master, which goes on as one, after any sentinel
-// knows of the new one; and writes go to that soon.
+// In a failover, no write goes to the old master, which still runs as a master, after any sentinel
+// knows the new one. Writes soon go to the new one.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3, DownAfter: noElection})
@@ -227,7 +227,7 @@ func TestSentinelTLS(t *testing.T) {
 	sentinelError(t, redisconn.ErrTLS, g.SentinelAddrs(), g.MasterName(), untrusted)
 }
 
-// A master that says that it is a replica, and sentinels that name different ones.
+// This tests a master that reports that it is a replica, and sentinels that name different masters.
 func TestSentinelWithoutAMaster(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})
@@ -289,7 +289,8 @@ func (l moveLog) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
 func (l moveLog) ReqStat(*rediscluster.Cluster, *redisconn.Connection, redis.Request, any, int64, int64, int64) {
 }
 
-// Servers that are behind others announce these: a failover leads to them.
+// Servers behind proxies announce the proxies' addresses, to which the client goes after a
+// failover.
 func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
@@ -319,7 +320,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	require.Equal(t, []string{proxy.Addr()}, masters)
 }
 
-// Sentinels are dialed again, whatever ReconnectPause says, as nodes are.
+// Like nodes, sentinels are dialed again even if ReconnectPause is negative.
 func TestSentinelsAreDialedAgain(t *testing.T) {
 	old, next := testbed.NewServer(t), testbed.NewServer(t)
 	sentinel := newScriptedSentinel(t, old.Addr(), 1)

@@ -13,8 +13,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// The address of one of three sentinels is given to the sentinel of another master of the same name, with a
-// quorum of one and a greater config-epoch: the client stays. So does one that is opened then.
+// The address of one of three sentinels is given to a sentinel of another master of the same name, with
+// a quorum of one and a greater config-epoch. The client stays with its master, and a client that is
+// opened then uses the same one.
 func TestAStrangerAtTheAddressOfASentinel(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()
@@ -55,8 +56,8 @@ func stays(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
 	require.Equal(t, runIDOf(s), runID(t, c))
 }
 
-// The address of a replica that has died is given to another master: a list of servers keeps to its own, also
-// while that does not answer, and takes a replica that is promoted.
+// The address of a dead replica is given to another master. The client of a list of servers stays with
+// its own master, also while that does not answer, and follows a promoted replica.
 func TestAStrangerInAListOfServers(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()

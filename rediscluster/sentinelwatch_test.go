@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// newScripted makes a client of scripted sentinels that asks for nothing by itself.
+// newScripted makes a client of scripted sentinels that does not poll them.
 func newScripted(t *testing.T, first *scriptedSentinel, opts rediscluster.Opts) *rediscluster.Cluster {
 	t.Helper()
 	opts = patient(opts)
@@ -38,7 +38,7 @@ func serves(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
 	}, patience, time.Millisecond)
 }
 
-// An event is enough: nothing fails, and nobody is asked in the meantime.
+// An event is enough to switch masters, without a failed request and without polling.
 func TestSentinelEventMovesTheClient(t *testing.T) {
 	old, next := testbed.NewServer(t), testbed.NewServer(t)
 	sentinel := newScriptedSentinel(t, old.Addr(), 1)
@@ -58,7 +58,7 @@ func TestSentinelEventMovesTheClient(t *testing.T) {
 	sentinel.publish("+promoted-slave")
 	serves(t, c, next)
 
-	// A sentinel that was frozen comes back with old news: they are none.
+	// A sentinel that was frozen reports old events, which the client ignores.
 	other := newScriptedSentinel(t, next.Addr(), 8)
 	sentinel.mu.Lock()
 	sentinel.others = []string{other.Addr()}
@@ -74,7 +74,7 @@ func TestSentinelEventMovesTheClient(t *testing.T) {
 	require.Equal(t, runIDOf(next), runID(t, c))
 }
 
-// A sentinel that ends a subscription, or refuses it, is asked anyway.
+// The client also polls a sentinel that ends or refuses a subscription.
 func TestSentinelSubscriptionsAreRenewed(t *testing.T) {
 	old, next := testbed.NewServer(t), testbed.NewServer(t)
 	sentinel := newScriptedSentinel(t, old.Addr(), 1)
@@ -118,7 +118,7 @@ func TestSentinelSendsNothingToStrangers(t *testing.T) {
 	require.Zero(t, one.Accepted())
 }
 
-// While a frozen sentinel is waited for, what another has to say is heard.
+// While the client waits for a frozen sentinel, it handles the events of another one.
 func TestFrozenSentinelHoldsUpNobody(t *testing.T) {
 	old, next := testbed.NewServer(t), testbed.NewServer(t)
 	sentinel, frozen := newScriptedSentinel(t, old.Addr(), 1), newScriptedSentinel(t, old.Addr(), 1)
@@ -187,7 +187,7 @@ func TestSentinelMoveOfWatch(t *testing.T) {
 	require.Nil(t, old.Do("GET", "a"))
 }
 
-// A Watch that finds no master is not taken for one with keys of several slots.
+// If a Watch finds no master, its error is not the one for keys of several slots.
 func TestSentinelWatchWithoutMaster(t *testing.T) {
 	master := testbed.NewServer(t)
 	c := newScripted(t, newScriptedSentinel(t, master.Addr(), 1), rediscluster.Opts{})

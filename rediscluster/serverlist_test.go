@@ -29,8 +29,8 @@ func newScriptedMaster(t *testing.T, pause *atomic.Int64) *chaos.ScriptedServer 
 	}})
 }
 
-// At first all servers are waited for. Later, one that is late stays what it was, so
-// that of two masters the other does not win for having answered sooner.
+// At first the client waits for all servers. Later, a server that is late keeps its role, so that
+// another master does not win just because it answered sooner.
 func TestLateServerStaysWhatItWas(t *testing.T) {
 	var none, pause atomic.Int64
 	soon, late := newScriptedMaster(t, &none), newScriptedMaster(t, &pause)

@@ -53,7 +53,7 @@ func TestShutdownEndsWithContext(t *testing.T) {
 	isType(t, redis.ErrIO, <-result)
 }
 
-// A request that is taken back is not waited for.
+// Shutdown does not wait for a withdrawn request.
 func TestShutdownAfterWithdrawal(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -123,7 +123,8 @@ func TestShutdownWaitsForAll(t *testing.T) {
 	}
 }
 
-// TestShutdownCountsWhatUsersSendDirectly: a step and a request that nobody answers.
+// TestShutdownCountsWhatUsersSendDirectly: Shutdown counts an unanswered step of a scan and an
+// unanswered request.
 func TestShutdownCountsWhatUsersSendDirectly(t *testing.T) {
 	play, release := holding("")
 	defer close(release)

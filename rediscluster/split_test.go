@@ -39,7 +39,7 @@ func TestSendSplitRefuses(t *testing.T) {
 	assert.True(t, redis.AsErrorx(res).IsOfType(redis.ErrNoSlotKey))
 }
 
-// Nothing that has run in part is called not sent or refused, if it writes.
+// The error of a write that has run in part is neither "not sent" nor "refused".
 func TestSplitError(t *testing.T) {
 	ok, refused := any("OK"), any(redis.ErrClusterDown.New("CLUSTERDOWN"))
 	unsent, lost := any(ErrNoAliveConnection.New("down")), any(redis.ErrIO.New("lost"))
@@ -71,7 +71,8 @@ func TestSplitError(t *testing.T) {
 	}
 }
 
-// A part that finds its master gone does not make the command of the others unsent.
+// If one part was not sent, because its master is gone, the whole command is not reported as not
+// sent.
 func TestSendSplitInPart(t *testing.T) {
 	s := redistest.NewMock(t)
 	s.Expect("MSET", "a", 1).Reply("OK")

@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Reads do not go to a replica that is frozen, without an error, and its share comes back with it.
+// Reads avoid a frozen replica, and none fails. When the replica is back, it gets its share again.
 func TestReadsAvoidFrozenReplica(t *testing.T) {
 	tb := sharedCluster(t)
 	opts := calm
@@ -62,7 +62,8 @@ func TestReadsAvoidFrozenReplica(t *testing.T) {
 	await(t, "the replica's share again", share)
 }
 
-// Reads that wait for a replica when it freezes are sent to another node, whoever reads the replies.
+// Reads that wait for a replica when it freezes are sent to another node, no matter which goroutine
+// reads the replies.
 func TestReadsLeaveFrozenReplica(t *testing.T) {
 	tb := sharedCluster(t)
 	opts := calm

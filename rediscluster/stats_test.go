@@ -81,8 +81,8 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 	}
 }
 
-// A replica that has two masters, as far as nodes tell that disagree, is one node: its connections
-// count once, also when they are closed.
+// If nodes disagree about the master of a replica, it still counts as one node, and its connections
+// are counted once, also when they are closed.
 func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 	answer := chaos.ScriptedReplies("+OK\r\n")
 	one, two, replica := newScriptedNode(t, answer), newScriptedNode(t, answer), newScriptedNode(t, answer)
@@ -101,8 +101,8 @@ func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 	assert.Less(t, c.Stats().Total.Values, before+requests)
 }
 
-// Where nobody is the master, there is no node without an address: neither in the statistics, nor
-// for the user's functions.
+// If there is no master, neither the statistics nor the user's functions get a node without an
+// address.
 func TestNoMasterIsNoNode(t *testing.T) {
 	replica := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	asked := make(chan string, 100)

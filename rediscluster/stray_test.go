@@ -15,8 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// strayGroup is a master that takes writes, and a replica of which has saved what it had
-// before.
+// strayGroup is a master that takes writes, with a replica that has saved an earlier state.
 func strayGroup(t *testing.T, replicas int) (g *testbed.Group, replica *testbed.Server) {
 	t.Helper()
 	g = testbed.NewGroup(t, testbed.GroupOptions{Replicas: replicas})
@@ -48,7 +47,7 @@ func goAstray(t *testing.T, replica *testbed.Server) {
 	require.Equal(t, "master", infoLine(info, "role"))
 }
 
-// asksAll waits until a client has asked all servers twice more.
+// asksAll waits until a client has asked all servers two more times.
 func asksAll(t *testing.T, c *rediscluster.Cluster) {
 	t.Helper()
 	// One may be under way, and one that was due comes after it.
@@ -63,9 +62,9 @@ func strayWrites(s *testbed.Server) string {
 	return calls
 }
 
-// A replica that is restarted as a master beside its own looks as if it was promoted. It
-// gets no write: another replica follows the master or, if there is none, the master has
-// gone on since, or the client knew it as a replica before it was restarted.
+// A replica that is restarted as a master looks as if it was promoted, while its own master still
+// runs. It gets no write, because another replica follows the real master. If there is no other
+// replica, the real master has newer writes, or the client knew the restarted server as a replica.
 func TestReplicatedKeepsToTheMasterBesideAStray(t *testing.T) {
 	t.Parallel()
 	for name, replicas := range map[string]int{"with another replica": 2, "alone": 1, "alone, and nothing is written": 1} {

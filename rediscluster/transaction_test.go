@@ -68,8 +68,8 @@ func TestTransactionRefused(t *testing.T) {
 	assert.Nil(t, s.Do("GET", "a"))
 }
 
-// TestTransactionRefusedForNow: what a server refuses for a reason that passes is
-// sent again, whatever the reason.
+// TestTransactionRefusedForNow: a transaction that a server refuses for a temporary reason is sent
+// again.
 func TestTransactionRefusedForNow(t *testing.T) {
 	for _, refusal := range []string{
 		"MASTERDOWN Link with MASTER is down", "LOADING x", "READONLY x", "CLUSTERDOWN x", "TRYAGAIN x",
@@ -99,8 +99,8 @@ func TestTransactionRefusedForNow(t *testing.T) {
 	}
 }
 
-// TestTransactionMultiRefused: where MULTI is refused, the requests run one by one, so nothing
-// that they or EXEC are answered with has them sent again.
+// TestTransactionMultiRefused: if MULTI is refused, the requests run one by one, so they are not
+// sent again, no matter what the answers to them and EXEC are.
 func TestTransactionMultiRefused(t *testing.T) {
 	for name, replies := range map[string]map[string]string{
 		"EXEC without MULTI": {"EXEC": "-ERR EXEC without MULTI\r\n"},
@@ -141,8 +141,8 @@ func TestTransactionMultiRefused(t *testing.T) {
 	}
 }
 
-// TestTransactionOfNewKeys: of keys that are nowhere no node can tell where
-// they belong, until the migration is over.
+// TestTransactionOfNewKeys: no node knows where keys that do not exist yet belong, until the
+// migration is over.
 func TestTransactionOfNewKeys(t *testing.T) {
 	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, WaitToMigrate: time.Millisecond})
@@ -213,7 +213,7 @@ func TestTransactionWaitsForMigration(t *testing.T) {
 	awaitOwner(t, c, slot, m.To())
 }
 
-// The caller's requests are its own again when SendTransaction returns.
+// The caller may reuse its requests when SendTransaction returns.
 func TestTransactionIsCopied(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -236,7 +236,7 @@ func TestTransactionIsCopied(t *testing.T) {
 	}
 }
 
-// TestTransactionWithoutRequests: nothing is to be done, and so it is done at once.
+// TestTransactionWithoutRequests: an empty transaction returns at once.
 func TestTransactionWithoutRequests(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)

@@ -15,8 +15,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// wholeMoves moves the slot of a tag from master to master, whole, until work was done often
-// enough beside it: work is called again and again, with its number, until it returns false.
+// wholeMoves moves the slot of a tag from master to master, whole. At the same time it calls work
+// again and again, with the number of the call, until there were enough calls or work returns
+// false.
 func wholeMoves(t *testing.T, work func(t *testing.T, c *Cluster, tag string, round int) bool) {
 	testbed.Needs(t, testbed.AtomicMigration)
 	tb := sharedMasters.of(t)
@@ -51,7 +52,7 @@ func wholeMoves(t *testing.T, work func(t *testing.T, c *Cluster, tag string, ro
 	assert.Zero(t, c.Stats().Asked)
 }
 
-// While slots move whole, no caller sees that, and nothing is lost or done twice.
+// While slots move whole, no caller notices, and nothing is lost or done twice.
 func TestWholeMoveOfRequests(t *testing.T) {
 	rounds := 0
 	wholeMoves(t, func(t *testing.T, c *Cluster, tag string, round int) bool {

@@ -34,7 +34,7 @@ func (n *scriptedNode) serveZoned(replica, zone, replicaZone string) {
 	n.slots.Store(&slots)
 }
 
-// Valkey 9.1 tells the zones of all nodes with the slots.
+// Valkey 9.1 reports the zones of all nodes together with the slots.
 func TestSlotsTellZones(t *testing.T) {
 	master, replica := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n")), newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	master.serveZoned(replica.Addr(), "a", "b")
@@ -60,7 +60,7 @@ func TestSlotsTellZones(t *testing.T) {
 	require.Equal(t, []string{replica.Addr()}, localNodes(c))
 }
 
-// The nodes of a cluster tell their own zones when they are connected to.
+// The nodes of a cluster report their own zones in the handshake.
 func TestClusterNodesTellTheirZones(t *testing.T) {
 	tb := sharedCluster(t)
 	for i, n := range tb.Nodes() {

@@ -17,8 +17,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// requireHopeless requires that err says that the request did not run, and that it is of no use to
-// send it again.
+// requireHopeless requires an err that says that the request did not run, and that a retry can't
+// help.
 func requireHopeless(t *testing.T, err error, says string) {
 	t.Helper()
 	require.ErrorContains(t, err, says)
@@ -48,7 +48,8 @@ func everyRequest(t *testing.T, conn *redisconn.Connection, cmd string, args ...
 	}
 }
 
-// A connection that is refused permanently says so in every request, and that a retry can't help.
+// If a server permanently refuses a connection, the error of every request says so, and that a
+// retry can't help.
 func TestRetryIsOfNoUseWhileRefused(t *testing.T) {
 	t.Parallel()
 	good := testbed.NewServer(t, testbed.Options{Password: canary, TLS: true})

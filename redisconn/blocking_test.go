@@ -31,9 +31,9 @@ func blocked(t testing.TB, s redis.Sync, n int) {
 	})
 }
 
-// untilUnblocked has pop, which blocks on s, called and its context ended, until it was
-// unblocked in time: one that was not, on a busy machine, is unknown. It returns the
-// result, and how many calls it took.
+// untilUnblocked calls pop, which blocks on s, and ends its context, until a call was unblocked in
+// time. On a busy machine a call may not be, and ends as unknown. untilUnblocked returns the result
+// and the number of calls.
 func untilUnblocked(t testing.TB, s redis.Sync, pop func(context.Context) any) (err *errorx.Error, tries int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -120,7 +120,7 @@ func TestBlockingRefused(t *testing.T) {
 	requireNotSent(t, redis.Sync{S: negative}.Send(pop), redis.ErrCommandForbidden)
 }
 
-// A context that ends has the command unblocked, and its connection is used again.
+// When a context ends, its command is unblocked, and the command's connection is used again.
 func TestBlockingCancelled(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -138,7 +138,8 @@ func TestBlockingCancelled(t *testing.T) {
 	eventually(t, "no other is open", func() bool { return clients(t, client) == 2 })
 }
 
-// A user that may not unblock loses the connection, and knows nothing of the command.
+// If the user may not call CLIENT UNBLOCK, the connection is lost, and the command's outcome is
+// unknown.
 func TestBlockingCancelledWithoutPermission(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0)) // permissions of subcommands
 	s := testbed.NewServer(t)
@@ -284,7 +285,7 @@ func TestBlockingCancelRaces(t *testing.T) {
 	require.Less(t, unknown, workers*rounds)
 }
 
-// listed returns what CLIENT LIST says of the clients that are not the asking one.
+// listed returns the entries of CLIENT LIST for all clients but the one that asks.
 func listed(t testing.TB, s redis.Sync) (lines []string) {
 	t.Helper()
 	var list string
@@ -329,7 +330,7 @@ func (r *rude) Cancelled() error {
 	return nil
 }
 
-// A future that does not return when it is asked is taken for not cancelled.
+// A future whose Cancelled does not return counts as not cancelled.
 func TestBlockingCancelledNeedNotReturn(t *testing.T) {
 	for way, end := range map[string]func(){"panic": func() { panic("on purpose") }, "exit": runtime.Goexit} {
 		t.Run(way, func(t *testing.T) {

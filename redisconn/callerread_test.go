@@ -81,7 +81,7 @@ func TestLeadIsNotHeldByPieces(t *testing.T) {
 	require.Equal(t, []byte(value), redis.Sync{S: conn}.Do("PIECES"))
 }
 
-// A reader that rests comes back soon, asked or not.
+// A reader that rests takes the right again soon, with or without a request.
 func TestReaderRestsForAWhile(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	for _, script := range []bool{false, true} {
@@ -113,7 +113,7 @@ func TestReaderReadsDuringALongWrite(t *testing.T) {
 	}
 }
 
-// With RESP3 nobody leads: what comes may begin with a push.
+// With RESP3 no caller reads for itself, because the next bytes may be a push.
 func TestPushesBesideALoneCaller(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := lone(t, s.Addr(), redisconn.Opts{Protocol: 3})
@@ -304,8 +304,8 @@ func (e exiting) Cancelled() error {
 	return nil
 }
 
-// A caller that goes before it has written passes on both rights, even if a future
-// ends its goroutine meanwhile.
+// A caller that leaves before it has written passes on both rights, even if a future ends its
+// goroutine.
 func TestCallerGoesBeforeItWrites(t *testing.T) {
 	s := testbed.NewServer(t)
 	for _, exits := range []bool{false, true} {
@@ -325,7 +325,7 @@ func TestCallerGoesBeforeItWrites(t *testing.T) {
 	}
 }
 
-// placedFuture is a future of a user's that looks where it is resolved.
+// placedFuture is a user's future that records in which goroutine it is resolved.
 type placedFuture struct {
 	wg     *sync.WaitGroup
 	inRead *atomic.Int64 // times in the goroutine of a caller that reads
@@ -351,7 +351,7 @@ func (f placedFuture) Resolve(any, uint64) {
 	}
 }
 
-// Whatever becomes of the right to read, no caller resolves a user's future.
+// No caller resolves a user's future, no matter who gets the right to read.
 func TestNoCallerResolvesAUsersFuture(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})

@@ -51,7 +51,7 @@ func TestCancelledFuturesAreDropped(t *testing.T) {
 	require.Equal(t, []string{"KEPT 1", "ASKING", "DROPPED", "KEPT 2"}, said)
 }
 
-// ASKING concerns the request behind it: it must not stay without it.
+// ASKING affects the next request: if that one is removed, ASKING must be removed, too.
 func TestCancelledAfterAsking(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
@@ -75,7 +75,7 @@ func TestCancelledAfterAsking(t *testing.T) {
 	}
 }
 
-// A future of a dropped request may do what it likes as well.
+// The future of a dropped request may also panic, block or end its goroutine.
 func TestCancelledFuturesThatMisbehave(t *testing.T) {
 	block := make(chan struct{})
 	defer close(block)
@@ -119,8 +119,8 @@ func (m *misbehaving) Cancelled() error {
 	return nil
 }
 
-// turning is a future that is cancelled from the second question on: when it is
-// about to be written. what is called then.
+// turning is a future that is cancelled from the second call of Cancelled on, which comes just
+// before the write. That call calls what.
 type turning struct {
 	redis.Future
 	asked atomic.Int32
@@ -150,8 +150,8 @@ func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 	})
 }
 
-// A future that ends the goroutine which asks it ends nobody else's: not that of a caller whose
-// request is in the same batch, and not the connection's own, which sends heartbeats.
+// A future may end the goroutine that calls its Cancelled. No caller's goroutine with a request in
+// the same batch ends, and not the connection's own, which sends heartbeats.
 func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := connect(t, s.Addr(), redisconn.Opts{Heartbeat: 10 * time.Millisecond, Logger: redisconn.NoopLogger{}})
@@ -179,8 +179,8 @@ func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
 	requireNoneLeft(t)
 }
 
-// A future that ends the goroutine which asks it takes nothing with it, whoever
-// writes: the caller, the writer, or a caller that reads its own reply.
+// A future that ends the goroutine that calls its Cancelled loses no request, no matter who writes:
+// the caller, the writer, or a caller that reads its own reply.
 func TestCancelledThatExits(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){

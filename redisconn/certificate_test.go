@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// writePEM writes a certificate of one, and its key.
+// writePEM writes the certificate, and its key.
 func writePEM(t *testing.T, certFile, keyFile string, cert tls.Certificate, err error) {
 	t.Helper()
 	require.NoError(t, err)
@@ -30,8 +30,8 @@ func writePEM(t *testing.T, certFile, keyFile string, cert tls.Certificate, err 
 	}
 }
 
-// The certificate of the client is read anew for each handshake: one that has expired
-// is replaced on disk, and the connection comes to be without a restart.
+// The client's certificate is read for each handshake: after an expired one is replaced on disk,
+// the connection succeeds without a restart.
 func TestCertificateIsReloaded(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()

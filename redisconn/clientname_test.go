@@ -37,7 +37,8 @@ func TestClientName(t *testing.T) {
 	}
 }
 
-// Servers from 7.2 on show library and version; others refuse to, and no harm is done.
+// Servers from 7.2 on show library and version. Older ones refuse the command, and the connection
+// works nevertheless.
 func TestClientInfo(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -71,7 +72,7 @@ func TestClientNameIsNotPermitted(t *testing.T) {
 	require.Nil(t, redis.Sync{S: conn}.Do("GET", "a"))
 }
 
-// An answer that makes no sense is not passed over.
+// A nonsensical answer is an error.
 func TestClientNameIsAnsweredStrangely(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies("+PONG\r\n", "$5\r\nvalue\r\n")})
 	refused(t, s.Addr(), redisconn.Opts{ClientName: "billing"}, redisconn.ErrInit)

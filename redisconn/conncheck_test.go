@@ -18,9 +18,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// whileItRests calls disturb with lone connections until so many times the reader has
-// rested all the while. Only then it calls the check that disturb has returned: a reader
-// that comes back meets what disturbs by itself.
+// whileItRests calls disturb with lone connections until the reader has rested during the given
+// number of calls. Only after such a call it calls the check that disturb returned, because a
+// reader that is active notices the disturbance by itself.
 func whileItRests(times int, lone func() *redisconn.Connection, disturb func(*redisconn.Connection) (check func())) {
 	for times > 0 {
 		conn := lone()
@@ -48,8 +48,8 @@ func TestLeadFindsAClosedConnection(t *testing.T) {
 	})
 }
 
-// A stray reply that came while the reader rests answers nobody, whether the
-// next caller reads by itself or not.
+// No request gets a stray reply that arrives while the reader rests, no matter whether the next
+// caller reads by itself.
 func TestStrayWhileTheReaderRests(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	dial := func() *redisconn.Connection { return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute}) }
@@ -67,7 +67,7 @@ func TestStrayWhileTheReaderRests(t *testing.T) {
 	}
 }
 
-// endedUnseen is a context that has ended, but only the second look at Err tells.
+// endedUnseen is a context that has ended, but whose first call of Err returns nil.
 type endedUnseen struct {
 	context.Context
 	looks atomic.Int32
@@ -90,8 +90,8 @@ func (d *onceDialed) dial(ctx context.Context, network, addr string) (_ net.Conn
 	return d.socket, err
 }
 
-// A caller whose read is interrupted before it has begun, as by a context that ends
-// just then, looks at the socket before it writes all the same.
+// A caller checks the socket before it writes, even if its context ends just then and interrupts
+// its read before it begins.
 func TestLeadLooksThoughInterrupted(t *testing.T) {
 	var server atomic.Pointer[chaos.ScriptedConn]
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -122,7 +122,7 @@ func TestLeadLooksThoughInterrupted(t *testing.T) {
 	}
 }
 
-// A deadline that somebody else has set on the socket is no end of a context.
+// A deadline that other code has set on the socket does not count as the end of a context.
 func TestReadDeadlineOfAnother(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dialed *onceDialed
@@ -137,7 +137,7 @@ func TestReadDeadlineOfAnother(t *testing.T) {
 	})
 }
 
-// corked is a connection that holds back what is written until it is let go.
+// corked is a connection that holds back written bytes until it is released.
 type corked struct {
 	net.Conn
 	held []byte
@@ -157,8 +157,8 @@ func (c *corked) release() {
 	c.held, c.cork = nil, false
 }
 
-// straying answers requests, and LAST with a stray reply behind its own: in a write,
-// and so a TLS record, of its own, but one segment of the network.
+// straying answers requests. After its answer to LAST it sends a stray reply: in a separate write,
+// and thus a separate TLS record, but in the same network segment.
 func straying(t *testing.T, config *tls.Config) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -200,8 +200,8 @@ func straying(t *testing.T, config *tls.Config) (addr string) {
 	return l.Addr().String()
 }
 
-// A stray reply that comes right behind the one that was asked for is in a buffer of
-// the client's when nobody reads any more. It answers nobody.
+// A stray reply that arrives right after the expected one is in a buffer of the client when no
+// goroutine reads any more. No request gets it.
 func TestStrayBehindAReply(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -228,7 +228,7 @@ func TestStrayBehindAReply(t *testing.T) {
 	}
 }
 
-// A request that a future sends is not answered by what came behind the future's reply.
+// A request that a future sends does not get a stray reply that arrived after the future's reply.
 func TestStrayBehindAReplyToAFuture(t *testing.T) {
 	conn := lone(t, straying(t, nil), redisconn.Opts{IOTimeout: time.Minute})
 	answer := make(chan any, 1)

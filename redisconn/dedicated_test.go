@@ -36,8 +36,8 @@ func TestDedicatedCheckEndsWithContext(t *testing.T) {
 	requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
 }
 
-// Callers that go while they wait for a connection leave it to the next one: a server that
-// answers slowly is not dialed for each of them.
+// If a caller leaves while its connection is dialed, the next caller gets that connection: the
+// client does not dial a slow server for each caller.
 func TestDedicatedIsMadeForTheNext(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dials atomic.Int64
@@ -226,8 +226,7 @@ func blockingPipes(answer func(args []string) string) *pipes {
 	}}
 }
 
-// Shutdown has the time of its context to unblock what blocks: callers that have not
-// left do not press.
+// Shutdown may use all the time of its context to unblock commands whose callers still wait.
 func TestDedicatedShutdownIsPatient(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, blockingPipes(func([]string) string {
@@ -250,8 +249,8 @@ type leaver struct {
 // Context is for send.ContextOf.
 func (l leaver) Context() context.Context { return l.ctx }
 
-// A caller returns soon after the end of its context, however long a heartbeat has taken:
-// that is not how far the server is.
+// A caller returns soon after the end of its context, even if a heartbeat took long: the time of a
+// heartbeat does not show how far away the server is.
 func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := blockingPipes(func(args []string) string {
@@ -313,7 +312,7 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 	})
 }
 
-// A far server has more time, and not as much as one likes.
+// A distant server gets more time, up to a limit.
 func TestDedicatedUnblockedFarAway(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := blockingPipes(func([]string) string { return "+OK\r\n" })
@@ -339,7 +338,7 @@ func TestDedicatedUnblockedFarAway(t *testing.T) {
 	})
 }
 
-// Handshakes of dedicated connections are no heartbeats of the shared one.
+// Handshakes of dedicated connections do not count as heartbeats of the shared one.
 func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: func(args []string) string {
@@ -358,8 +357,8 @@ func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
 	})
 }
 
-// A Dialer that ends its goroutine costs the request, and no place: neither that of a
-// caller that waits nor that of one that has gone.
+// If a Dialer ends its goroutine, the request fails, and its place in the pool is free again,
+// whether its caller waits or has left.
 func TestDedicatedDialerEndsGoroutine(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dials atomic.Int64
@@ -408,8 +407,8 @@ func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
 	})
 }
 
-// forgetful is a connection of a user's Dialer, around one that does not say how much of a failed
-// write it has sent, as TLS does not.
+// forgetful is a user's connection that, like TLS, does not report how much of a failed write was
+// sent.
 type forgetful struct {
 	net.Conn
 	fails *atomic.Bool

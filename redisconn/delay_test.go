@@ -20,8 +20,8 @@ func stalling(t *testing.T) (addr string) {
 	return chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedStalls}).Addr()
 }
 
-// The stages, each with what holds it up on a connection of its own: it returns when
-// requests that follow are held up.
+// The stages, each with a function that holds up that stage of a connection, and returns when later
+// requests are held up.
 var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, release chan struct{}){
 	redis.StageQueue: func(t *testing.T, conn *redisconn.Connection, _ chan struct{}) {
 		conn.Send(redis.Req("STALL"), nil, 0)
@@ -118,8 +118,8 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 	}
 }
 
-// A request that is refused before it is sent says what holds others up, and how much
-// is before it.
+// The error of a request that is refused before it is sent contains the stage that holds up others,
+// and the number of requests before it.
 func TestDelayOfOverload(t *testing.T) {
 	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience})
 	conn.Send(redis.Req("STALL"), nil, 0)
@@ -168,7 +168,7 @@ func TestDelayAfterAFuture(t *testing.T) {
 // retyped is a Sender of a user's, which gets plain requests.
 type retyped struct{ redis.Sender }
 
-// However a request was sent, the error of its context says where the time went.
+// No matter how a request was sent, the error of its context contains the time of each stage.
 func TestDelayWhicheverWay(t *testing.T) {
 	t.Parallel()
 	addr, script := stalling(t), redis.NewScript("return 1")

@@ -203,7 +203,7 @@ func TestHandshakeStall(t *testing.T) {
 	})
 }
 
-// An error that a context has caused says so once, whichever context that is.
+// An error that was caused by a context names this cause once, no matter which context it was.
 func TestContextIsOneCause(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		for name, opts := range map[string]redisconn.Opts{
@@ -234,8 +234,8 @@ func TestContextIsOneCause(t *testing.T) {
 	})
 }
 
-// A server that reads no more, over a transport without deadlines, does not hold up
-// the end of a connection: there is no room for a farewell.
+// A connection ends even if its server no longer reads and its transport has no deadlines, so that
+// a last write would block.
 func TestTLSCloseWithoutRoom(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -300,7 +300,8 @@ func TestConnectionRefused(t *testing.T) {
 	require.True(t, e.HasTrait(redis.ErrTraitConnectivity))
 	require.False(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
 
-	// Between two attempts: a request that enters during one ends with the error of that.
+	// This is between two attempts: a request that enters during an attempt ends with the error of
+	// that attempt.
 	conn, err := redisconn.Connect(background, addr, redisconn.Opts{ReconnectPause: time.Hour, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err, "it goes on dialing")
 	defer conn.Close()
@@ -308,7 +309,7 @@ func TestConnectionRefused(t *testing.T) {
 	requireType(t, e.Cause(), redisconn.ErrDial)
 }
 
-// The error of Connect says why its context has ended, whatever it was waiting for.
+// The error of Connect contains the cause of its context, no matter what Connect was waiting for.
 func TestConnectSaysWhyItsContextEnded(t *testing.T) {
 	for name, opts := range map[string]redisconn.Opts{"TLS": {TLSEnabled: true}, "handshake": {}} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -22,7 +22,7 @@ import (
 
 var background = context.Background()
 
-// patience bounds every wait: it is long, since nothing is timed by it.
+// patience bounds every wait. It is long, because no test depends on its length.
 const patience = time.Minute
 
 // eventually waits for a condition that other goroutines bring about.
@@ -214,8 +214,8 @@ func event[E redisconn.LogEvent](r *recorder) (e E) {
 	return e
 }
 
-// hooked is a socket with functions of a test's. It has none of the library's short
-// cuts for sockets of the system's.
+// hooked is a socket with a test's functions. The library does not use its special code for sockets
+// of the system with it.
 type hooked struct {
 	net.Conn
 	// read, if set, is called with each byte before that is handed on.

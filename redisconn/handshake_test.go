@@ -21,7 +21,7 @@ import (
 // canary is a password that must not show up anywhere.
 const canary = "canary-3f9c"
 
-// refused requires that connecting fails permanently and without a secret in what is said.
+// refused requires that connecting fails permanently, with no secret in errors or logs.
 func refused(t *testing.T, addr string, opts redisconn.Opts, want *errorx.Type) *errorx.Error {
 	t.Helper()
 	log := &recorder{}
@@ -40,7 +40,7 @@ func refused(t *testing.T, addr string, opts redisconn.Opts, want *errorx.Type) 
 	return e
 }
 
-// requireSecret fails if the canary is to be seen.
+// requireSecret fails if the canary is visible.
 func requireSecret(t *testing.T, v any) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v"} {
@@ -169,7 +169,7 @@ func TestDB(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	// Servers outside of a cluster say so, but for Valkey 8, which obeys.
+	// Servers outside a cluster return an error, except Valkey 8, which accepts the command.
 	outside := chaos.NewScripted(t, chaos.ScriptedOpts{
 		Raw: true, Handler: chaos.ScriptedReplies("-ERR This instance has cluster support disabled\r\n", "+PONG\r\n"),
 	})
@@ -313,8 +313,8 @@ func TestLoading(t *testing.T) {
 	eventually(t, "the value", func() bool { return redis.Err(redis.Sync{S: conn}.Do("GET", "key:1")) == nil })
 }
 
-// A server without HELLO quotes its arguments, and one that is none may answer with anything. No
-// error of a handshake, none of its causes and no property holds the password.
+// A server without HELLO quotes its arguments, and another program may answer anything. No error of
+// a handshake contains the password, nor does a cause or a property of the error.
 func TestHandshakeErrorsHoldNoPassword(t *testing.T) {
 	const password = "correct-horse-battery"
 	for name, reply := range map[string]string{

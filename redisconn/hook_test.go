@@ -31,7 +31,7 @@ func (c *completions) After(_ context.Context, _ redis.Operation, end redis.Comp
 	c.more <- struct{}{}
 }
 
-// A hook sees which server has answered, whichever way the request went.
+// A hook gets the server that answered, no matter how the request was sent.
 func TestHookSeesAddress(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

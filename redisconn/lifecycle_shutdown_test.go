@@ -54,8 +54,8 @@ func TestShutdownCountsWhatIsLeft(t *testing.T) {
 	require.False(t, left.HasTrait(redis.ErrTraitNotSent))
 }
 
-// TestShutdownCountsNothingOfItsOwn: a server that answers nothing owes a
-// heartbeat, a fence, MULTI and EXEC as well.
+// TestShutdownCountsNothingOfItsOwn: Shutdown counts the user's requests, and not the unanswered
+// heartbeat, fence, MULTI and EXEC.
 func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		handshake := true
@@ -98,8 +98,8 @@ func TestShutdownDoesNotWaitForItsOwn(t *testing.T) {
 	})
 }
 
-// While Shutdown waits for a session, nothing new is taken, and the session goes on but
-// for what blocks.
+// While Shutdown waits for a session, the client refuses new requests. The session may send
+// anything but blocking commands.
 func TestShutdownWaitsForSession(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -169,7 +169,7 @@ func TestShutdownDialsNoMoreAfterAPause(t *testing.T) {
 	})
 }
 
-// A session that is not closed is what is left when the context ends.
+// If a session is still open when the context ends, Shutdown counts it.
 func TestShutdownCountsSessions(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -184,7 +184,7 @@ func TestShutdownCountsSessions(t *testing.T) {
 	session.Close()
 }
 
-// Shutdown ends with its context, though a future holds who resolves it.
+// Shutdown returns when its context ends, even if a future blocks the goroutine that resolves it.
 func TestShutdownRefusesAside(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})

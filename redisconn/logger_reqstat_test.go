@@ -80,7 +80,7 @@ func (*panickyLogger) ReqStat(*redisconn.Connection, redis.Request, any, int64, 
 	panic("on purpose")
 }
 
-// Every answered request is told of, also the library's own.
+// The logger gets every answered request, including the library's own.
 func TestReqStatOfHeartbeats(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p, _ := beats(bulk)

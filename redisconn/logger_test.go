@@ -187,7 +187,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// Whatever happens has a line at its level, which shows no secret.
+// Each event is logged as one line, at its level, and without a secret.
 func TestSlogLogger(t *testing.T) {
 	var out lockedBuffer
 	logger := redisconn.NewSlogLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))

@@ -64,7 +64,7 @@ func TestSession(t *testing.T) {
 	}))
 }
 
-// Nothing of a session reaches the next one.
+// No state of a session reaches the next one.
 func TestSessionLeavesNothing(t *testing.T) {
 	s := testbed.NewServer(t)
 	require.Equal(t, "OK", redis.Sync{S: connect(t, s.Addr(), quiet)}.Do("ACL", "SETUSER", "other", "on", ">pw", "~*", "+@all"))
@@ -107,7 +107,7 @@ func TestSessionLeavesNothing(t *testing.T) {
 	}
 }
 
-// A session that harmed nothing has its connection used again.
+// The connection of a session that changed no state is used again.
 func TestSessionReuse(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), oneDedicated)
@@ -179,7 +179,7 @@ func TestSessionMisuse(t *testing.T) {
 	requireNotSent(t, err, redis.ErrSession)
 }
 
-// However its function ends, a session is closed.
+// A session is closed no matter how its function ends.
 func TestWithSessionEnds(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), oneDedicated)
@@ -197,7 +197,7 @@ func TestWithSessionEnds(t *testing.T) {
 	require.NoError(t, conn.Shutdown(t.Context()), "none is open")
 }
 
-// A session whose connection is lost stays so, and the next one has another.
+// A session whose connection was lost stays unusable. The next session gets another connection.
 func TestSessionLost(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), oneDedicated)
@@ -258,8 +258,8 @@ func TestSessionLeaked(t *testing.T) {
 	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { return nil }))
 }
 
-// A session returns the element of a pop whose connection is lost behind it: here the
-// server runs the pop after it has unblocked it, as one that paused its clients does.
+// A session returns the element of a pop even if its connection is lost right after the reply. Here
+// the server runs the pop after it has unblocked it, like a server that paused its clients.
 func TestSessionLostBehindElement(t *testing.T) {
 	var popping atomic.Int64 // the connection that pops
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -288,7 +288,7 @@ func TestSessionLostBehindElement(t *testing.T) {
 	requireNotSent(t, session.Do("PING"), redis.ErrSessionLost)
 }
 
-// A session whose context ends while the element comes delivers that, and is lost.
+// If a session's context ends while the element arrives, the session delivers it, and is lost.
 func TestSessionCancelledByAnswer(t *testing.T) {
 	s := testbed.NewServer(t)
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
@@ -352,8 +352,8 @@ func askRecorder() (p *pipes, took func() string) {
 	}
 }
 
-// ASK holds for a while: from when it was said, or a request after ASKING was last taken.
-// A transaction that was watched in time, and what reads for it, have the time they need.
+// A session sends ASKING for a limited time after ASK, or after a server last accepted a request
+// with ASKING. A transaction whose keys were watched in time, and its reads, are not limited.
 func TestSessionAskHolds(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p, took := askRecorder()
@@ -441,7 +441,7 @@ func exchange(t *testing.T, d send.Dedicated, cmds ...string) {
 	require.NoError(t, d.Exchange(background, reqs, func(int, any) {}))
 }
 
-// A blocking command that had to wait for its connection does not say ASKING any more.
+// A blocking command that had to wait for its connection is sent without ASKING.
 func TestBlockingAskHolds(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p, took := askRecorder()

@@ -43,7 +43,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// withDefaults is pure, and has nothing to add to what it made.
+// withDefaults changes nothing when it is applied to its own result.
 func TestDefaultsTwice(t *testing.T) {
 	once := Opts{IOTimeout: 300 * time.Millisecond, MaxRequests: 5, MaxBytes: 6, Logger: NoopLogger{}}.withDefaults()
 	require.Equal(t, once, once.withDefaults())

@@ -34,8 +34,8 @@ func overdue(p *pipes) map[string]redisconn.Opts {
 	}
 }
 
-// A Dialer or CredentialsProvider that ignores its context is not waited for, and what
-// the Dialer returns later is closed.
+// The client does not wait for a Dialer or CredentialsProvider that ignores its context, and closes
+// a connection that the Dialer returns later.
 func TestOverdueIsNotWaitedFor(t *testing.T) {
 	for name := range overdue(&pipes{}) {
 		t.Run(name, func(t *testing.T) {

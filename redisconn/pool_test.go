@@ -44,7 +44,7 @@ func dedicatedAs(change func(net.Conn) net.Conn) func(context.Context, string, s
 	}
 }
 
-// A connection that takes its time to be closed keeps its own place, and nothing else.
+// A connection that is closed slowly occupies its own place in the pool, and holds up nothing else.
 func TestPoolDuringClose(t *testing.T) {
 	s := testbed.NewServer(t)
 	closing, release := make(chan struct{}, 8), make(chan struct{})

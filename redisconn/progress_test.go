@@ -26,8 +26,8 @@ func (c slowConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A value that takes longer than IOTimeout to be written lives while the socket takes some of it, on
-// each kind of socket.
+// A value may take longer than IOTimeout to be written, if the socket accepts some bytes in each
+// IOTimeout. This holds for each kind of socket.
 func TestIOTimeoutIsAboutWritesToo(t *testing.T) {
 	value := strings.Repeat("x", 4<<20)
 	for name, write := range map[string]func(*testing.T, *redisconn.Connection){
@@ -75,7 +75,7 @@ func TestIOTimeoutIsAboutWritesToo(t *testing.T) {
 	}
 }
 
-// A long batch of short commands takes longer than IOTimeout, and lives: each answer is progress.
+// A long batch of short commands may take longer than IOTimeout, because each answer is progress.
 func TestIOTimeoutIsAboutAnswers(t *testing.T) {
 	for _, integrity := range []bool{false, true} {
 		virtualtime.Run(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestIOTimeoutIsAboutAnswers(t *testing.T) {
 	}
 }
 
-// A server that stops in the middle of such a batch does not live.
+// If the server stops in the middle of such a batch, the connection fails.
 func TestIOTimeoutBehindAnswers(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		answered := 0
@@ -123,8 +123,8 @@ func TestIOTimeoutBehindAnswers(t *testing.T) {
 	})
 }
 
-// A dedicated connection waits for a reply as the shared one does: a slow link lives, a server that
-// trickles bytes does not.
+// A dedicated connection follows the same rules as the shared one: it survives a slow link, and
+// fails if the server sends single bytes.
 func TestIOTimeoutOfDedicatedIsAboutProgress(t *testing.T) {
 	const size = 1 << 20
 	for _, c := range []struct {

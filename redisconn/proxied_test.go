@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// What a proxy answers by itself does not say whether the request has run.
+// An answer of the proxy itself does not show whether the request has run.
 func TestErrorsOfProxies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestErrorsOfProxies(t *testing.T) {
 	}
 }
 
-// What a proxy answers to AUTH may quote the password.
+// A proxy's answer to AUTH may quote the password.
 func TestProxyAnswersWithThePassword(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r chaos.ScriptedRequest) string {
@@ -129,7 +129,7 @@ func (j *judged) ReqStat(_ *redisconn.Connection, _ redis.Request, res any, _, _
 	j.seen = append(j.seen, redis.OutcomeOf(res))
 }
 
-// envoy answers as Envoy does: until the reply to EXEC has come back, it takes what comes for a part of the
+// envoy answers like Envoy, which treats all requests before the reply to EXEC as a part of the
 // transaction.
 func envoy(t *testing.T) *chaos.ScriptedServer {
 	t.Helper()
@@ -161,7 +161,7 @@ func envoy(t *testing.T) *chaos.ScriptedServer {
 	})
 }
 
-// Nothing is pipelined behind EXEC.
+// The client sends nothing after EXEC before its reply.
 func TestTransactionsBehindProxies(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, envoy(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -328,7 +328,7 @@ func TestLeftTransactionsBehindProxies(t *testing.T) {
 	require.Equal(t, 1, count("MULTI"))
 }
 
-// What waits for a dedicated connection is bounded by Opts.MaxBytes.
+// Opts.MaxBytes bounds the requests that wait for a dedicated connection.
 func TestBytesThatWaitBehindProxies(t *testing.T) {
 	t.Parallel()
 	popped := make(chan struct{})
@@ -371,7 +371,7 @@ func TestBytesThatWaitBehindProxies(t *testing.T) {
 	}
 }
 
-// An error passes several layers, and says once that a proxy has closed the connection.
+// An error that passes several layers says only once that a proxy has closed the connection.
 func TestProxyCloses(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r chaos.ScriptedRequest) string {

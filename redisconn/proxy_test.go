@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// peer is a server that a proxy stands before, or that only looks like a Redis: it answers as told, and
-// what it is not told about as a server does. It closes the connection at an answer of "close".
+// peer is a server behind a proxy, or one that only resembles Redis. It gives the configured answers,
+// and otherwise answers like a server. If the answer is "close", it closes the connection.
 func peer(t *testing.T, answer func(r chaos.ScriptedRequest) string) *chaos.ScriptedServer {
 	t.Helper()
 	return chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -50,7 +50,7 @@ func requireHeartbeats(t *testing.T, s *chaos.ScriptedServer, log *recorder) {
 	require.Zero(t, log.count("Disconnected"))
 }
 
-// The heartbeat is what the other side can answer.
+// The client sends the kind of heartbeat that the other side can answer.
 func TestHeartbeatFitsThePeer(t *testing.T) {
 	t.Parallel()
 	closesAt := func(lacks func(r chaos.ScriptedRequest) bool) func(chaos.ScriptedRequest) string {
@@ -148,7 +148,7 @@ func TestPeerIsKnown(t *testing.T) {
 	require.Equal(t, 1, log.count("PeerLimited"))
 }
 
-// A server that closes the connection once has a reason of its own.
+// If a server closes the connection only once, the handshake is not the reason.
 func TestPeerThatClosesOnce(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r chaos.ScriptedRequest) string {
@@ -185,7 +185,8 @@ func TestIntegrityIsProven(t *testing.T) {
 	}
 }
 
-// The error of a connection that is closed whatever is left out says what was not.
+// If the other side closes the connection no matter what the handshake leaves out, the error names
+// the options that add commands.
 func TestPeerThatClosesAnyway(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(chaos.ScriptedRequest) string { return "close" })

@@ -99,7 +99,7 @@ func TestPushSocketPingsOnce(t *testing.T) {
 	require.Equal(t, 1, pings)
 }
 
-// A server that can't write to its disk says so to PING, and goes on publishing.
+// A server that can't write to its disk answers PING with an error, but still publishes messages.
 func TestPushSocketOfAServerWithABadDisk(t *testing.T) {
 	const bad = "-MISCONF Redis is configured to save RDB snapshots\r\n"
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies(bad)})

@@ -136,7 +136,8 @@ func TestPushesAreSkipped(t *testing.T) {
 	require.Zero(t, log.count("Disconnected"))
 }
 
-// An announcement of maintenance is reported, whoever reads it, and costs no reply and no socket.
+// An announcement of maintenance is reported, no matter which goroutine reads it. No reply and no
+// socket is lost.
 func TestMaintenanceIsReported(t *testing.T) {
 	moving := ">4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n"
 	others := ">0\r\n>1\r\n*0\r\n>2\r\n$5\r\nother\r\n:1\r\n>9\r\n$9\r\nSMIGRATED\r\n" + strings.Repeat(":1\r\n", 8)
@@ -154,7 +155,7 @@ func TestMaintenanceIsReported(t *testing.T) {
 	require.Zero(t, log.count("Disconnected"))
 }
 
-// A server that announces without end fills no log.
+// A server that announces again and again does not fill the log.
 func TestMaintenanceIsLimited(t *testing.T) {
 	const announced = 10_000
 	flood := strings.Repeat(">3\r\n$8\r\nMIGRATED\r\n:1\r\n*0\r\n", announced)
@@ -191,7 +192,7 @@ func TestServerClosesAndResets(t *testing.T) {
 	}
 }
 
-// A future that misbehaves affects no other.
+// A future that panics, blocks or ends its goroutine affects no other future.
 func TestFuturesThatMisbehave(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)
@@ -294,8 +295,8 @@ func TestLargeReplies(t *testing.T) {
 	require.EqualValues(t, 7000, many[1].([]any)[6999])
 }
 
-// A reply that does not parse is the answer to the request that it came for, even
-// if nobody waits for that: the next one is unknown.
+// A reply that does not parse counts as the answer to the oldest request, even if no caller waits
+// for that request. The next request ends as unknown.
 func TestMalformedReplyToNobody(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd != "GET" { // both are in flight then
@@ -335,8 +336,8 @@ func (l *connectedLogger) Report(conn *redisconn.Connection, event redisconn.Log
 	l.recorder.Report(conn, event)
 }
 
-// A reply that comes after Close, but before the lifecycle sees to that, is no
-// reply that nobody asked for.
+// A reply that arrives after Close, but before the lifecycle has handled Close, does not count as
+// unsolicited.
 func TestReplyAfterClose(t *testing.T) {
 	reply := make(chan struct{})
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Reauthenticate waits for a handshake that has asked for the old credentials, so that
-// these may go afterwards.
+// Reauthenticate waits for a handshake that uses the old credentials, so that the server may forget
+// them afterwards.
 func TestReauthenticateWaitsForHandshakes(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(context.Context, *redisconn.Connection) error{
@@ -100,7 +100,8 @@ func TestCredentialsProviderIsNotAskedByResets(t *testing.T) {
 	require.EqualValues(t, 1, conn.Stats().Dedicated.Connects)
 }
 
-// An error tells what nil does not: a socket that is gone has not confirmed anything.
+// Reauthenticate returns an error if a socket was lost, because that socket has not confirmed the
+// credentials.
 func TestReauthenticateTellsWhatWasNotConfirmed(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	v, log := &vault{}, &recorder{}

@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Cursors are worth nothing to another process of the same server: when that has come back at
-// its address, what is being walked is walked anew.
+// Cursors are invalid after a server was restarted. If it is back at its address, iterations begin
+// again.
 func TestScanOverRestart(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t, testbed.Options{Persist: true})
@@ -79,8 +79,8 @@ func TestScanOverRestart(t *testing.T) {
 	}
 }
 
-// Where nobody tells the process, a walk goes on over a new socket, and where it is told later
-// than the socket was lost, it begins anew.
+// If the server's process ID is not available, an iteration continues over a new socket. If the ID
+// becomes known only after the socket was lost, the iteration begins again.
 func TestScanOverNewSocket(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

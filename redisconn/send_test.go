@@ -238,7 +238,7 @@ func TestScriptMode(t *testing.T) {
 	require.Equal(t, "OK", sync.Do("SELECT", 1))
 }
 
-// Replies go to whom they belong, in the order of each goroutine.
+// Each request gets its own reply, in the order of each goroutine.
 func TestOrder(t *testing.T) {
 	s := testbed.NewServer(t)
 	for name, opts := range map[string]redisconn.Opts{
@@ -304,7 +304,7 @@ func TestArgumentsAreNotKept(t *testing.T) {
 	require.Equal(t, []byte("before"), redis.Sync{S: conn}.Do("GET", "b"))
 }
 
-// No secret, which arguments may be, in any error.
+// No error contains an argument, because arguments may be secret.
 func TestErrorsDoNotShowArguments(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)

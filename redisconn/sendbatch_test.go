@@ -143,8 +143,8 @@ func TestTransactionWithoutARefusedRequest(t *testing.T) {
 	}
 }
 
-// A connection that is lost behind the refusal of MULTI leaves what became of it unknown, and
-// a transaction counts as its requests and EXEC.
+// If the connection is lost after the server refused MULTI, the outcome is unknown, and the
+// transaction is counted as its requests and EXEC.
 func TestTransactionLostBehindMulti(t *testing.T) {
 	for _, multi := range []string{"+OK\r\n", "-NOPERM no multi\r\n"} {
 		s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -196,7 +196,8 @@ func TestTransactionRefusesItsBounds(t *testing.T) {
 	require.Equal(t, []any{"OK", int64(1)}, results)
 }
 
-// A transaction of which a request was not queued says which, and why.
+// If the server did not queue a request of a transaction, the error names the request and the
+// reason.
 func TestTransactionAborted(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

@@ -28,8 +28,8 @@ func TestZeroSession(t *testing.T) {
 	s.Close()
 }
 
-// Each session fails once, in itself, whoever notices first: the next one must
-// not be touched by what is left of it, and every request gets one outcome.
+// Each session fails once, no matter which goroutine notices first. Leftovers of a session do not
+// affect the next session, and every request gets one outcome.
 func TestSessionsFollowEachOther(t *testing.T) {
 	s := testbed.NewServer(t)
 	var mu sync.Mutex
@@ -103,7 +103,7 @@ func idleConnection(t *testing.T, addr string) (memory int) {
 	return memory
 }
 
-// While a push has come in part only, the context still ends the calls that wait for the rest.
+// Calls that wait for the rest of an incomplete push end with their contexts.
 func TestContextEndsWaitsForTheRestOfAPush(t *testing.T) {
 	const half = ">2\r\n$10\r\ninval"
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

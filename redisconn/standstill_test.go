@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// standstill returns the longest time for which this process has stood still, with its
-// machine or alone, between the call and that of measured.
+// standstill measures until measured is called, which returns the longest time for which this
+// process, or its machine, did not run.
 func standstill() (measured func() time.Duration) {
 	stop, longest := make(chan struct{}), make(chan time.Duration)
 	go func() { // ends with measured
@@ -30,8 +30,8 @@ func standstill() (measured func() time.Duration) {
 	}
 }
 
-// steadily calls measure until the process has not stood still meanwhile, or not for long,
-// and then judge: what was measured are shares of time.
+// steadily calls measure until the process ran without a long pause, and then calls judge. A pause
+// would change the measured shares of time.
 func steadily(t testing.TB, little time.Duration, measure func() (judge func())) {
 	t.Helper()
 	for {

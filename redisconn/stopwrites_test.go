@@ -176,7 +176,7 @@ func TestStopWritesOfSessions(t *testing.T) {
 	require.NotContains(t, f.ran(), "b")
 }
 
-// blockingFuture says whether it is cancelled when it is let to.
+// blockingFuture blocks in Cancelled until the test releases it.
 type blockingFuture struct {
 	*outcome
 	asks chan struct{} // gets one for each time that it is asked
@@ -189,8 +189,8 @@ func (f *blockingFuture) Cancelled() error {
 	return nil
 }
 
-// A write that is about to begin when writes are stopped ends nothing: all that is in flight
-// gets its reply.
+// If a write is about to begin when writes are stopped, the session continues, and all requests in
+// flight get their replies.
 func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	arrived, release := make(chan struct{}, 2), make(chan struct{})
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -300,7 +300,7 @@ func TestStopWritesBesideOwnRequests(t *testing.T) {
 	}
 }
 
-// A blocking command is not run by a server whose place another one has taken.
+// A blocking command is not sent to a server that was replaced.
 func TestStopWritesOfBlockingCommands(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

@@ -201,8 +201,8 @@ func stormHandler() chaos.ScriptedHandler {
 	}
 }
 
-// Whatever happens to sessions, each request is resolved once, with its own answer, and counted
-// once. No goroutine is left.
+// Sessions break at random. Each request is resolved once, with its own answer, and counted once.
+// No goroutine is left.
 func TestStormAddsUp(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]redisconn.Opts{

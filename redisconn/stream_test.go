@@ -91,7 +91,7 @@ func TestDoStreamFailures(t *testing.T) {
 	require.True(t, redis.AsErrorx(conn.DoStream(ctx, nil, "GET", "key")).IsOfType(redis.ErrContextClosed))
 }
 
-// Each error of a stream names its request, without what is in it.
+// Each error of a stream names its request, but contains none of its arguments.
 func TestDoStreamNamesItsRequest(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -140,7 +140,7 @@ func TestShutdownWaitsForStream(t *testing.T) {
 	require.NoError(t, await(t, "Shutdown", ended))
 }
 
-// A stream that does not end is what is left when the context of Shutdown ends.
+// If a stream has not ended when the context of Shutdown ends, Shutdown counts it.
 func TestShutdownCountsStreams(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

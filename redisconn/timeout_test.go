@@ -98,7 +98,7 @@ func TestNoIOTimeout(t *testing.T) {
 	})
 }
 
-// A large value over a slow link lives, a server that trickles bytes does not.
+// A connection survives a large value over a slow link, but not a server that sends single bytes.
 func TestIOTimeoutIsAboutProgress(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -144,8 +144,8 @@ func TestIOTimeoutIsAboutProgress(t *testing.T) {
 	}
 }
 
-// In ScriptMode a command may block for as long as it asks, and IOTimeout beside,
-// from when those before it are answered.
+// In ScriptMode a command may block for its own timeout plus IOTimeout, from the time when earlier
+// requests are answered.
 func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 	opts := redisconn.Opts{IOTimeout: 600 * time.Millisecond, ScriptMode: true}
 	const late = 200 * time.Millisecond // how much later a time-out may be noticed
@@ -210,8 +210,8 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 	})
 }
 
-// The server of a PushSocket is asked for a PONG while nothing comes, which tells up to when
-// nothing was lost; and without one the socket ends.
+// A PushSocket sends a PING while no message arrives. Its PONG confirms that no message was lost
+// until then; without a PONG the socket ends.
 func TestPushSocketOfAServerThatIsGone(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var gone atomic.Bool

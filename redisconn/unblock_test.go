@@ -30,8 +30,8 @@ func notUnblocked(t *testing.T, conn *redisconn.Connection, log *recorder, cance
 	require.Equal(t, 1, log.count("NotUnblocked"))
 }
 
-// Where the shared connection leads to another process, the id of a dedicated one is that
-// of another client there, who must not be unblocked.
+// If the shared connection leads to another server process, the client ID of a dedicated connection
+// belongs to another client there, which must not be unblocked.
 func TestUnblockBehindBalancer(t *testing.T) {
 	testbed.Needs(t, testbed.Version(7, 0)) // statistics of subcommands
 	a, b := testbed.NewServer(t), testbed.NewServer(t)
@@ -132,8 +132,8 @@ func TestUnblockNotAllowed(t *testing.T) {
 	}
 }
 
-// A server that becomes a replica answers what blocks there with UNBLOCKED, and closes the connection:
-// that is the result, since nothing ran.
+// A server that becomes a replica answers blocking commands with UNBLOCKED, and closes the connection.
+// UNBLOCKED is the result, because nothing ran.
 func TestBlockedAtFailover(t *testing.T) {
 	t.Parallel()
 	s, master := testbed.NewServer(t), testbed.NewServer(t)

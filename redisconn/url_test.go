@@ -61,7 +61,7 @@ func TestParseURLErrors(t *testing.T) {
 	}
 }
 
-// Each way to a server works as the URL says it.
+// Each kind of URL leads to its server.
 func TestConnectByURL(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	s := testbed.NewServer(t, testbed.Options{Password: "s3 cret/?#@%", Unix: true, TLS: true})

@@ -122,7 +122,8 @@ func TestConnectionOutlivesItsLogger(t *testing.T) {
 	}
 }
 
-// A Dialer that returns no connection fails its attempt, in whatever way nothing is said.
+// If a Dialer returns no connection, the attempt fails, also if it returns neither an error nor a
+// connection.
 func TestDialerReturnsNothing(t *testing.T) {
 	for what, nothing := range map[string]net.Conn{
 		"nil": nil, "a nil *net.TCPConn": (*net.TCPConn)(nil), "a nil *tls.Conn": (*tls.Conn)(nil),

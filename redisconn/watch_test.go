@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 	requireNotSent(t, err, redis.ErrRequestWithdrawn)
 }
 
-// A connection that is lost before EXEC was sent costs another call of the function.
+// If the connection is lost before EXEC was sent, the function is called again.
 func TestWatchConnectionLost(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -108,7 +108,7 @@ func TestWatchConnectionLost(t *testing.T) {
 	require.Equal(t, []byte("1"), client.Do("GET", "n"))
 }
 
-// EXEC that is sent and not answered is unknown, and never sent again.
+// If EXEC was sent and not answered, the outcome is unknown, and it is not sent again.
 func TestWatchUnanswered(t *testing.T) {
 	calls := 0
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

@@ -44,7 +44,7 @@ func newSlowServer(t *testing.T, config *tls.Config) *slowServer {
 				return
 			}
 			t.Cleanup(func() { _ = conn.Close() })
-			// An unbuffered read of what the handshake is, and no more.
+			// This reads the handshake without a buffer, and no byte after it.
 			const head, nonce = "*2\r\n$4\r\nPING\r\n$16\r\n", 16
 			ping := make([]byte, len(head)+nonce+2)
 			if _, err := io.ReadFull(conn, ping); err != nil {
@@ -144,7 +144,7 @@ func TestNotSentOverTLS(t *testing.T) {
 	}
 	got := newOutcomes(n)
 	conn.SendMany(reqs, got, 0)
-	// Its batch has been taken when a second one can't be withdrawn into it.
+	// This waits until the batch has been taken.
 	buffered := bufio.NewReaderSize(server, 1)
 	_, err = buffered.Peek(1)
 	require.NoError(t, err)
@@ -177,8 +177,8 @@ func TestSendDoesNotWaitOverTLS(t *testing.T) {
 	got.wait(t)
 }
 
-// A frozen server holds nobody beyond the caller's own deadline. What is in
-// flight is abandoned; what waits behind a writer that is blocked is withdrawn.
+// With a frozen server, each call returns by its deadline. Requests in flight are abandoned;
+// requests that wait for a blocked writer are withdrawn.
 func TestFrozenServer(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
@@ -303,8 +303,9 @@ func TestRequestsPerWrite(t *testing.T) {
 		wg.Wait()
 		return float64(requests*goroutines) / float64(reads()-before)
 	}
-	// Each allows for twice what was measured on two busy processors, and more. Where neither the
-	// client nor the server runs for long, they share less: the best of some tries counts.
+	// Each limit is at least twice the value that was measured on two busy processors. If client or
+	// server do not get a processor for long, requests share fewer writes, so the best of several
+	// tries counts.
 	for _, c := range []struct {
 		goroutines int
 		atLeast    float64

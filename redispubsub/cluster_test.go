@@ -125,7 +125,8 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 	})
 }
 
-// A master that hands over to its replica is a gap that says so, and no more is missed.
+// When a master hands over to its replica, the subscription has one gap with that reason, and
+// misses no other messages.
 func TestGapOfAFailover(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))

@@ -79,7 +79,7 @@ func TestChanLeavesAnEvent(t *testing.T) {
 	}
 }
 
-// Chan ends with Close, also if nobody receives what it has to send.
+// Chan ends with Close, even if no goroutine receives its pending event.
 func TestChanEndsWithClose(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{})

@@ -157,7 +157,7 @@ func TestAnACLOfOneNode(t *testing.T) {
 	assert.Zero(t, s.Stats().OpenGaps)
 }
 
-// A node that comes, and one that goes, are gaps of a subscription on all of them.
+// A subscription on all nodes has a gap when a node joins, and when one leaves.
 func TestNodesComeAndGo(t *testing.T) {
 	first, second := testbed.NewServer(t), testbed.NewServer(t)
 	one, other := connect(t, first.Addr(), redisconn.Opts{}), connect(t, second.Addr(), redisconn.Opts{})
@@ -234,8 +234,8 @@ func canceled() context.Context {
 	return ctx
 }
 
-// While nodes disagree, a server may be told of twice: as the replica of two masters, or in both
-// roles. Its messages come once.
+// While nodes disagree, they may report a server twice: as the replica of two masters, or in both
+// roles. Its messages are delivered once.
 func TestEveryNodeOnce(t *testing.T) {
 	server := testbed.NewServer(t).Addr()
 	master := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})

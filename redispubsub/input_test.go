@@ -45,7 +45,8 @@ func TestSubscribeRefusesBadTopics(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Where no socket can be made for good, subscribing again can't help.
+// If sockets can't be opened for a permanent reason, the error says that subscribing again can't
+// help.
 func TestSubscribeWithAWrongPassword(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret &* +@all"}})
 	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
@@ -55,7 +56,7 @@ func TestSubscribeWithAWrongPassword(t *testing.T) {
 	assert.False(t, redis.SafeToRetry(err))
 }
 
-// A topic that the server refuses takes no other with it, and stays off.
+// A topic that the server refuses does not affect other topics, and is not requested again.
 func TestARefusedTopicTakesNoOtherWithIt(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}})
 	eachProtocol(t, func(t *testing.T, protocol int) {
@@ -75,7 +76,8 @@ func TestARefusedTopicTakesNoOtherWithIt(t *testing.T) {
 	})
 }
 
-// What a live change of an ACL takes away is lost for good, and says so; other topics go on.
+// A topic that a change of the ACL forbids is lost for good, and its gap has the reason. Other
+// topics continue.
 func TestAnACLTakesAChannelAway(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* &* +@all"}})
 	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
@@ -146,8 +148,7 @@ func TestUnsubscribe(t *testing.T) {
 	})
 }
 
-// With Block, a message that waits for room does not hold up that its topic is unsubscribed, be
-// it by the consumer.
+// With Block, a topic can be unsubscribed while its message waits for room, also by the consumer.
 func TestUnsubscribeWhatWaitsForRoom(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{Policy: redispubsub.Block, MaxMessages: 1})
@@ -266,7 +267,7 @@ func TestStreamInDoubt(t *testing.T) {
 	})
 }
 
-// A server that does not confirm what it was asked for is not taken at its word.
+// If a server confirms something other than the request, the socket is closed.
 func TestUnconfirmed(t *testing.T) {
 	calls := 0
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

@@ -15,9 +15,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A socket that sends and gets no answers is given up within IOTimeout, and what waits for it
-// is asked for by the next one. If that gets no answers either, Subscribe goes on until its
-// context ends.
+// A socket that gets no answers is closed within IOTimeout, and its requests are sent over the next
+// one. If that gets no answers either, Subscribe tries again until its context ends.
 func TestSubscribeThroughABlackHole(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
@@ -42,8 +41,8 @@ func TestSubscribeThroughABlackHole(t *testing.T) {
 	})
 }
 
-// A subscription that blocks has a socket to itself, though it shares all of its topics, and
-// its neighbours go on without a gap.
+// A subscription that blocks has its own socket, even if other subscriptions have the same topics,
+// and these continue without a gap.
 func TestBlockHasASocketToItself(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{Protocol: protocol})

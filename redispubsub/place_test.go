@@ -134,8 +134,8 @@ func payload(t testing.TB, ev redispubsub.Event) string {
 	return string(msg.Payload)
 }
 
-// A topic that comes back to a node gets nothing that this one sent before: it would come
-// behind what the other node has sent meanwhile.
+// If a topic returns to a node, messages that this node sent before are dropped, because they would
+// arrive after newer ones of the other node.
 func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
@@ -187,8 +187,8 @@ func TestAFailoverIsNoLostConnection(t *testing.T) {
 	lastGap(t, untilSubscribed(t, sub), redispubsub.Failover)
 }
 
-// The node that a channel goes to may have been stopped: what it reads from the bus after
-// that may have come by the node before.
+// The new node of a channel may have been stopped: messages that it then reads from the cluster bus
+// may have arrived over the old node already.
 func TestANewNodeBringsNothingOld(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {

@@ -20,8 +20,8 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
-// Two sessions that wait for room both get some, though the message of one of them is not
-// wanted any more.
+// If two sessions wait for room, both continue, even if the message of one of them is no longer
+// wanted.
 func TestRoomIsPassedOn(t *testing.T) {
 	for range 50 { // the order in which the sockets begin to wait varies
 		in := inbox.New(inbox.Opts{Policy: inbox.Block, MaxMessages: 1, MaxBytes: 1 << 20, MessageOf: messageOf}, &inbox.Counts{})

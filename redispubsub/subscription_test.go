@@ -60,8 +60,8 @@ func newHookedSubscriber(t *testing.T, conn *redisconn.Connection, hooks ...redi
 	return s
 }
 
-// A hook is called once around each call, with its context, what was asked for, and what
-// became of it; and not for messages.
+// A hook is called once around each call, with its context, its request and its outcome. It is not
+// called for messages.
 func TestHook(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}})
 	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
@@ -117,7 +117,7 @@ func TestHook(t *testing.T) {
 	assert.Equal(t, "caller+ 5 SUBSCRIBE 1: not sent ", seen)
 }
 
-// A hook that panics, blocks or subscribes itself harms its own call only.
+// A hook that panics, blocks or subscribes affects only its own call.
 func TestHooksThatMisbehave(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	blocked, release := make(chan struct{}), make(chan struct{})

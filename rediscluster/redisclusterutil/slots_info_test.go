@@ -151,7 +151,7 @@ func TestParseHostsThatAreNone(t *testing.T) {
 	}
 }
 
-// Each takes time that grows with the square of what it has too much of, if it is not refused.
+// If they were not refused, each would take a time that grows with the square of its size.
 func TestParseOfTooMuch(t *testing.T) {
 	node := func(i int) []any { return []any{fmt.Sprint("h", i), int64(7000)} }
 	var rows []any
@@ -192,7 +192,7 @@ func TestParseOfTooMuch(t *testing.T) {
 	assert.ErrorContains(t, err, "too many slots")
 }
 
-// A node whose address is an empty array is left out, whatever else is said of it.
+// A node whose address is an empty array is left out, no matter what its other fields are.
 func TestParseSlotsInfoAddressOfNothing(t *testing.T) {
 	node := func(addr any) []any {
 		return []any{addr, int64(7000), []byte("id"), []any{[]byte("hostname"), []byte("host")}}

@@ -37,8 +37,8 @@ func TestAsked(t *testing.T) {
 	require.Less(t, known(), len(requests)/10)
 }
 
-// While there is room all are admitted, and then, of all who ask for a request at once, one is not, or
-// a few are not.
+// While there is room, all reads are admitted. In a full cache, among concurrent reads of one request,
+// one or a few are not admitted.
 func TestAdmits(t *testing.T) {
 	t.Parallel()
 	s := New(1 << 20)

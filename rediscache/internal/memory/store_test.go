@@ -25,7 +25,7 @@ func newReads(most int64) *reads {
 	return r
 }
 
-// begin begins the read of what stands for a request of keys.
+// begin begins the read of a request with the given keys.
 func (r *reads) begin(request string, keys ...string) (q *Read, how Joined) {
 	q = &Read{Request: []byte(request), Lease: r.lease, Sent: Now(), Key: HashOf(firstOf(request, keys))}
 	for i := 1; i < len(keys); i++ {
@@ -120,7 +120,7 @@ func TestChanged(t *testing.T) {
 	r.isEmpty(t)
 }
 
-// The entries use the bytes of the bound, within 5 %.
+// The memory of the entries is within 5 % of the bound.
 func TestBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and has one goroutine")
@@ -256,7 +256,7 @@ func TestScanResistance(t *testing.T) {
 	assert.Greater(t, stayed, 700)
 }
 
-// Whatever happens at once, the counts are right in the end.
+// After many concurrent calls the counters are right.
 func TestStoreAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newReads(1 << 20)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever number of requests of a key is kept, each is found, leaves alone, and goes with the key.
+// For any number of kept requests of a key, each is found, can be removed alone, and is removed
+// with the key.
 func TestRequestsOfOneKey(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, few, few + 1, 1000} {
@@ -61,8 +62,8 @@ func TestReadTakesPlace(t *testing.T) {
 	}
 }
 
-// Whatever number of requests share a key that is not their first, each leaves alone, in any order, and
-// all go with the key.
+// For any number of requests that share a key that is not their first, each can be removed alone, in
+// any order, and all are removed with the key.
 func TestRequestsThatShareAKey(t *testing.T) {
 	t.Parallel()
 	const n = 1000

@@ -11,7 +11,8 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// Waiting reads are returned in the order in which they were sent, whatever ends in between.
+// Waiting reads are returned in the order in which they were sent, even if reads between them have
+// ended.
 func TestOverdue(t *testing.T) {
 	r := &Reads{}
 	reads := make([]*Read, 100)
@@ -56,7 +57,7 @@ func TestOverdue(t *testing.T) {
 	require.False(t, busy)
 }
 
-// Of the last reads most take no longer.
+// Most of the last reads took no longer.
 func TestSlow(t *testing.T) {
 	r := &Reads{}
 	for i := range slowFirst {

@@ -29,7 +29,8 @@ func TestMoves(t *testing.T) {
 	assert.Nil(t, m.slots.Load())
 }
 
-// A replica knows nothing of keys that have gone, whoever asks it.
+// A replica does not answer ASK for keys that were already moved, so reads of a moving slot go to
+// the master.
 func TestRouteOnTheMove(t *testing.T) {
 	top := oneShard(1)
 	moves := &top.Nodes[0].rules.Moves

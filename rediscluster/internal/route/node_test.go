@@ -80,7 +80,7 @@ func TestMisnamedNodeIsOutdated(t *testing.T) {
 	assert.True(t, n.Outdated("", "node.example"), "nor for the address")
 }
 
-// The latest failure of the nodes that could take a request is why there is none.
+// If no node can take a request, the cause is the latest failure of the nodes that could.
 func TestFailure(t *testing.T) {
 	top := oneShard(1)
 	spec := Spec{Slot: 1}

@@ -43,7 +43,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// A node loses its share at once, and gets it back in a time that goes by how long it was silent.
+// A node loses its share at once, and gets it back over a time that depends on how long it was
+// silent.
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		silent, whole time.Duration
@@ -126,7 +127,7 @@ type flying struct {
 func (f *flying) Flight() backend.Flight { return backend.Flight{Since: f.since} }
 func (f *flying) Unread() bool           { return f.unread }
 
-// A node is not silent while its replies wait to be read, but not for ever.
+// A node does not count as silent while its replies wait to be read, but only for a limited time.
 func TestUnreadRepliesAreNoSilence(t *testing.T) {
 	n := oneShard(0).Nodes[0]
 	inner := &flying{since: time.Hour}
@@ -143,7 +144,7 @@ func TestUnreadRepliesAreNoSilence(t *testing.T) {
 	assert.Equal(t, unreadMost+ms, silent(unreadMost+ms, true))
 }
 
-// A process that has not run does not judge servers, but not for ever.
+// A process that did not run for some time does not judge servers, but only for a limited time.
 func TestWatchOnTime(t *testing.T) {
 	w := &Watch{every: ms}
 	assert.True(t, w.onTime(ms))

@@ -109,7 +109,8 @@ func TestNodeSlotsOfTheLayout(t *testing.T) {
 	}
 }
 
-// A slot whose importer has left, because the migration was given up, is walked where it is.
+// If the target of a migration has left, because the migration was given up, the slot is walked on
+// its owner.
 func TestCoverageOfAnImporterThatLeaves(t *testing.T) {
 	two := Empty()
 	two.Shards = []Shard{{Master: "a:1"}, {Master: "b:1"}}
@@ -133,8 +134,8 @@ func TestCoverageOfAnImporterThatLeaves(t *testing.T) {
 	require.True(t, c.NewRound())
 }
 
-// A slot that is leaving for a node which has failed is walked once in each round: the rest of its
-// keys is nowhere.
+// A slot whose target has failed is walked once in each round, because its moved keys can't be
+// reached.
 func TestCoverageOfAnImporterThatFails(t *testing.T) {
 	l := Empty()
 	l.Shards = []Shard{{Master: "a:1"}}

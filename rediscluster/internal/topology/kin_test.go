@@ -97,8 +97,8 @@ func TestKinFollowsTheClusterAsItChanges(t *testing.T) {
 	require.NotNil(t, k.OfNodes([]View{viewOf("m:1", 0, 16383, "f", "e", "d")}), "those that had failed are forgotten")
 }
 
-// Seeds lead to the cluster that the client knows. To another one they lead only if strangers may be
-// followed, and that is said; or if the client has never known all slots.
+// Seeds lead to the cluster that the client knows. They lead to another one only if the client may
+// follow strangers, which it reports, or if it has never known all slots.
 func TestSeedsOfAnotherCluster(t *testing.T) {
 	known, same, other := viewOf("m:1", 0, 16383, "a", "b"), viewOf("n:1", 0, 16383, "b", "a"), viewOf("a:1", 0, 16383, "x")
 	k := &Kin{}

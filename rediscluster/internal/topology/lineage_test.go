@@ -43,7 +43,7 @@ func TestLineage(t *testing.T) {
 	assert.True(t, has(master), "it is not forgotten while it is down")
 	assert.Equal(t, "m", servers.Without(g.Strangers(servers, "m")).Layout("m", false).Shards[0].Master)
 
-	// One that the known replica follows now is led to by it.
+	// A known replica leads to the master that it follows now.
 	led := ServerInfos{"x": servers["x"], "r": {role: roleReplica, id: "run r", replid: "x", follows: true}}
 	assert.True(t, g.Has(led, "x"))
 }

@@ -108,7 +108,7 @@ func TestMergeEmptyHost(t *testing.T) {
 	assert.Empty(t, l.others)
 }
 
-// A range may come without its master: what is left is not taken for it.
+// A range may have no master: then the first of its other nodes is not taken for the master.
 func TestMergeWithoutMaster(t *testing.T) {
 	l := merge([]View{{
 		asked:  "10.0.0.1:7000",
@@ -231,7 +231,8 @@ func TestChooseLeavesOutAnotherCluster(t *testing.T) {
 	gone := replicaOf("c", member("b", "b", 1, 3))
 	one := View{asked: "a:1", ranges: all, nodes: infos{myself(member("a", "a", 1, 2)), gone, member("c", "c", 1, 3)}}
 	two := View{asked: "c:1", ranges: all, nodes: infos{member("a", "a", 1, 2), gone, myself(member("c", "c", 1, 3))}}
-	// One that has moved to the other cluster, and has kept its ID, is still known to the others.
+	// A node that has moved to the other cluster, and has kept its ID, is still known to the other
+	// nodes.
 	moved := View{asked: "b:1", ranges: stranger.ranges, nodes: infos{myself(member("b", "b", 1, 100)), stranger.nodes[1], stranger.nodes[2]}}
 	untold := View{asked: "d:1", ranges: all}
 	for name, views := range map[string][]View{
@@ -246,8 +247,8 @@ func TestChooseLeavesOutAnotherCluster(t *testing.T) {
 	}
 }
 
-// A node that has lost its ID and kept its hostname is another node. The former one has failed, as a
-// replica; what the node is now counts, wherever both stand in the answer.
+// A node with a new ID and the same hostname is another node. The former one is a failed replica.
+// The new one counts, no matter in which order both are in the answer.
 func TestMergeNodeWithAnotherID(t *testing.T) {
 	former, now, other := replicaOf("b", member("old", "10.0.0.1", 7000, 1)), member("new", "10.0.0.2", 7000, 5), myself(member("b", "10.0.0.3", 7000, 4))
 	former.Fail = true

@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// A sentinel of the user's list that is permanently gone does not hold the client where it
-// had it, once the others are installed anew and agree.
+// If a sentinel of the user's list is gone for good, and the others were reinstalled and agree, the
+// client follows them.
 func TestSentinelsInstalledAnew(t *testing.T) {
 	s, now := NewReports(nil, false), time.Now()
 	say := func(addr, master string, epoch uint64, others ...string) {

@@ -62,7 +62,7 @@ d 10.0.0.4:7004@1 master - 0 0 3 connected`
 	assert.Equal(t, addrs("proxy:7004"), l.others)
 	assert.Equal(t, 1, l.Find("10.0.0.2:7002"), "a scan looks for what CLUSTER NODES says")
 
-	// A node that does not know its own host knows those of others, of which one may have its port.
+	// A node may know the hosts of other nodes, one of which may have its port, but not its own.
 	v, err = ParseView("a:7001", []any{[]any{int64(0), int64(16383), []any{"", int64(7001)}}},
 		"a :7001@1 myself,master - 0 0 1 connected 0-16383\nb 10.0.0.2:7001@1 master - 0 0 0 connected")
 	require.NoError(t, err)

@@ -25,7 +25,8 @@ func watcher(ids, master string, epoch uint64) Report {
 	return r
 }
 
-// A stranger at the address of a sentinel moves the client nowhere, whatever its epoch is.
+// An unknown sentinel at the address of a known one does not move the client, no matter what its
+// epoch is.
 func TestStrangersAmongSentinels(t *testing.T) {
 	stranger := watcher("x", "other", 100)
 	now := time.Now()
@@ -49,7 +50,7 @@ func TestStrangersAmongSentinels(t *testing.T) {
 		s.Judge(now)
 		assert.Equal(t, "m", s.Layout().Shards[0].Master, "what the others said last counts")
 
-		// A failover: the first that tells it counts.
+		// In a failover, the first sentinel that reports it counts.
 		s.Hear("b", watcher("b a c", "r", 2), nil, now)
 		assert.True(t, s.Judge(now).Changed, name)
 		assert.Equal(t, "r", s.Layout().Shards[0].Master, name)
@@ -75,8 +76,8 @@ func TestStrangersAmongSentinelsAtFirst(t *testing.T) {
 	}
 }
 
-// When no sentinel is left that the client knows, it follows others, and says so, unless it is to refuse
-// that. If they name a server that it knew of, they are no strangers.
+// If no known sentinel is left, the client follows others and reports that, unless it must refuse
+// strangers. Sentinels that name a server that it knows are not strangers.
 func TestOnlyStrangersAreLeft(t *testing.T) {
 	for name, tt := range map[string]struct {
 		refuse bool
@@ -105,7 +106,8 @@ func TestOnlyStrangersAreLeft(t *testing.T) {
 	}
 }
 
-// Sentinels that do not tell their IDs are known by what others call them; without any IDs all count.
+// Sentinels that do not report their own IDs are identified by the IDs that other sentinels give
+// them. Without any IDs, all sentinels count.
 func TestSentinelsWithoutIDs(t *testing.T) {
 	now := time.Now()
 	s := NewReports([]string{"a", "b", "c"}, false)

@@ -35,7 +35,7 @@ func requireClosed(t *testing.T, ch <-chan struct{}, closed bool) {
 	}
 }
 
-// Places are granted first come first served. Who waits may leave.
+// Places are granted first come, first served. A waiting caller may leave.
 func TestPoolPlaces(t *testing.T) {
 	p := New(t.Context(), nil, nil, Config{Most: 2, Queue: 2, MaxBytes: 2})
 	for range 2 {
@@ -149,8 +149,7 @@ func TestPoolShut(t *testing.T) {
 	requireClosed(t, p.Drained(), true)
 }
 
-// ASKING is sent for longer only if the server has answered something else than that the slot is
-// elsewhere.
+// The time for which ASKING is sent is extended only by an answer other than a redirect.
 func TestAskingIsAccepted(t *testing.T) {
 	asked := time.Now()
 	later := asked.Add(time.Millisecond)

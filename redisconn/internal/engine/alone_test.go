@@ -15,7 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// lane is a caller in the lane: it has entered a request with Send, and has both rights.
+// lane is a lone caller in the path of alone.go: it has entered a request with Send, and has both
+// rights.
 type lane struct {
 	p     *Pipe
 	s     *Session
@@ -41,7 +42,7 @@ func inLane(t *testing.T) *lane {
 	}
 }
 
-// reads reads in a goroutine of its own, out of the lane if need be.
+// reads reads in its own goroutine, and leaves the path of a lone caller if necessary.
 func (l *lane) reads(ctx context.Context) {
 	go func() {
 		passed, finished := l.s.readAlone(ctx)
@@ -79,8 +80,8 @@ var (
 	isEnded   = [2]bool{false, true}
 )
 
-// Whatever is answered, and however it comes, the caller gets it. Only a simple reply that has come as a
-// whole is taken in the lane.
+// The caller gets every reply, no matter in which pieces it arrives. Only a simple reply that arrived
+// whole is decoded in the path of a lone caller.
 func TestAloneIsAnswered(t *testing.T) {
 	long := strings.Repeat("0123456789", 10_000)
 	for name, c := range map[string]struct {
@@ -202,7 +203,8 @@ func TestAloneIsCancelled(t *testing.T) {
 	}
 }
 
-// If others have come, the caller takes its reply in the lane, and the next one reads.
+// If other requests have entered, the caller still takes its own reply in this path, and the next
+// caller reads.
 func TestAloneIsJoined(t *testing.T) {
 	l := inLane(t)
 	l.reads(context.Background())
@@ -221,7 +223,8 @@ func TestAloneIsJoined(t *testing.T) {
 	require.True(t, l.p.idle())
 }
 
-// While a heartbeat is unanswered, its echo may come instead of the reply: the lane does not look.
+// While a heartbeat is unanswered, its echo may arrive instead of the reply, which this path does
+// not check. So the caller leaves the path.
 func TestAloneWithHeartbeat(t *testing.T) {
 	l := inLane(t)
 	l.s.beats.waiting.Store(true)
@@ -233,7 +236,8 @@ func TestAloneWithHeartbeat(t *testing.T) {
 	require.True(t, <-l.left)
 }
 
-// Only an ordinary request of a caller that is alone enters the lane; others leave no trace.
+// Only an ordinary request of a lone caller takes this path; enterAlone leaves everything unchanged
+// for other requests.
 func TestWhoEntersAlone(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

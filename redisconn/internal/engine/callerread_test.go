@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// breaking is a caller whose future breaks off what resolves it.
+// breaking is a caller whose future panics or ends the goroutine that resolves it.
 type breaking struct {
 	*caller
 	how func()
@@ -23,8 +23,8 @@ func (b breaking) Resolve(res any, n uint64) {
 	b.how()
 }
 
-// A caller that breaks off while its answered batch is in flight still leaves nothing behind,
-// and the loop reads on.
+// If a caller's goroutine ends while its answered batch is in flight, the batch is released, and
+// the loop reads on.
 func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 	panics, nothing := func() { panic("on purpose") }, func() {}
 	for name, c := range map[string]struct{ future, logger func() }{

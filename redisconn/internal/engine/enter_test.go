@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A server that answers nothing is known whatever was entered last, be a batch open, as behind a
-// socket that takes nothing, or not.
+// A server that does not answer is noticed no matter what was entered last, with or without an open
+// batch, such as one that waits for a full socket.
 func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		q := newTestQueue(10, 1000)

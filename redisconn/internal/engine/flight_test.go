@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A reply that comes before its request is written is none: the batch could still be taken
-// back, and recycled while it is answered.
+// A reply that arrives before its request is written is not its reply: the batch could still be
+// taken back, and recycled while it is answered.
 func TestNothingIsAnsweredBeforeItIsWritten(t *testing.T) {
 	q, s, seq := enterFirst(t, &modelCaller{gone: true}) // so that the loop reads
 	b, why := q.answering(s)

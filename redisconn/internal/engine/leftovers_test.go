@@ -12,8 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// taken returns a batch of requests, of which those from pinned on until plain are an ASKING
-// with what it is for.
+// taken returns a batch of requests. Those from pinned up to plain are an ASKING with its command.
 func taken(t *testing.T, p *Pipe) *batch {
 	t.Helper()
 	enter := func(asking bool, bytes string) {
@@ -54,7 +53,8 @@ func TestLeftoversByTheByte(t *testing.T) {
 	}
 }
 
-// A request that is longer than what servers accept says so: their error is mostly lost.
+// The error of a request that is longer than servers accept says so, because the server's own error
+// is usually lost.
 func TestLeftoverThatIsTooLong(t *testing.T) {
 	p := testPipe()
 	b := taken(t, p)

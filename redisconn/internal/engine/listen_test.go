@@ -40,8 +40,8 @@ const (
 	justNow = time.Hour // that is not over at the next call of listen either
 )
 
-// Callers are told once, when they have waited for long; and somebody sees to that as long as
-// any of them is not told.
+// Callers are told once, when they have waited for long. A timer runs as long as any caller is not
+// told.
 func TestSlowCallersAreTold(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	slow, d, ticket := q.deaf(t, time.Time{})
@@ -100,7 +100,8 @@ func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 	}
 }
 
-// Whose context has ended is told at the next call of listen, once; and nobody else.
+// A caller whose context has ended is told once, at the next call of listen. No other caller is
+// told.
 func TestWhoseContextHasEndedIsTold(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	var all []*listener

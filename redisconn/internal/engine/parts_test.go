@@ -163,7 +163,7 @@ func TestPartsDecode(t *testing.T) {
 	requireAll(t, m.results(t, 3*partRequests), isOK)
 }
 
-// What has not entered takes room, and a shutdown waits for it.
+// Parts that have not entered count for the bounds of the queue, and a shutdown waits for them.
 func TestPartsTakeRoom(t *testing.T) {
 	p, _, there, m := entered(t, 4)
 	rest := 2 * partRequests
@@ -188,7 +188,7 @@ func TestPartsTakeRoom(t *testing.T) {
 	require.Zero(t, p.held)
 }
 
-// What follows a part whose session has ended is not sent.
+// Parts after one whose session has ended are not sent.
 func TestPartsEndWithTheirSession(t *testing.T) {
 	p, s, there, m := entered(t, 6)
 	asks(t, there, 2*partRequests)

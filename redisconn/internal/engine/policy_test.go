@@ -154,7 +154,8 @@ func TestPostponedIsOnTheWire(t *testing.T) {
 	require.Greater(t, written.Wire, open.Wire)
 }
 
-// If those who were answered do not send again, their answer was not worth waiting for.
+// If the callers that got replies do not send again, postponing a batch until their replies has
+// gained nothing.
 func TestPostponeOnlyIfItPays(t *testing.T) {
 	m := inFlightModel()
 	for _, step := range []string{"call", "answer", "call", "write", "take"} {
@@ -170,7 +171,7 @@ func TestPostponeOnlyIfItPays(t *testing.T) {
 	require.False(t, m.q.postponable())
 }
 
-// An answer begins with its first byte: who has come by then has not been woken by it.
+// An answer begins with its first byte: callers that came before it were not woken by it.
 func TestPostponingJudgedFromTheFirstByteOn(t *testing.T) {
 	m := inFlightModel()
 	m.do("call")

@@ -95,8 +95,8 @@ func isFull(err any) bool         { return redis.AsErrorx(err).IsOfType(redis.Er
 func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(sock.ErrNotConnected) }
 func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) }
 
-// The right to write is one: whoever adds to an idle queue gets it, and it is
-// given up only when nothing is left.
+// There is one right to write: the first sender to add to an idle queue gets it, and it is free
+// again only when nothing is left to write.
 func TestQueueRightToWrite(t *testing.T) {
 	q := newTestQueue(10, 100)
 	q.state, q.session = Connected, testSession()

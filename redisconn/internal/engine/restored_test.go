@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Those who wait for a connection go on when there is one, or there will be none.
+// Callers that wait for a connection continue when there is one, or when there will never be one.
 func TestRestored(t *testing.T) {
 	over := func(c <-chan struct{}) bool {
 		select {

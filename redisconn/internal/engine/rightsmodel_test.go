@@ -102,7 +102,7 @@ func (m *rightsModel) readers() (n int, caller *modelCaller) {
 	return n, caller
 }
 
-// steps returns what may happen next. Requests are few, so that the states are.
+// steps returns the possible next steps. There are few requests, so that there are few states.
 func (m *rightsModel) steps() (steps []string) {
 	if len(m.callers)+len(m.futures) < m.most {
 		steps = append(steps, "call", "send")
@@ -264,7 +264,7 @@ func (m *rightsModel) write() {
 	m.s.both, m.writer = false, true
 }
 
-// setAge makes the time that has passed what the model says.
+// setAge sets the age of the oldest batch to that of the model.
 func (m *rightsModel) setAge() {
 	if m.q.head != nil {
 		m.q.head.Taken = timing.Clock() - m.age
@@ -287,7 +287,7 @@ func (m *rightsModel) take(asks bool) {
 	m.hasTaken(m.q.take(asks))
 }
 
-// say lets the goroutine that asks futures go on.
+// say lets the goroutine that calls Cancelled continue, with an answer.
 func (m *rightsModel) say() {
 	m.asked = nil
 	close(m.answers)
@@ -346,7 +346,7 @@ func (m *rightsModel) passRetired(b *batch) {
 	m.waking = m.loop && !had
 }
 
-// check returns what must never be.
+// check returns a description of a broken rule, or "".
 func (m *rightsModel) check() error {
 	q := m.q
 	n, caller := m.readers()
@@ -423,7 +423,7 @@ func (m *rightsModel) unresolved() (left []string) {
 	return left
 }
 
-// key tells states apart that may go on differently.
+// key returns the same string only for states with the same possible steps.
 func (m *rightsModel) key() string {
 	var k strings.Builder
 	q := m.q

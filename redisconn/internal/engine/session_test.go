@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// forget is a future that nobody asks whether it is cancelled.
+// forget is a future whose Cancelled is not called.
 var forget = redis.FuncFuture(func(any, uint64) {})
 
 // encoded returns a request of some bytes.
@@ -236,8 +236,8 @@ func TestAnswerBeginsWithItsFirstByte(t *testing.T) {
 	}
 }
 
-// A caller that reads without heeding its context heeds it when it has read for long, wherever
-// its reply has got to; and the session lives on.
+// A caller that ignores its context while it reads listens to it after it has read for long, no
+// matter how much of its reply has arrived. The session continues.
 func TestDeafReaderIsTold(t *testing.T) {
 	for name, begun := range map[string]string{"nothing has come": "", "its reply has begun": "$5\r\nhe"} {
 		t.Run(name, func(t *testing.T) {

@@ -112,8 +112,8 @@ func TestEvictionKeepsOtherEvents(t *testing.T) {
 	}, got)
 }
 
-// An intake takes the messages of one session, and tells once of what it misses, however
-// often it is lost.
+// An intake takes the messages of one session, and reports one gap, no matter how often sockets are
+// lost.
 func TestIntake(t *testing.T) {
 	in, intake := newInbox(Opts{Status: true})
 	m := Message{Channel: "c", Time: at(2)}

@@ -148,7 +148,7 @@ func TestGapOfNodes(t *testing.T) {
 	assert.Equal(t, []pubsub.Topic{all}, nth(1).Topics)
 }
 
-// A run of many topics, whose states nobody takes, costs no more for each of them than one of few.
+// If the consumer takes no events, the cost per topic does not grow with the number of topics.
 func TestRunOfManyTopics(t *testing.T) {
 	const topics, rounds = 50_000, 4
 	var r run

@@ -86,7 +86,7 @@ func played(t *testing.T, on NodeSet, test func(p *play)) {
 	})
 }
 
-// asks expects one command to each of some nodes, and none to others.
+// asks expects one command to each of the given nodes, and none to others.
 func (p *play) asks(cmd string, addrs ...string) {
 	p.Helper()
 	var asked []string
@@ -103,7 +103,7 @@ func (p *play) asks(cmd string, addrs ...string) {
 	assert.ElementsMatch(p, addrs, asked)
 }
 
-// says has a node say that it has subscribed a topic, or unsubscribed it.
+// says confirms, as a node, that a topic was subscribed or unsubscribed.
 func (p *play) says(addr string, what pubsub.What, t pubsub.Topic) {
 	p.Helper()
 	require.NoError(p, p.feeds[addr].Confirmed(pubsub.Notice{What: what, Kind: t.Kind, Name: []byte(t.Name)}, time.Now()))
@@ -144,7 +144,7 @@ var (
 	room = pubsub.Topic{Kind: pubsub.Sharded, Name: "room"}
 )
 
-// A wanted topic is asked for once, and a topic that is no longer wanted is given up.
+// The table subscribes a wanted topic once, and unsubscribes it when no set wants it any more.
 func TestTable(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		call := p.add(news)
@@ -270,8 +270,8 @@ func TestTheGapOfARefusedTopic(t *testing.T) {
 	}
 }
 
-// A sharded channel that moves has takers when the new node has confirmed it, and the old
-// one has given it up.
+// Messages of a moved sharded channel are delivered once the new node has confirmed it, and the old
+// node has given it up.
 func TestAChannelMoves(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		time.Sleep(time.Second) // the nodes have been known for long
@@ -351,8 +351,8 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// While no node is known a set stays where it is: what it misses of the next one is a gap from
-// when the last ones were known.
+// While no node is known, a set stays on its nodes. The gap for the next node begins when the last
+// nodes were known.
 func TestFollowWhenNoNodeIsKnown(t *testing.T) {
 	played(t, AllMasters, func(p *play) {
 		p.add(news)
@@ -386,8 +386,9 @@ func TestFollowWhenNoNodeIsKnown(t *testing.T) {
 	})
 }
 
-// A master that has become a replica takes a sharded channel again, which so waits before it goes to the
-// new one. If the socket ends meanwhile, the reason is the failover all the same.
+// A master that has become a replica still accepts a sharded channel, so the table waits before it
+// subscribes on the new master. If the socket ends in this time, the gap's reason is still the
+// failover.
 func TestALostNodeThatIsNoMaster(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		played(t, OneNode, func(p *play) {
@@ -417,7 +418,7 @@ func TestALostNodeThatIsNoMaster(t *testing.T) {
 	}
 }
 
-// A node that could not be reached for a while may have been replaced, and not know it.
+// A node that was unreachable for a while may have been replaced without knowing it.
 func TestANodeThatComesBack(t *testing.T) {
 	broken := errors.New("broken")
 	for _, back := range []string{"at once", "late", "after a failure"} {
