@@ -312,8 +312,8 @@ func TestGroupDeadLetter(t *testing.T) {
 	assert.Greater(t, dead[2].Deliveries, 2)
 }
 
-// TestGroupNew checks that a group begins at Start, and that a stream that was
-// deleted is begun anew.
+// TestGroupNew checks that a group begins at Start, and that the group is created again after its
+// stream was deleted.
 func TestGroupNew(t *testing.T) {
 	b := newStreamBed(t, 3)
 	from := func(o *redis.GroupOpts) { o.Start = b.ids[0] }

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// direct and over are a client of a server, and one that fails over between that server and another name
+// direct is a client of a server; over is a client that fails over between that server and another name
 // for it.
 func direct(t testing.TB, server *testbed.Server) *redispipe.Client {
 	db, err := redispipe.Open(context.Background(), "redis://"+server.Addr(), redispipe.Logger(nil))
@@ -29,7 +29,7 @@ func over(t testing.TB, server *testbed.Server) *redisfailover.Client {
 	return db
 }
 
-// What a client that fails over adds to a request: compare with the plain one.
+// This measures the additional cost of a client that fails over: compare it with the plain one.
 func BenchmarkDo(b *testing.B) {
 	server := testbed.NewServer(b)
 	for name, db := range map[string]redis.Sender{"plain": direct(b, server), "failover": over(b, server)} {

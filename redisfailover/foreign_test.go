@@ -27,7 +27,7 @@ func (s *twice) Send(r redis.Request, cb redis.Future, n uint64) {
 
 func (s *twice) Close() {}
 
-// A future that is resolved twice answers nobody else.
+// If a future is resolved twice, no other request gets the second result.
 func TestSenderThatResolvesTwice(t *testing.T) {
 	db, err := Open(t.Context(), []Member{{Sender: &twice{}}}, Opts{Probe: well, Logger: NoopLogger{}, Patience: time.Minute})
 	require.NoError(t, err)

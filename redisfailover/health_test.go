@@ -12,7 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// play gives a member what ends in each tick, and returns the first tick at which it is down, or -1.
+// play reports the results of each tick to a member, and returns the first tick at which the member
+// is down, or -1.
 func play(ticks ...count) int {
 	const patience = time.Second
 	var h health
@@ -65,7 +66,7 @@ func TestIsDown(t *testing.T) {
 	}
 }
 
-// A process that was held up learns nothing about its members.
+// A process that did not run for a while does not judge its members by that time.
 func TestLateTick(t *testing.T) {
 	var h health
 	begin := time.Unix(1000, 0)

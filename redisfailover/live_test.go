@@ -113,8 +113,8 @@ func TestWritesRunOnce(t *testing.T) {
 	l.verify(t, near, far)
 }
 
-// A command that blocks goes on on the member that becomes active, whatever kind of sender each is. So does
-// what belongs to a session, which is opened again.
+// A blocking command continues on the member that becomes active, for each kind of member. A program
+// that opens its session again also continues there.
 func TestBlockingGoesOn(t *testing.T) {
 	t.Parallel()
 	near, far := testbed.NewServer(t), testbed.NewServer(t)
@@ -166,7 +166,7 @@ func TestBlockingGoesOn(t *testing.T) {
 	require.NoError(t, db.Shutdown(ctx))
 }
 
-// Shutdown and Close end a command that blocks as those of its member do.
+// Shutdown and Close end a blocking command like those of its member.
 func TestTheEndOfBlocking(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
@@ -193,7 +193,7 @@ func TestTheEndOfBlocking(t *testing.T) {
 	}
 }
 
-// A large batch that a member's cache does not know is answered, in order.
+// A large batch of uncached requests is answered in order by a member with a cache.
 func TestLargeBatchOfCache(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

@@ -70,7 +70,8 @@ func (f *ticketed) Resolve(res any, _ uint64) { f.resolved <- res }
 func (*ticketed) Cancelled() error            { return nil }
 func (f *ticketed) Queued(send.Ticket)        { f.tickets.Add(1) }
 
-// A connection gives a future its ticket after it has sent the request: until then its attempt serves no other.
+// A connection gives a future its ticket after it has sent the request: until then the attempt's object
+// is not reused for another request.
 func TestTicketsOfFutures(t *testing.T) {
 	server, err := memserver.Start()
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func (d *delivered) all(name string, n int) bool {
 	return true
 }
 
-// Readers of streams and of jobs go on with those of the member that is active, and end what is pending there.
+// Readers of streams and jobs continue on the active member, and finish the pending entries there.
 // Scripts are loaded there.
 func TestWorkersGoOn(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// gathered is what a future was resolved with.
+// gathered keeps the results of a future.
 type gathered struct {
 	res any
 	n   uint64

@@ -20,7 +20,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Over a cluster a connection goes to where keys are, or to the node that is dialed.
+// Over a cluster, requests go to the node of their keys, or to the node that was dialed.
 func TestCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
@@ -60,7 +60,7 @@ func TestCluster(t *testing.T) {
 	require.NotEqual(t, fmt.Sprintf("%T", &virtualConn{}), fmt.Sprintf("%T", conn))
 }
 
-// Where nodes use TLS, nothing is dialed without it.
+// If the nodes use TLS, the library dials nothing without TLS.
 func TestClusterWithTLS(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{TLS: true}})
@@ -132,9 +132,9 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// A client that speaks RESP2 is told at once that the sockets of several servers speak RESP3: a socket
-// of its own would lead to one of the masters. A node's connection, and what has a socket anyway, are
-// as over one server.
+// A client that speaks RESP2 gets an error if the shared connections to several servers speak RESP3,
+// because a socket of its own would lead to only one master. A connection to one node, and requests
+// that need a separate socket anyway, work as over one server.
 func TestClusterProtocol(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
@@ -205,7 +205,7 @@ func TestSenders(t *testing.T) {
 	v.hear("+PONG\r\n")
 }
 
-// A nil sender of any type is an error, as a program gets it that did not look at that of Connect.
+// A nil sender of any type is an error, because a program may have ignored the error of Connect.
 func TestNilSender(t *testing.T) {
 	hook := redis.NewSlowLog(nil, 0)
 	for name, s := range map[string]redis.Sender{
@@ -219,7 +219,8 @@ func TestNilSender(t *testing.T) {
 	}
 }
 
-// ASKING is for the next request, whoever answers that, or for the transaction that begins with it.
+// ASKING applies to the next request, no matter how that is answered, or to the transaction that it
+// begins.
 func TestAskingEnds(t *testing.T) {
 	conn := connect(t, testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1}).Addrs()[0], defaults)
 	for _, c := range []struct {
@@ -237,7 +238,7 @@ func TestAskingEnds(t *testing.T) {
 	}
 }
 
-// ASKING before WATCH holds for what is watched, on the connection that WATCH takes.
+// ASKING before WATCH applies to the watched keys, on the connection that WATCH uses.
 func TestAskingWatches(t *testing.T) {
 	cluster := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	slot, err := cluster.Slot("key")

@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// worded has what newer servers answer to a request in a transaction in the words of Redis 7.0, which
-// virtual connections use.
+// worded replaces newer servers' error texts for a request in a transaction by those of Redis 7.0,
+// which virtual connections use.
 func worded(say, reply string) string {
 	switch refused := strings.HasPrefix(reply, "-ERR Command ") && strings.HasSuffix(reply, "not allowed inside a transaction\r\n"); {
 	case refused && strings.Contains(say, "MULTI"):
@@ -102,7 +102,7 @@ func TestConnAsSocket(t *testing.T) {
 	})
 }
 
-// In any order, and in pieces of any size, what a client says is answered as on a socket.
+// A virtual connection answers requests in any order, and in pieces of any size, like a socket.
 func TestRandomAsSocket(t *testing.T) {
 	multi, exec, discard, watch, reset := words("MULTI"), words("EXEC"), words("DISCARD"), words("WATCH", "rnd:k"), words("RESET")
 	said := []string{
@@ -134,8 +134,8 @@ func TestRandomAsSocket(t *testing.T) {
 	}
 }
 
-// play returns the replies to a script that is written in pieces of at most so many bytes. Null is the
-// same whatever it is of, as behind WATCH.
+// play returns the replies to a script, which it writes in pieces of at most the given number of
+// bytes. It treats all kinds of null as equal, because they differ after WATCH.
 func play(c *client, script []string, most int, r *rand.Rand) (replies []string) {
 	written := make(chan struct{})
 	go func() {

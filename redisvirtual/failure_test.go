@@ -17,7 +17,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// retried reports whether go-redis sends again what ended with err. It goes by these.
+// retried reports whether go-redis repeats a request that ended with err. It uses the same
+// conditions.
 func retried(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, context.DeadlineExceeded) && errors.As(err, &network)
@@ -30,8 +31,8 @@ func proxied(t *testing.T) *chaos.Proxy {
 	return proxy
 }
 
-// A request whose reply is lost may have run, and is not to be sent again, nor are those that
-// were answered before it or not sent behind it.
+// A request whose reply was lost may have run, so go-redis must not repeat it. It must not repeat
+// requests that were answered before it, or not sent after it, either.
 func TestUnknown(t *testing.T) {
 	for _, say := range []string{words("INCR", "visits"), words("PING") + words("INCR", "visits") + words("PING")} {
 		proxy := proxied(t)
@@ -63,7 +64,7 @@ func TestNotSent(t *testing.T) {
 	require.True(t, redis.SafeToRetry(err))
 }
 
-// A deadline is that of a socket. Behind it the connection goes on.
+// Deadlines work like those of a socket: after one has passed, the connection still works.
 func TestDeadline(t *testing.T) {
 	v := virtual(t)
 	require.NoError(t, v.SetReadDeadline(time.Unix(1, 0)))
@@ -85,7 +86,7 @@ func TestDeadline(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-// Close ends who reads, and what blocks: the server gives nothing to who has gone.
+// Close ends Reads and blocking commands, so the server gives no element to a client that has left.
 func TestClose(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	v := over(t, conn)
@@ -107,7 +108,7 @@ func TestClose(t *testing.T) {
 	require.ErrorIs(t, v.Close(), net.ErrClosed)
 }
 
-// Requests that are not written when a connection is closed are not written at all.
+// Requests that are not written when a virtual connection is closed are never written.
 func TestCloseWithdraws(t *testing.T) {
 	dial := make(chan struct{})
 	conn := connect(t, server.Addr(), redisconn.Opts{AsyncDial: true, Logger: redisconn.NoopLogger{}, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -38,8 +38,8 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// A client that speaks the protocol of the shared connection gets its replies as they came; any
-// other has a socket.
+// A client that speaks the protocol of the shared connection gets the replies unchanged; any other
+// client gets its own socket.
 func TestProtocol(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{Protocol: 3})
 	v := over(t, conn)
@@ -54,7 +54,8 @@ func TestProtocol(t *testing.T) {
 	v.hear("+RESET\r\n$-1\r\n$-1\r\n")
 }
 
-// Credentials that are those of the shared connection lead to it, others to the server.
+// A client with the credentials of the shared connection uses it; one with other credentials gets
+// its own socket.
 func TestAuth(t *testing.T) {
 	admin := redis.Sync{S: connect(t, server.Addr(), defaults)}
 	require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "shared", "on", ">secret", "~*", "+@all"))

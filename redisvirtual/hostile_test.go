@@ -60,8 +60,8 @@ func TestHTTP(t *testing.T) {
 	require.Zero(t, conn.Stats().Disconnects)
 }
 
-// A client that writes far more than it reads gets all replies, in their order, also if no queue takes
-// what it writes at once.
+// A client that writes far more than it reads gets all replies, in order, even if no queue has room
+// for everything that it writes at once.
 func TestReadsLate(t *testing.T) {
 	drill.Halved(t)
 	const many = 100_000
@@ -83,7 +83,7 @@ func TestReadsLate(t *testing.T) {
 	}
 }
 
-// Everything that a connection can be asked for may be asked for at the same time.
+// All methods of a connection may be called at the same time.
 func TestAllAtOnce(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{MaxRequests: 4})
 	for i := range 200 {

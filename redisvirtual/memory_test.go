@@ -90,7 +90,8 @@ func TestInputBoundedUntil(t *testing.T) {
 	}
 }
 
-// writeBehind writes a request behind one that blocks and as much as may wait, and waits until that Write waits.
+// writeBehind writes a blocking request, as many bytes as may wait, and another request, and returns
+// when the last Write waits.
 func writeBehind(t *testing.T, v *client, request string) (written chan error) {
 	c := v.Conn.(*conn)
 	v.say(words("BLPOP", "bounded", "0"))

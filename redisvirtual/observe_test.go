@@ -62,8 +62,8 @@ func (h *recorder) saw(t *testing.T) map[string]int {
 	return h.ended
 }
 
-// Hooks are called once around each request that leaves the process, on whatever connection, and
-// around a transaction as a whole.
+// Hooks are called once around each request that leaves the process, on any connection, and once
+// around a whole transaction.
 func TestHooks(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	outer, inner := &recorder{}, &recorder{}
@@ -89,7 +89,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook is told of a request that was lost, and which server has answered, in a cluster as well.
+// A hook gets lost requests, and the server that answered, also in a cluster.
 func TestHooksOfFailures(t *testing.T) {
 	proxy := proxied(t)
 	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: -1})
@@ -120,7 +120,7 @@ func TestHooksOfFailures(t *testing.T) {
 	require.Len(t, h.at, 4, "three masters, and those that nobody knows")
 }
 
-// A hook is told of requests for which there was no room until the client closed its connection.
+// A hook gets requests that waited for room until the client closed its connection.
 func TestHooksOfNoRoom(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{MaxRequests: 1, AsyncDial: true, Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()

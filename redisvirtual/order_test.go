@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// The requests that a client writes at once run in their order, whichever connection they use.
+// Requests that a client writes at once run in their order, no matter which connections they use.
 func TestOrder(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	v := over(t, conn)
@@ -28,7 +28,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// No client gets another's reply, however many share a socket.
+// No client gets another client's reply, no matter how many share a socket.
 func TestShare(t *testing.T) {
 	for _, opts := range []redisconn.Opts{{}, {Integrity: true}, {Protocol: 3}} {
 		conn := connect(t, server.Addr(), opts)

@@ -18,8 +18,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
-// A server that has paused its clients says that a command was unblocked, and runs it later: what
-// it answers then is the reply.
+// A server that paused its clients reports that a command was unblocked, and runs it later: the
+// later answer is the reply.
 func TestReplyBehindUnblocked(t *testing.T) {
 	const unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
 	for _, reply := range []string{"*2\r\n$1\r\nk\r\n$1\r\nx\r\n", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"} {
@@ -68,8 +68,8 @@ func (halfFull) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// A Write for which there is no room in time does not say that nothing was sent, if the first of
-// its requests was.
+// If there is no room for a Write in time, its error is not "not sent" if its first request was
+// sent.
 func TestQueueFullBehindSent(t *testing.T) {
 	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: halfFull{}})
 	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Millisecond)))
@@ -78,7 +78,7 @@ func TestQueueFullBehindSent(t *testing.T) {
 	require.False(t, retried(err), "the first may have run")
 }
 
-// filling is a cluster whose queue is full behind the first request and what blocks.
+// filling is a cluster whose queue is full after the first request and a blocking one.
 type filling struct {
 	send.Backend[redis.Future]
 	sent int
@@ -94,8 +94,8 @@ func (s *filling) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	cb.Resolve(int64(1), n)
 }
 
-// If there is no room in time behind what blocks, no Write says so, but Read, and the next Write:
-// not that nothing has run, if something has.
+// If there is no room in time after a blocking request, that Write returns no error; Read and the
+// next Write do. Their error does not say that nothing has run if a request has.
 func TestQueueFullBehindBlocked(t *testing.T) {
 	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: &filling{}})
 	require.NoError(t, c.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
@@ -108,7 +108,7 @@ func TestQueueFullBehindBlocked(t *testing.T) {
 	require.False(t, retried(err), "%v", err)
 }
 
-// redirecting is a cluster whose first request goes on to a node whose queue is full, while the
+// redirecting is a cluster whose first request is redirected to a node with a full queue, while the
 // second one is sent.
 type redirecting struct {
 	send.Backend[redis.Future]

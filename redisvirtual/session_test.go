@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A client is not told that a replica has what it has written, because that was written on a
-// connection of which WAIT does not know.
+// A virtual connection refuses WAIT, because WAIT counts only the writes of its own connection, and
+// the client's writes went over another one.
 func TestWait(t *testing.T) {
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	require.NoError(t, group.Servers()[1].Pause())

@@ -54,7 +54,7 @@ func scan(t *testing.T, virtual func() *client, args ...string) (keys []string) 
 	return keys
 }
 
-// Over a cluster, what concerns all masters is answered as by a server that has all keys.
+// Over a cluster, commands for all masters are answered like by a single server with all keys.
 func TestShards(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	for _, protocol := range []int{2, 3} {
@@ -111,7 +111,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// A request that can't be answered gets an error that says why, and the connection goes on.
+// A request that can't be answered gets an error with the reason, and the connection still works.
 func TestShardsRefuse(t *testing.T) {
 	v := over(t, clusterOf(t, testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1}), redisconn.Opts{}))
 	for _, c := range []struct{ say, hear string }{
@@ -134,7 +134,8 @@ func TestShardsRefuse(t *testing.T) {
 	v.hear(proto.OK + "-ERR DBSIZE concerns every master, and a transaction runs on one\r\n" + proto.OK)
 }
 
-// With keys of two slots a transaction is refused with EXEC, and what follows has its own replies.
+// A transaction with keys of two slots is refused at EXEC, and later requests get their own
+// replies.
 func TestTransactionOfTwoSlots(t *testing.T) {
 	v := over(t, clusterOf(t, testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1}), redisconn.Opts{}))
 	const crossSlot = "-CROSSSLOT Keys in request don't hash to the same slot\r\n"
@@ -158,8 +159,8 @@ func TestTransactionOfTwoSlots(t *testing.T) {
 	v.hear("$-1\r\n")
 }
 
-// A SCAN finds all keys while masters are replaced and slots move, but for those that move to what it has
-// behind it.
+// A SCAN finds all keys while masters are replaced and slots move, except keys that move to a master
+// that was already scanned.
 func TestScanOfChangingCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	cluster := clusterOf(t, nodes, redisconn.Opts{})

@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// silentAbout answers all but what names a client, which a virtual connection says on a socket of
-// its client's own, as a handshake wants it. named is signalled when that is said.
+// silentAbout answers everything except the command that names a client, which a virtual connection
+// sends in the handshake of its client's own socket. It signals named when it gets that command.
 func silentAbout(t *testing.T, named chan<- struct{}) string {
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
@@ -35,8 +35,8 @@ func silentAbout(t *testing.T, named chan<- struct{}) string {
 	return server.Addr()
 }
 
-// A server that stops answering while a client gets a socket of its own holds that for no longer
-// than a handshake may take. Hooks are not told of what would have gone there.
+// If a server stops answering while a client gets its own socket, the client waits no longer than a
+// handshake may take. Hooks do not get the requests for that socket.
 func TestSilentSocket(t *testing.T) {
 	conn, h := connect(t, silentAbout(t, make(chan struct{}, 2)), redisconn.Opts{DialTimeout: 50 * time.Millisecond}), &recorder{}
 	for _, s := range []redis.Sender{conn, redis.WithHook(conn, h)} {
@@ -63,8 +63,8 @@ func TestCloseWhileSocketIsMade(t *testing.T) {
 	<-written
 }
 
-// A Write that waits for a socket of the client's own, or for what is to be answered before, fails at
-// its deadline, also one that is set meanwhile.
+// A Write that waits for the client's own socket, or for earlier replies, fails at its deadline, also
+// if the deadline is set while it waits.
 func TestDeadlineWhileSocketIsMade(t *testing.T) {
 	waits := words("CLIENT", "SETNAME", "me") + words("SUBSCRIBE", "x")
 	for _, say := range []string{waits, words("HANG") + waits} {

@@ -49,7 +49,7 @@ func TestVersion(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// RequireRedis ends its process, so it is another one's.
+// RequireRedis ends its process, so the test calls it in another process.
 func TestRequireRedis(t *testing.T) {
 	out, err := runHelper(t, "require", "REDIS_SERVER=/no/such/redis-server").CombinedOutput()
 	var exit *exec.ExitError

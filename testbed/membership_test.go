@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireOwner checks who has slot 0, in the agreed state.
+// requireOwner checks which node has slot 0, once all nodes agree.
 func requireOwner(t *testing.T, c *Cluster, want *Node) {
 	t.Helper()
 	require.NoError(t, c.WaitAgreed())

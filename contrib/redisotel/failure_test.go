@@ -53,7 +53,7 @@ func TestErrorType(t *testing.T) {
 	require.Zero(t, port)
 }
 
-// Whatever scripts raise, there are few values of the labels.
+// The labels have few values, no matter which errors scripts raise.
 func TestPrefixesAreBounded(t *testing.T) {
 	tel := newTelemetry()
 	made, err := NewHook(tel.opts)
@@ -69,8 +69,8 @@ func TestPrefixesAreBounded(t *testing.T) {
 	require.Len(t, points, prefixesMost+1)
 }
 
-// What is no fault of the database leaves no error: the first use of a script, and a Watch whose function
-// gives up.
+// Spans have no error if the database did not fail: for the first use of a script, and a Watch whose
+// function gives up.
 func TestNoFalseAlarms(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -108,7 +108,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	require.Equal(t, codes.Error, spans[len(spans)-1].Status.Code)
 }
 
-// A shutdown leaves no errors of those who wait: blocked commands and subscribers.
+// Blocking commands and subscribers that a shutdown ends are not recorded as errors.
 func TestShutdownIsNoError(t *testing.T) {
 	tel := newTelemetry()
 	hook, err := NewHook(tel.opts)

@@ -93,7 +93,7 @@ redispipe_dedicated_requests_total{node="NODE",outcome="value"} 1
 	names(t, hook, collector)
 }
 
-// A client of whatever servers is collected as a cluster is.
+// A Client of any topology has the same metrics as a cluster.
 func TestClient(t *testing.T) {
 	s := testbed.NewServer(t)
 	hook := NewHook(nil)
@@ -112,7 +112,7 @@ redispipe_requests_total{node="NODE",outcome="value"} 1
 `, "NODE", s.Addr())), "redispipe_requests_total"))
 }
 
-// Whatever users send and wherever to, labels have a bound.
+// Labels have a limited number of values, no matter which commands are sent, and to which nodes.
 func TestLabelsAreBounded(t *testing.T) {
 	hook := NewHook([]float64{1})
 	for i := range 10 * nodesMost {
@@ -123,8 +123,8 @@ func TestLabelsAreBounded(t *testing.T) {
 
 var metricName = regexp.MustCompile(`redispipe_[a-z_]+`)
 
-// The dashboard, the alerts, the guide and the live view ask for metrics that there are.
-// The path of a unix socket may hold bytes that no label may.
+// The dashboard, the alerts, the guide and the live view use only existing metrics. The path of a
+// unix socket may contain bytes that a label must not contain.
 func TestAddressThatIsNoUTF8(t *testing.T) {
 	conn, err := redisconn.Connect(context.Background(), "/\xff/redis.sock", redisconn.Opts{Logger: redisconn.NoopLogger{}, AsyncDial: true})
 	require.NoError(t, err)

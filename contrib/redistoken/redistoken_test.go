@@ -81,8 +81,8 @@ func TestTokenIsKept(t *testing.T) {
 	})
 }
 
-// A token that the server refuses is not sent until it is due. Many connections may say so, some of
-// them late.
+// A token that a server refused is replaced at once. Many connections may report the refusal, some
+// of them late.
 func TestRenew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
@@ -119,8 +119,8 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
-// A machine that has slept sends no token that has expired: what has measured the time has stopped.
-// Where the clock on the wall was set back, that has gone on.
+// After a machine has slept, no expired token is sent, although the monotonic clock stopped. If the
+// wall clock was set back, the monotonic clock counts.
 func TestAge(t *testing.T) {
 	k, err := keep(Token{Expires: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestAge(t *testing.T) {
 	require.Greater(t, k.age(), k.until)
 }
 
-// A source that returns the same token again when that has expired has none.
+// If a source returns an expired token again, this counts as a failure.
 func TestSourceReturnsWhatHasExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		token := Token{redisconn.Credentials{Username: "me", Password: "1"}, time.Now().Add(time.Hour)}

@@ -175,7 +175,7 @@ func TestRunWhenSourceKeepsTokens(t *testing.T) {
 	})
 }
 
-// While a source hangs, nobody else waits for it whose token is valid.
+// While a source hangs, callers with a valid token do not wait for it.
 func TestRunWhenSourceHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}

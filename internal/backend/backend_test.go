@@ -14,7 +14,7 @@ type servers struct{ redis.Sender }
 
 type inner struct{ send.Backend[redis.Future] }
 
-// handle stands for the sender that it has, as a client does.
+// handle delegates to its sender, like a Client.
 type handle struct{ redis.Sender }
 
 func init() {
@@ -29,8 +29,8 @@ func init() {
 	})
 }
 
-// Inside goes through handles, hooks and retries, but not into a decorator of a user's, which has methods
-// of its own.
+// Inside looks through handles, hooks and retries, but not into a user's decorator, whose own methods
+// must be called.
 func TestInside(t *testing.T) {
 	own := &servers{}
 	hooked := redis.WithHook(own, nil)

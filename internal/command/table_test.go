@@ -22,7 +22,7 @@ func startServer(t *testing.T) *live.Server {
 	return server
 }
 
-// described is what a server says of a command.
+// described is a server's description of a command.
 type described struct {
 	words    []string
 	arity    int
@@ -51,8 +51,8 @@ func describe(t *testing.T, server *live.Server) (list []described) {
 	return list
 }
 
-// unlisted are what Redis 6.2 lists and no later server: one command that was
-// given up, and two words that betray a request of HTTP.
+// unlisted are commands that only Redis 6.2 lists: one that was removed later, and two words by
+// which it recognizes HTTP requests.
 var unlisted = []string{"stralgo", "post", "host:"}
 
 func TestTableHasAllCommandsOfServer(t *testing.T) {
@@ -70,8 +70,8 @@ func TestTableHasAllCommandsOfServer(t *testing.T) {
 	}
 }
 
-// routedByChannel are commands whose channel or cursor is a key to this
-// library, since its slot decides on the node, but not to COMMAND GETKEYS.
+// routedByChannel are commands whose channel or cursor counts as a key in this library, because its
+// slot determines the node, but not in COMMAND GETKEYS.
 var routedByChannel = []string{"spublish", "ssubscribe", "sunsubscribe", "clusterscan"}
 
 // TestKeysAreThoseOfServer asks the server for the keys of every command, with
@@ -109,9 +109,8 @@ func TestKeysAreThoseOfServer(t *testing.T) {
 	assert.Greater(t, withKeys, 180, "the test asked for too few commands that have keys")
 }
 
-// argumentLines are calls of the command: of several lengths, with numbers of
-// keys and keywords at all places. The other arguments differ, so that a wrong
-// key is seen.
+// argumentLines returns calls of the command: of several lengths, with numbers of keys and keywords
+// at all positions. The other arguments are all different, so that the test notices a wrong key.
 func argumentLines(d described) (lines [][]string) {
 	const more = 6 // MIGRATE's shortest form with AUTH and KEYS
 	for length := max(d.arity, len(d.words)); length <= d.arity+more; length++ {
@@ -134,7 +133,7 @@ func argumentLines(d described) (lines [][]string) {
 	return append(lines, specialLines(d.words[0])...)
 }
 
-// specialLines are calls with arguments that are not found one by one.
+// specialLines are calls that argumentLines does not generate.
 func specialLines(name string) [][]string {
 	var texts []string
 	switch name {
@@ -163,8 +162,8 @@ func specialLines(name string) [][]string {
 	return lines
 }
 
-// serverKeys is what the server takes for keys. It is not asked where it does
-// not accept the call: the words are not a command's, or are too many.
+// serverKeys returns the keys of a call according to the server. It does not ask the server about
+// calls that the server does not accept: those with unknown subcommands or too many words.
 func serverKeys(t *testing.T, server *live.Server, line []string) (keys []string, asked bool) {
 	reply, err := server.Do(append([]string{"COMMAND", "GETKEYS"}, line...)...)
 	require.NoError(t, err)
@@ -173,7 +172,8 @@ func serverKeys(t *testing.T, server *live.Server, line []string) (keys []string
 	}
 	switch r := reply.(type) {
 	case live.Error:
-		// Since 8.10 these two are read as if they were done, and refused if they can't be.
+		// Since 8.10, COMMAND GETKEYS parses these two like the commands themselves, and returns an
+		// error for invalid calls.
 		if strings.HasPrefix(line[0], "xread") && strings.Contains(string(r), "Invalid arguments") {
 			return nil, false
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Settle waits for the handshakes that have begun before it, and for no others.
+// Settle waits for the handshakes that began before it was called, and for no others.
 func TestSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(t.Context(), Config{})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Sparse counts as a Histogram does, whatever the order of the durations.
+// A Sparse has the same counts as a Histogram, no matter in which order durations are added.
 func TestSparse(t *testing.T) {
 	for range 100 {
 		var s Sparse

@@ -78,7 +78,8 @@ type overdue struct{ context.Context }
 
 func (overdue) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// A context of Making bounds the making, with a deadline or without, and nobody hears of its end.
+// A context of Making bounds only the constructor, with a deadline or without, and its end is not
+// reported.
 func TestMaking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithCancelCause(t.Context())
@@ -97,7 +98,8 @@ func TestMaking(t *testing.T) {
 	})
 }
 
-// unasked is a user's context. No life asks it for a value, since it may be asked under a lock.
+// unasked is a user's context that fails the test when its Value is called, because a lock may be
+// held then.
 type unasked struct {
 	context.Context
 	t *testing.T

@@ -8,20 +8,21 @@ type Names uint8
 const (
 	// NoNames: nowhere.
 	NoNames Names = iota
-	// InList: each element is one.
+	// InList: each element is a name.
 	InList
-	// InFirst: the first element is one (BLPOP).
+	// InFirst: the first element is a name (BLPOP).
 	InFirst
-	// InScan: the second element is a list of them.
+	// InScan: the second element is a list of names.
 	InScan
-	// InPairs: every other element is one, or they are the keys of a map (PUBSUB NUMSUB).
+	// InPairs: every other element is a name, or the names are the keys of a map (PUBSUB NUMSUB).
 	InPairs
-	// InStreams: the first element of each element is one, or they are the keys of a map (XREAD).
+	// InStreams: the reply is an array of pairs that begin with a name, or a map whose keys are
+	// names (XREAD).
 	InStreams
 )
 
-// Strip returns a reply whose names don't have the prefix. It does not change res, which others may read.
-// What is not as expected, such as an error or null, stays as it is.
+// Strip returns a reply whose names don't have the prefix. It does not change res, which others may
+// read. It returns an unexpected reply, such as an error or null, unchanged.
 func (p Prefix) Strip(names Names, res any) any {
 	switch res := res.(type) {
 	case map[string]any:

@@ -38,7 +38,7 @@ func recorded(t *testing.T) map[string]int {
 	return all
 }
 
-// keywords are what stands before keys in some commands, and numbers of keys.
+// keywords are words that precede keys in some commands, and numbers of keys.
 var keywords = []string{"1", "2", "", "store", "STREAMS", "Keys", "GET", "by", "match"}
 
 // linesOf returns requests of a command: of several lengths, with a keyword at each place.
@@ -109,8 +109,8 @@ func TestEveryCommand(t *testing.T) {
 
 func hasPrefix(word any) bool { return strings.HasPrefix(word.(string), "t1:") }
 
-// compareWords compares a request with that it was made of: words are added only at the end, and change
-// only by the prefix.
+// compareWords compares a rewritten request with the original one: words are added only at the end, and
+// keys differ only by the prefix.
 func compareWords(t *testing.T, name string, before, after []any) {
 	require.GreaterOrEqual(t, len(after), len(before), name)
 	for i := range before {

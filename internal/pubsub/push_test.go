@@ -51,8 +51,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: a push that decodes is understood, or refused as the stream's error. What it is
-// understood as has the push's words, and work begins within bounds.
+// FuzzParse checks that each decoded push is either parsed or refused with an error. A parsed push
+// has the words of the input. The start of maintenance is within bounds.
 func FuzzParse(f *testing.F) {
 	for _, elements := range []string{
 		"3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n",

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A PING that a sane server refuses is answered by that. A request before it that is refused in the
-// same words is its owner's to deal with.
+// If a healthy server refuses PING, the error counts as its answer. If the server refuses an
+// earlier request in the same words, that error goes to the owner of that request.
 func TestARefusedPing(t *testing.T) {
 	const (
 		timeout    = 16 * time.Second

@@ -169,7 +169,7 @@ func TestHold(t *testing.T) {
 	assert.Equal(t, []byte("x"), reply)
 }
 
-// Sockets are known from their handshake to their end.
+// Sockets are registered from their handshake to their end.
 func TestSockets(t *testing.T) {
 	s := sockets(t, chaos.NewScripted(t, chaos.ScriptedOpts{}).Addr(), time.Minute)
 	var open []*Socket

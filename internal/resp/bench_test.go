@@ -54,7 +54,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkComplete decodes what is there already, as callers that read do.
+// BenchmarkComplete decodes replies that are complete in the buffer, like callers that read their
+// own replies.
 func BenchmarkComplete(b *testing.B) {
 	for name, text := range benchReplies() {
 		if len(text) > 10<<10 {

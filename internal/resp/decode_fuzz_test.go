@@ -49,8 +49,8 @@ func (p *pieces) Read(buf []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzDecode: in whatever pieces a reply comes, through whatever buffer, the
-// same comes out, and what was decoded can be encoded and decoded again.
+// FuzzDecode checks that a reply decodes to the same value no matter in which pieces it arrives and
+// how large the buffer is, and that the value can be encoded and decoded again.
 func FuzzDecode(f *testing.F) {
 	addReplies(f)
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
@@ -162,7 +162,7 @@ func appendReply(buf []byte, res any) []byte {
 	return fmt.Appendf(buf, "!%d\r\n%s\r\n", len(text), text)
 }
 
-// checkTyped: a reply that is read into a variable is what As makes of it.
+// checkTyped checks that a reply that is read into a variable has the value that As returns.
 func checkTyped(t *testing.T, text string, limits resp.Limits, rnd *rand.Rand, res any, decodeErr error) {
 	into := func(dst any, value any, asErr error) {
 		sc := resp.Scalar{Kind: resp.KindOf(dst), Bytes: make([]byte, 0, rnd.IntN(200))}
@@ -236,8 +236,8 @@ func asInto(dst, res any) (err error) {
 	return err
 }
 
-// FuzzReadResponse: whatever a server sends, the answer is a value or a typed
-// error, and no reply that breaks off is a value.
+// FuzzReadResponse checks that any bytes of a server lead to a value or a typed error, and that an
+// incomplete reply is never a value.
 func FuzzReadResponse(f *testing.F) {
 	addReplies(f)
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {

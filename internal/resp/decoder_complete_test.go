@@ -58,7 +58,7 @@ func TestDecoderFull(t *testing.T) {
 	require.Len(t, res, 100)
 }
 
-// checkComplete: what is complete is decoded without waiting.
+// checkComplete checks that a complete reply is decoded without waiting.
 func checkComplete(t testing.TB, text string) {
 	d := buffered(t, text)
 	if !d.Complete() {

@@ -55,7 +55,7 @@ func assertNoSecret(t testing.TB, err error) {
 	}
 }
 
-// validReplies are replies with the results that they are.
+// validReplies are replies with their results.
 var validReplies = []struct {
 	text string
 	want any
@@ -109,7 +109,7 @@ func TestReadResponseValues(t *testing.T) {
 	assert.True(t, math.IsNaN(res.(float64)))
 }
 
-// It makes no difference in what pieces a reply comes.
+// The result of a reply does not depend on the pieces in which it arrives.
 func TestReadResponseInPieces(t *testing.T) {
 	for _, c := range validReplies {
 		for name, r := range map[string]io.Reader{
@@ -149,7 +149,7 @@ func TestReadResponseBreaksOff(t *testing.T) {
 	assert.False(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent))
 }
 
-// hostileReplies are what no server may send.
+// hostileReplies are replies that no server may send.
 var hostileReplies = []struct {
 	text string
 	typ  *errorx.Type
@@ -336,7 +336,7 @@ func TestDecoderSkipsPushes(t *testing.T) {
 	assertType(t, errs.ErrUnknownHeaderType, err)
 }
 
-// An error of the decoder names what it did not like, and shows none of it.
+// An error of the decoder names the problem, and contains nothing of the reply.
 func TestDecodeErrorsShowNoData(t *testing.T) {
 	for _, text := range []string{
 		"canary\r\n", ":canary\r\n", "$canary\r\n", "*canary\r\n", "+canary\r.\r\n", "-canary\r.\r\n",

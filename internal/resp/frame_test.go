@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A frame is what has come, and what follows it stays.
+// Frame returns exactly one reply, and leaves the bytes after it.
 func TestAppendFrame(t *testing.T) {
 	for _, frame := range []string{
 		"+OK\r\n", "+queued up\r\n", ":12\r\n", ":-12\r\n", "$0\r\n\r\n", "$3\r\na\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n",
@@ -53,7 +53,7 @@ func TestAppendFrameAttributes(t *testing.T) {
 	require.Equal(t, "*2\r\n:1\r\n:2\r\n", string(got))
 }
 
-// A frame is taken exactly if Decode takes it.
+// Frame accepts a reply exactly if Decode accepts it.
 func FuzzAppendFrame(f *testing.F) {
 	for _, seed := range []string{"+OK\r\n", "$3\r\nabc\r\n", "*2\r\n:1\r\n_\r\n", "%1\r\n+a\r\n:1\r\n", "|1\r\n+a\r\n:1\r\n:2\r\n", "=5\r\ntxt:a\r\n", "!3\r\nERR\r\n"} {
 		f.Add(seed)

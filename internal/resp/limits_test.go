@@ -49,8 +49,7 @@ func TestLimitsOfDepth(t *testing.T) {
 	assertType(t, errs.ErrResponseTooLarge, err)
 }
 
-// No limit lets a length that a server claims be added to beyond what an int holds, which may be
-// 32 bits.
+// No limit allows a server to claim a length that overflows an int, which may have 32 bits.
 func TestLimitsOfLengths(t *testing.T) {
 	for _, n := range []int{math.MaxInt32 - 12, math.MaxInt32 - 1, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
 		in := fmt.Sprintf("$%d\r\nshort\r\n", n)

@@ -81,7 +81,7 @@ func TestDecodePushOfReplies(t *testing.T) {
 	assert.Equal(t, "x", string(p.Words[0]))
 }
 
-// A push keeps nothing of the one before it.
+// A push contains nothing of the previous push.
 func TestDecodePushForgets(t *testing.T) {
 	word := strings.Repeat("w", 100<<10) // more than the buffer takes
 	d := pushDecoder(">4\r\n$1\r\na\r\n$102400\r\n"+word+"\r\n$1\r\nb\r\n$1\r\nc\r\n>1\r\n$1\r\nd\r\n", 32<<10, false)
@@ -172,7 +172,7 @@ func FuzzDecodePush(f *testing.F) {
 	})
 }
 
-// Pushes between replies are told of, in order, and the replies come as without them.
+// Pushes between replies are reported in order, and do not change the replies.
 func TestOnPush(t *testing.T) {
 	d := resp.NewDecoder(bufio.NewReader(strings.NewReader(
 		">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n:1\r\n>2\r\n$10\r\ninvalidate\r\n_\r\n|1\r\n+k\r\n+v\r\n:2\r\n")), resp.Limits{})

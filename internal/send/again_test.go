@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// After has a row here for each case that no sender's table shows.
+// The table has a row for each case of After that no sender's own table has.
 func TestAgain(t *testing.T) {
 	read, write, code := Nature{Twice: true}, Nature{}, Nature{Code: true}
 	loading := errs.ErrLoading.New("LOADING Redis is loading the dataset in memory")

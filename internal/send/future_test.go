@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// asked is a future that is everything that a sender may ask for.
+// asked is a future with all methods that a sender may look for.
 type asked struct {
 	ctx    context.Context
 	gone   error
@@ -34,7 +34,7 @@ func (a *asked) GiveRead(r send.ReadRight) bool {
 	return true
 }
 
-// Whatever is asked of a future that passes its result on, the other one answers.
+// A future that passes its result on to another one answers each question like that other future.
 func TestPassed(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -51,7 +51,7 @@ func TestPassed(t *testing.T) {
 	require.Equal(t, uint64(9), to.right.Last)
 }
 
-// Without another one nobody waits.
+// A future that passes its result on to nil has no waiting caller.
 func TestPassedToNobody(t *testing.T) {
 	var p send.Forward
 	require.NoError(t, p.Cancelled())

@@ -26,8 +26,8 @@ func tcpPair(t *testing.T) (here, there net.Conn) {
 	return here, there
 }
 
-// An exchange ends when there is something to read: whether or not it came while Written ran,
-// and whatever that has reported.
+// An exchange ends when there is something to read, whether or not it arrived while Written ran,
+// and no matter what Written returned.
 func TestExchange(t *testing.T) {
 	for _, during := range []bool{false, true} {
 		for _, reports := range []bool{false, true} {
@@ -76,7 +76,7 @@ func TestExchangeOfClosed(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 }
 
-// What has come is unread until somebody reads it, and the end is as well.
+// Unread reports bytes and the end of the connection until they are read.
 func TestUnread(t *testing.T) {
 	here, there := tcpPair(t)
 	raw := NewRaw(here)

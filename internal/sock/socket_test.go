@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The buffer grows while replies fill it, though not with one of them, and is small
-// again when the connection was idle.
+// The buffer grows when several replies in a row fill it, but not after one, and is small again
+// when the connection was idle.
 func TestReadBufferFits(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
@@ -128,7 +128,7 @@ func TestWrite(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// EndWrites holds for the parts of a value that are yet to be written.
+// EndWrites also stops the parts of a value that are not written yet.
 func TestEndWrites(t *testing.T) {
 	conn := &writes{most: 1 << 20}
 	s := New(conn, redis.Limits{})

@@ -125,7 +125,7 @@ func TestParseSlotsInfoMalformed(t *testing.T) {
 	assert.Equal(t, error(down), err)
 }
 
-// A text that is no host must not get into logs or names of metrics, where it could forge lines.
+// A text that is not a host must not get into logs or names of metrics, where it could forge lines.
 func TestParseHostsThatAreNone(t *testing.T) {
 	for _, host := range []string{"a\nb", "a b", "\x1b[31m", "a\xff", "a\u009bb", "a\u2028b", "\u202ea", "user@a", "http://a"} {
 		row := func(node ...any) []any { return []any{[]any{int64(0), int64(9), node}} }

@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// visits is a service: POST /PAGE counts a visit and answers the total, GET /PAGE reads it. The status
-// tells a caller what became of a visit that was not answered.
+// visits is a service: POST /PAGE counts a visit and answers the total, GET /PAGE reads it. If the
+// visit was not answered, the status shows its outcome.
 type visits struct{ db redis.SyncCtx }
 
 func (v visits) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -27,9 +27,9 @@ type row struct {
 	requests []redis.Request
 }
 
-// TestConformance checks that the server in memory answers as a real one does, with
-// the same Go types, and the same types, codes and traits of errors. What is listed
-// as different has to differ, so that the lists stay true.
+// TestConformance checks that the server in memory answers like a real one, with the same Go types,
+// and the same types, codes and traits of errors. Listed differences must exist, so that the lists
+// stay true.
 func TestConformance(t *testing.T) {
 	same, _ := rows(t, "testdata/conformance.txt")
 	different, reasons := rows(t, "testdata/differences.txt")

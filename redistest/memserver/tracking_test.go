@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// A cache keeps what the server tells nobody of, until it does.
+// A cache keeps a value until the server reports its change.
 func TestTrack(t *testing.T) {
 	for name, told := range map[string][]string{"keys": {"key", "other"}, "all": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestTrack(t *testing.T) {
 	}
 }
 
-// Without Track the server refuses CLIENT TRACKING; with it, a connection that has not asked is not
-// told.
+// Without Track the server refuses CLIENT TRACKING. With Track it reports changes only to
+// connections that asked for them.
 func TestNotTracked(t *testing.T) {
 	server := memserver.New(t)
 	db := connect(t, server.Addr(), 3)

@@ -101,7 +101,7 @@ func TestOneLoad(t *testing.T) {
 	require.EqualValues(t, 1, l.calls.Load())
 }
 
-// A loader that fails, or finds nothing, is called once, and all callers learn it.
+// A loader that fails, or finds nothing, is called once, and all callers get its error.
 func TestOneFailure(t *testing.T) {
 	server := testbed.NewServer(t)
 	for _, failed := range []error{errors.New("failed"), fmt.Errorf("a row: %w", ErrNotFound)} {
@@ -124,8 +124,8 @@ func TestOneFailure(t *testing.T) {
 	}
 }
 
-// Callers who leave while they load, and loaders that panic, keep nobody waiting: of two callers, the one who loads
-// fails, and the other one loads.
+// If the caller that loads leaves, or its loader panics, no other caller waits: of two callers, the
+// first fails, and the second loads.
 func TestTheLoaderLeaves(t *testing.T) {
 	server := testbed.NewServer(t)
 	for _, processes := range []int{1, 2} {
@@ -250,7 +250,8 @@ type mocked struct{ *redistest.Mock }
 
 func (mocked) Subscriber() *redispubsub.Subscriber { return nil }
 
-// A caller that comes after Delete, beside a loader that began before it, gets what was loaded after it.
+// A caller that calls Get after Delete gets a value that was loaded after Delete, even if an earlier
+// loader still runs.
 func TestDeleteBesideALoader(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		mock := redistest.NewMock(t)

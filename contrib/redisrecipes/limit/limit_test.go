@@ -74,7 +74,7 @@ func TestCallersAtOnce(t *testing.T) {
 	}
 }
 
-// A script that meets a key of somebody else does not decide.
+// If a key has a value of another program, the script returns an error and no decision.
 func TestAForeignKey(t *testing.T) {
 	server := testbed.NewServer(t)
 	client := open(t, server.Addr())

@@ -154,7 +154,7 @@ func waitFor(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-// T12: a logger that calls back into the connection from every event.
+// T12: a logger that calls methods of the connection from every event.
 func TestT12LoggerCallsBack(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{Seed: seed})

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// chain is a list whose links name the one before, and a key with the last one: what an
-// optimistic transaction has read has to be what it is committed on.
+// chain is a list in which each link names the previous one, and a key with the last link. So each
+// optimistic transaction must commit on the value that it has read.
 type chain struct {
 	*guests
 	head, links string // keys
@@ -84,7 +84,8 @@ func (c *chain) byWatch(tag string) (n int, results []any, err error) {
 	return n, results, err
 }
 
-// bySession is byWatch by hand: a session that has to begin again does so by another one.
+// bySession does the same as byWatch with a session: if it has to begin again, it opens another
+// session.
 func (c *chain) bySession(tag string) (n int, results []any, err error) {
 	for {
 		err = redis.WithSession(context.Background(), c.Client, c.head, func(s *redis.Session) error {

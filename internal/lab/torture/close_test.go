@@ -21,9 +21,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T23: closes, cancels, kills and shutdowns at random, while 1 to 24 callers are at
-// work: no goroutine outlives its connection, waiting for a time-out, and every request
-// has its one outcome. TORTURE_ROUNDS says how many connections.
+// T23: while 1 to 24 callers send, connections end at random: by Close, Shutdown, a context or a
+// killed server. No goroutine outlives its connection, and every request has one outcome.
+// TORTURE_ROUNDS says how many connections.
 func TestT23NothingOutlivesAConnection(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	rounds := long(200, 60)

@@ -106,15 +106,14 @@ func TestT16Failover(t *testing.T) {
 	})
 }
 
-// T17: slots move back and forth under load, transactions included; the caller
-// sees neither that nor MOVED nor ASK. T30: callers leave meanwhile, and none gets a value that
-// is not its own.
+// T17: slots move back and forth under load, including transactions. Callers get no MOVED or ASK.
+// T30: callers leave at the same time, and none gets another's value.
 func TestT17MovingSlots(t *testing.T) {
 	beside(t)
 	movingSlots(t, (*testbed.Cluster).MoveSlot)
 }
 
-// T17 where servers move slots whole.
+// T17 with servers that move whole slots.
 func TestT17SlotsMovedWhole(t *testing.T) {
 	testbed.Needs(t, testbed.AtomicMigration)
 	beside(t)

@@ -30,8 +30,8 @@ func (d damage) inValue() bool {
 	return d.at > strings.IndexByte(reply, '\n') && d.at < len(reply)-2
 }
 
-// T9: each bit of a reply flipped. What frames the value is always noticed, and
-// neighbours are never harmed.
+// T9: each bit of a reply is flipped. A change outside the value is always noticed, and other
+// replies are never affected.
 func TestT9FlippedBit(t *testing.T) {
 	var victim atomic.Pointer[damage]
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -86,8 +86,8 @@ func flipOne(t *testing.T, s *chaos.ScriptedServer, ledger *oracle.Ledger, victi
 	return ledger.Outcome(ids[1])
 }
 
-// T10: a reply inserted or deleted. Nobody can tell at once which reply is the
-// wrong one, but the connection does not live on.
+// T10: a reply is inserted or deleted. It is unknown which reply is the wrong one, so the
+// connection is closed.
 func TestT10InsertedOrDeletedReply(t *testing.T) {
 	beside(t)
 	for do, timeout := range map[chaos.Action]time.Duration{
@@ -124,9 +124,8 @@ func TestT10InsertedOrDeletedReply(t *testing.T) {
 	}
 }
 
-// T10: with the integrity option nothing wrong is delivered, whatever is
-// inserted or deleted under load. (Not both at once: where one batch loses a
-// reply and gets another, the count is right again.)
+// T10: with Opts.Integrity no wrong reply is delivered, no matter which replies are inserted or
+// deleted under load. (But not both in one batch, because then the number of replies is right.)
 func TestT10Integrity(t *testing.T) {
 	for _, do := range []chaos.Action{chaos.Insert, chaos.Delete} {
 		t.Run(string(do), func(t *testing.T) {
@@ -167,8 +166,8 @@ func TestT10UnsolicitedReply(t *testing.T) {
 	}
 }
 
-// hostile are replies that no good server sends. None may be a value, crash
-// the client, or make it allocate what it was only promised.
+// hostile are replies that no good server sends. None may be returned as a value, crash the client,
+// or make it allocate memory for bytes that have not arrived.
 func hostile() map[string]string {
 	replies := map[string]string{
 		"huge bulk":           "$9223372036854775807\r\n",
@@ -278,7 +277,7 @@ func TestT11HostileReplies(t *testing.T) {
 	}
 }
 
-// T11: endless nesting, longer than anything would hold in memory.
+// T11: endless nesting, which would need more memory than there is.
 func TestT11EndlessNesting(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedHuge("", "*1\r\n", 10_000_000*4, "")})
 	opts := untimed()

@@ -160,7 +160,8 @@ func mutate(b []byte, rnd *rand.Rand) []byte {
 	return b
 }
 
-// T11: what a hostile reply makes the decoder allocate is bounded by what came.
+// T11: the memory that the decoder allocates for a hostile reply is in proportion to the bytes that
+// arrived.
 func TestT11DecoderMemory(t *testing.T) {
 	for name, reply := range hostile() {
 		in := bufio.NewReader(strings.NewReader(reply))
@@ -173,7 +174,7 @@ func TestT11DecoderMemory(t *testing.T) {
 	}
 }
 
-// T11: what is encoded is an array of strings, and just the arguments.
+// T11: an encoded request is an array of strings with exactly the arguments.
 func TestT11EncoderRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewSource(seed))
 	for range long(20_000, 3000) {

@@ -74,10 +74,10 @@ func (s *downServer) goDown(down bool) {
 	s.conns = nil
 }
 
-// T19: two hundred clients whose server goes down and comes back do not dial it
-// all at once. The one dial that each makes at the moment of the loss is not
-// counted: it is what brings a client back from a loss that was its own. The clock is
-// not the machine's, which would gather the dials that it holds up.
+// T19: two hundred clients whose server goes down and comes back do not dial it all at once. The
+// first dial of each client, right after the loss, is not counted: it restores a client that lost
+// only its own connection. The test uses virtual time, because a busy machine would delay dials and
+// thus bunch them.
 func TestT19DialsAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients = 200

@@ -60,8 +60,7 @@ func TestT2FrozenServer(t *testing.T) {
 	judge(t, r)
 }
 
-// overflow sends without waiting: what does not fit into the queue ends at
-// once, not sent.
+// overflow sends without waiting: requests for which the queue has no room end at once, not sent.
 func overflow(t *testing.T, r *Rig, n int) {
 	refused := 0
 	var mu sync.Mutex

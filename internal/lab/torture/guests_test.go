@@ -21,9 +21,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T35: what stands beside the shared path (optimistic transactions, sessions, scans, walks of
-// hashes, a consumer group, scripts, virtual connections) while slots move and masters hand
-// over, beside a load and blocking pops.
+// T35: optimistic transactions, sessions, scans, iterations of hashes, a consumer group, scripts
+// and virtual connections, together with a load and blocking pops, while slots move and masters
+// hand over.
 func TestT35GuestsOfMovingSlots(t *testing.T) {
 	drill.Halved(t)
 	beside(t)
@@ -54,7 +54,7 @@ func TestT35GuestsOfMovingSlots(t *testing.T) {
 	t.Logf("%d slots moved, %d masters handed over", slots.moves, slots.failovers)
 }
 
-// guests use a cluster in the ways that a load does not.
+// guests use a cluster in other ways than a load.
 type guests struct {
 	*ClusterRig
 	t      *testing.T
@@ -87,7 +87,7 @@ func newGuests(t *testing.T, r *ClusterRig) *guests {
 
 func (g *guests) tag(kind string, i int) string { return fmt.Sprintf("{%s-%s-%d}", g.Name, kind, i) }
 
-// enough reports whether each of them has done something.
+// enough reports whether each guest has completed something.
 func (g *guests) enough() bool {
 	return g.scans.Load() > 1 && g.walks.Load() > 1 && g.links.Load() > 20 && g.stream.entries.Load() > 20
 }
@@ -150,7 +150,7 @@ func (g *guests) begin(slots *slotMover) (ctx context.Context, all *sync.WaitGro
 	return ctx, all, end
 }
 
-// has writes what guests find, before masters are killed.
+// has writes the data that guests read later, before masters are killed.
 func (g *guests) has(cmd string, args ...any) {
 	_, err := setUp(func() (any, error) {
 		res := redis.Sync{S: g.Client}.Do(cmd, args...)
@@ -159,7 +159,7 @@ func (g *guests) has(cmd string, args ...any) {
 	require.NoError(g.t, err)
 }
 
-// fails notes that a guest has failed, unless it may.
+// fails records an error of a guest, unless guests may fail.
 func (g *guests) fails(what string, err error) {
 	if !g.lossy {
 		g.t.Errorf("%s: %v", what, err)
@@ -167,7 +167,7 @@ func (g *guests) fails(what string, err error) {
 	time.Sleep(10 * guestPause)
 }
 
-// scan finds each key in each scan that does not fail.
+// scan requires that each scan without an error returns every key.
 func (g *guests) scan(ctx context.Context, slots *slotMover) {
 	for ctx.Err() == nil {
 		slots.mayMoveAgain.Add(1)
@@ -207,7 +207,7 @@ func (g *guests) walk(ctx context.Context, key string) {
 	}
 }
 
-// script writes by a script, which the servers forget now and then.
+// script writes with a script, which is flushed from the servers now and then.
 func (g *guests) script(ctx context.Context, key string) {
 	push := redis.NewScript("return redis.call('RPUSH', KEYS[1], ARGV[1])")
 	for ctx.Err() == nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// hostilePushes are what a subscriber could be hurt by, as pushes and as the arrays that
-// stand for them.
+// hostilePushes are malformed messages for a subscriber, as pushes and as arrays (RESP2).
 func hostilePushes() map[string]string {
 	replies := map[string]string{}
 	for name, push := range map[string]string{
@@ -65,8 +64,8 @@ func hostileServer(t *testing.T, reply string) *chaos.ScriptedServer {
 	}})
 }
 
-// entries are the ways in which bytes of a server come in. Each asks a hostile server for
-// something, and returns what came of it.
+// entries are the kinds of sockets that read bytes of a server. Each sends a request to a hostile
+// server, and returns its result.
 var entries = map[string]func(ctx context.Context, addr string, opts redisconn.Opts) error{
 	"shared": withConn(func(ctx context.Context, c *redisconn.Connection) error {
 		var typed int64
@@ -125,8 +124,8 @@ func withConn(f func(ctx context.Context, c *redisconn.Connection) error) func(c
 	}
 }
 
-// T31: every entry of bytes gets hostile replies. The process lives, what is no reply is a
-// typed error, and nothing is left behind.
+// T31: each entry gets hostile replies. The process survives, malformed replies are typed errors,
+// and no goroutine or socket is left.
 func TestT31HostileBytes(t *testing.T) {
 	family := oracle.NewFamily()
 	bad := hostile()
@@ -161,7 +160,7 @@ func TestT31HostileBytes(t *testing.T) {
 	})
 }
 
-// FuzzEntries feeds bytes to one entry: nothing panics, and what fails has a type.
+// FuzzEntries feeds bytes to one entry: nothing panics, and errors have types.
 func FuzzEntries(f *testing.F) {
 	names := slices.Sorted(maps.Keys(entries))
 	for i := range names {

@@ -79,9 +79,10 @@ func judgeJobs(t *testing.T, j *Jobs, pushed int, lossy bool) {
 	}
 }
 
-// T41: workers take jobs while their connections are reset, their server is killed and frozen, their loops are cancelled
-// and they die. With Ack no job is lost, and one is delivered again only if its worker died, an acknowledgement was unknown,
-// or the worker was told; without it no more are missing than outcomes are unknown, and none comes twice.
+// T41: workers take jobs while their connections are reset, their server is killed and frozen, their
+// loops are cancelled and they die. With Ack no job is lost. A job is delivered again only if its
+// worker died, its acknowledgement was unknown, or the worker got an error that others have its jobs.
+// Without Ack at most as many jobs are missing as outcomes are unknown, and none is delivered twice.
 func TestT41Jobs(t *testing.T) {
 	beside(t)
 	faults := slices.Sorted(maps.Keys(singleFaults))

@@ -13,10 +13,10 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T36: the guests of T35 while masters are killed, or stopped until they are replaced. What a
-// transaction or a script has done is there once, and not at all if it was called not sent;
-// a scan or a walk that ends without an error has found all; and the group delivers each entry
-// that the servers have kept.
+// T36: the guests of T35 while masters are killed, or stopped until they are replaced. The writes
+// of a transaction or a script are there once, and not at all if it was reported as not sent. A
+// scan or an iteration that ends without an error has returned everything. The group delivers each
+// entry that the servers have kept.
 func TestT36GuestsOfKilledMasters(t *testing.T) {
 	drill.Halved(t)
 	beside(t)

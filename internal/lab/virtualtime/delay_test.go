@@ -69,7 +69,7 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 	}
 }
 
-// A request that reads its reply by itself ends as others do when the reply stops.
+// A caller that reads its own reply gets the same error as others when the reply is cut short.
 func TestDelayOfTypedReply(t *testing.T) {
 	stalled(t, redisconn.Opts{IOTimeout: heldUp}, func(t *testing.T, conn *redisconn.Connection) {
 		var v string

@@ -1,6 +1,6 @@
-// Package virtualtime has tests in which only waits take time, so that bounds are exact and
-// the speed of the machine does not count. They are a process of their own: what is pooled
-// must not come from outside of their bubble.
+// Package virtualtime has tests in which only waits take time, so that bounds are exact and the
+// speed of the machine does not matter. They run in a separate process, because pooled objects must
+// not come from outside their bubble.
 package virtualtime
 
 import (
@@ -149,11 +149,11 @@ func stringsReply(list ...string) string {
 
 const old, next = "10.0.0.1:6379", "10.0.0.2:6379"
 
-// Writes go on soon after the announcement, whatever became of the old master and however
-// long before. One that owes replies is given 50 ms. It gets nothing more once the client
-// has asked, which it does no sooner than 5 ms after it has asked last. If the next master
-// refuses both first connections, they are made again within half of ReconnectPause, which is
-// 250 ms, and a request that has been refused for long waits longer than that.
+// Writes continue soon after the announcement, no matter how the old master failed and how long
+// before. An old master with unanswered requests has 50 ms to answer. The client sends nothing more
+// to it once it has asked the sentinel again, which it does at most every 5 ms. If the next master
+// refuses the first two connections, the client dials again within half of ReconnectPause, which is
+// 250 ms. A request that was refused for long waits longer than that.
 func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
 	drill.Halved(t)
 	Run(t, func(t *testing.T) {
@@ -175,8 +175,8 @@ func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
 	})
 }
 
-// writesResume returns how long after the announcement the last of several callers has
-// written again. The fault comes some time before.
+// writesResume returns the time from the announcement until all callers have written again. The
+// fault happens some time before the announcement.
 func writesResume(t *testing.T, fault func(*pipeGroup), before time.Duration) (last time.Duration) {
 	g := &pipeGroup{master: old, conns: make(map[string][]net.Conn)}
 	opts := redisconn.Opts{Dialer: g.dial}

@@ -56,8 +56,8 @@ func takesOther(o *owner) {
 	o.answer(strings.Replace(o.push("ssubscribe", ":2\r\n"), chaos.ScriptedBulk("a"), chaos.ScriptedBulk("b"), 1))
 }
 
-// A caller that asks for a topic that another goroutine is subscribing waits for it as well. If it
-// gives up, the other one still gets the topic.
+// A caller that asks for a topic waits if another goroutine is subscribing it. If the caller gives
+// up, the other goroutine still gets the topic.
 func TestASecondSubscribeWaits(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, _ context.CancelFunc, done chan error) {
 		soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -85,7 +85,7 @@ func TestTheFirstSubscribeGivesUp(t *testing.T) {
 	})
 }
 
-// Every caller that waits for a topic learns that it is refused.
+// Every caller that waits for a topic gets its refusal.
 func TestASecondSubscribeIsRefused(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, _ context.CancelFunc, done chan error) {
 		second := joins(t, sub)

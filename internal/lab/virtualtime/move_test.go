@@ -92,8 +92,8 @@ func (m *move) restored(by *owner, began time.Time) {
 	assert.Equal(m, "2", payload(m, m.sub))
 }
 
-// The new owner of a slot may take messages before the old one knows, which takes them,
-// too: the gap is open until both have said who has the channel, in whichever order.
+// The new owner of a slot may accept messages before the old one knows, while the old one accepts
+// them, too. The gap is open until both have reported the owner, in any order.
 func TestGapWhileASlotHasTwoOwners(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -123,7 +123,7 @@ func TestTheOldOwnerGivesUpFirst(t *testing.T) {
 	})
 }
 
-// An old owner that can't be asked any more is not waited for.
+// The subscriber does not wait for an old owner that is unreachable.
 func TestTheOldOwnerIsLost(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -135,7 +135,7 @@ func TestTheOldOwnerIsLost(t *testing.T) {
 	})
 }
 
-// kept is how long an old owner is waited for that answers, and keeps the channel.
+// kept is how long the subscriber waits for an old owner that answers, and keeps the channel.
 const kept = 2 * time.Second
 
 // The gap does not stay open forever if the old owner still answers and keeps the channel.
@@ -150,7 +150,7 @@ func TestTheOldOwnerKeepsTheChannel(t *testing.T) {
 	})
 }
 
-// A slot that comes back is waited for where it was meanwhile.
+// When a slot comes back, the subscriber waits for the node that had it in the meantime.
 func TestAMoveBack(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -165,8 +165,8 @@ func TestAMoveBack(t *testing.T) {
 	})
 }
 
-// A slot that comes back brings nothing that its node sent before: it would come behind what
-// the other node has sent meanwhile.
+// When a slot comes back to a node, messages that this node sent before are dropped, because they
+// would arrive after newer ones of the other node.
 func TestAReturnBringsNothingOld(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -199,8 +199,7 @@ func TestUnsubscribeWhileASlotHasTwoOwners(t *testing.T) {
 	})
 }
 
-// Subscribe waits for an answer that the old owner has not given yet, and then for what
-// that one says.
+// Subscribe waits for the old owner's answer, and then for the node that the answer names.
 func TestSubscribeWhileASlotMoves(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  func(o *owner) string
@@ -234,7 +233,7 @@ func TestSubscribeWhileASlotMoves(t *testing.T) {
 	}
 }
 
-// spread is how long the news of a new owner may take to reach all nodes.
+// spread is how long it may take until all nodes know a new owner.
 const spread = 100 * time.Millisecond
 
 // Until all nodes know the new owner they pass on messages to the old one, so the new one
@@ -256,8 +255,8 @@ func (m *move) reloads() int {
 	return m.nodes.reloads
 }
 
-// The node that confirms may have become a replica meanwhile, which confirms as well: the nodes
-// are found out once more.
+// The node that confirms may have become a replica, because replicas also confirm: so the
+// subscriber looks up the nodes once more.
 func TestTheNodesAreFoundOutOnceMore(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -283,8 +282,8 @@ func TestSubscribeAfterASlotHasMoved(t *testing.T) {
 	})
 }
 
-// The new owner may have taken messages while the old one, which did not know, was still
-// heard of.
+// The new owner may have accepted messages while the subscriber still got messages of the old one,
+// which did not know of the new owner.
 func TestAGapBeginsBeforeTheNewsOfAnotherOwner(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		m := newMove(t, protocol, time.Second)

@@ -132,7 +132,8 @@ func failing(t *testing.T, test func(t *testing.T, db *redisfailover.Client, m1,
 	})
 }
 
-// Requests go on within one IOTimeout after the active member was lost, whatever happens to it.
+// Requests succeed again within one IOTimeout after the active member was lost, no matter how it
+// fails.
 func TestShift(t *testing.T) {
 	const within = time.Second // IOTimeout
 	for name, fault := range map[string]func(*database){
@@ -169,7 +170,7 @@ func TestShift(t *testing.T) {
 	}
 }
 
-// What has run and was not answered is sent to the other member only if it is a read.
+// A request that may have run is sent to the other member only if it is a read.
 func TestShiftByOutcome(t *testing.T) {
 	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
 		m1.mute.Store(true)
@@ -205,7 +206,7 @@ func TestShiftBack(t *testing.T) {
 	})
 }
 
-// A session ends with the term of its member.
+// A session ends when another member becomes active.
 func TestShiftEndsSessions(t *testing.T) {
 	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
 		err := db.Session(t.Context(), "", func(s *redis.Session) error {
@@ -220,7 +221,8 @@ func TestShiftEndsSessions(t *testing.T) {
 	})
 }
 
-// A command that blocks is unblocked when its member is left. One that did nothing goes on on the other.
+// When the client shifts, blocking commands are unblocked. Those that did nothing are sent to the other
+// member.
 func TestShiftUnblocks(t *testing.T) {
 	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
 		popped := make(chan any, 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A deadline that is set while somebody reads holds for that.
+// A deadline that is set during a Read applies to that Read.
 func TestDeadlineWhileReading(t *testing.T) {
 	s := stream()
 	read := make(chan error)
@@ -39,7 +39,7 @@ func TestDeadlineBeforeSent(t *testing.T) {
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// A deadline that has moved on when the alarm rings does not end who reads, and ends it later.
+// If the deadline was moved before its timer fires, the Read ends at the new deadline.
 func TestDeadlineMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stream()

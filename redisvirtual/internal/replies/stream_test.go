@@ -47,8 +47,8 @@ func TestOrder(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-// A client learns that a request was not sent, so that it may send it again, if the client has read
-// all replies and nothing before the request was answered since.
+// A client gets the error that a request was not sent, and may repeat it, only if it has read all
+// replies, and no earlier request was answered since.
 func TestFailure(t *testing.T) {
 	lost := redis.ErrQueueFull.New("full")
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestContinue(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe, "the stream is closed already")
 }
 
-// Close ends who reads, what blocks and who settles.
+// Close ends Reads, blocking commands and calls of settle.
 func TestClose(t *testing.T) {
 	s := stream()
 	f := s.sent(1)
@@ -126,8 +126,8 @@ type roomy struct{}
 
 func (roomy) AwaitCapacity(context.Context) error { return nil }
 
-// A request that a full queue refuses where it was redirected to, after it was sent and before the
-// next one is, does not have that sent twice.
+// A redirected request may be refused by a full queue while the next request is being sent. The
+// next request is still sent only once.
 func TestRefusedBetween(t *testing.T) {
 	s := stream()
 	f := s.sent(2)

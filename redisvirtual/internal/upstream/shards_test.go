@@ -39,7 +39,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// A cursor says where a SCAN goes on, whatever it is.
+// Every cursor encodes where a SCAN continues.
 func TestPlace(t *testing.T) {
 	for _, p := range []place{{}, {slot: slots - 1}, {1, 2, 3}, {slots - 1, masters - 1, 1<<40 - 1}} {
 		cursor, fits := p.join()

@@ -16,7 +16,8 @@ type mocked struct{ *redistest.Mock }
 
 func (mocked) Subscriber() *redispubsub.Subscriber { return nil }
 
-// A grant is told even if it comes late and the server can't be asked again: otherwise nobody would release it.
+// A grant is reported even if it arrives late and the server can't be asked again; otherwise it would
+// never be released.
 func TestALateGrant(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		mock := redistest.NewMock(t)
