@@ -70,7 +70,7 @@ func (m *manyRetry) repeats(i int) bool {
 		t = new(trials)
 		m.trials[i] = t
 	}
-	if t.note(err); !again {
+	if again = t.note(err) && again; !again {
 		m.results[i] = t.result(err)
 	}
 	return again

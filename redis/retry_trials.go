@@ -13,16 +13,26 @@ import (
 type trials struct {
 	attempts errs.Attempts
 	failed   []error // the first trialsKept of them
+	closed   int     // how many ended because a proxy closed the connection
 }
+
+// closedMost is how many attempts may end because a proxy closed the connection. Then the proxy does not
+// know the command, and each further attempt would cost others their replies.
+const closedMost = 4
 
 // trialsKept bounds the errors that AttemptsOf returns.
 const trialsKept = 16
 
-func (t *trials) note(err *errorx.Error) {
+// note records the error of an attempt, and reports whether another attempt may help.
+func (t *trials) note(err *errorx.Error) bool {
 	t.attempts.Failed(err)
 	if len(t.failed) < trialsKept {
 		t.failed = append(t.failed, errs.Err(err))
 	}
+	if errs.ProxyClosed(err) {
+		t.closed++
+	}
+	return t.closed < closedMost
 }
 
 // result returns the error of a request that is not sent again after err.
@@ -60,9 +70,9 @@ func (r *retrier) after(ctx context.Context, y *retry, failed error, of send.Nat
 		}
 		y = new(retry)
 	}
-	y.note(err)
+	helps := y.note(err)
 	switch {
-	case ctx.Err() != nil, !again.Waits(), again.Sent() && !r.take():
+	case ctx.Err() != nil, !again.Waits(), !helps, again.Sent() && !r.take():
 		return nil, y.result(err)
 	}
 	open := y.pause(ctx, r, err)

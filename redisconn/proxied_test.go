@@ -395,6 +395,37 @@ func TestProxyCloses(t *testing.T) {
 	}
 }
 
+// A proxy closes the connection at a read that it does not know, each time that it comes: others would lose
+// their replies for as long as it is sent again.
+func TestProxyClosesEachTime(t *testing.T) {
+	t.Parallel()
+	var closed atomic.Int64
+	s := peer(t, func(r chaos.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "SCAN":
+			closed.Add(1)
+			return "close"
+		}
+		return ""
+	})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	do := redis.SyncCtx{S: redis.WithRetry(conn, redis.RetryOpts{Within: patience})}
+	for name, send := range map[string]func() any{
+		"alone":       func() any { return do.Do(background, "SCAN", 0) },
+		"many":        func() any { return do.SendMany(background, requests(redis.Req("SCAN", 0)))[0] },
+		"transaction": func() any { _, err := do.SendTransaction(background, requests(redis.Req("SCAN", 0))); return err },
+		"scanner":     func() any { _, err := do.Scanner(background, redis.ScanOpts{}).Next(); return err },
+	} {
+		closed.Store(0)
+		res := send()
+		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res), name)
+		require.ErrorContains(t, redis.AsError(res), "a proxy closed the connection", name)
+		require.EqualValues(t, 4, closed.Load(), name)
+	}
+}
+
 // A future that blocks holds no connection, and one that ends its goroutine leaves no other request waiting.
 func TestRudeFuturesBehindProxies(t *testing.T) {
 	t.Parallel()

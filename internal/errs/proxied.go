@@ -16,7 +16,7 @@ import (
 // to the error that a command may be the reason.
 func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	switch {
-	case proxy && err.Type() == ErrIO && errors.Is(err.Cause(), io.EOF) && !strings.HasSuffix(err.Message(), proxyClosed):
+	case proxy && err.Type() == ErrIO && errors.Is(err.Cause(), io.EOF) && !ProxyClosed(err):
 		return Like(err, err.Cause(), err.Message()+proxyClosed)
 	case err.Type() != ErrResult: // errors of other types have codes that only servers use
 		return err
@@ -32,6 +32,9 @@ func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	}
 	return ErrProxy.New("a proxy answered in place of the server, and the request may have run: %s", text)
 }
+
+// ProxyClosed reports whether a proxy has closed the connection before it answered.
+func ProxyClosed(err *errorx.Error) bool { return strings.HasSuffix(err.Message(), proxyClosed) }
 
 const proxyClosed = ": a proxy closed the connection, as some do at a command that they do not know"
 
