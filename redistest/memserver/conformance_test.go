@@ -86,22 +86,15 @@ func connect(t *testing.T, addr string, protocol int) redis.Sync {
 // run returns the shape of a row's result.
 func run(t *testing.T, db redis.Sync, r row) string {
 	t.Helper()
-	// Miniredis answers XLEN of a string twice, which ends the connection.
-	for redis.AsErrorx(db.Do("PING")).HasTrait(redis.ErrTraitConnectivity) {
-		time.Sleep(time.Millisecond)
+	db.SendMany([]redis.Request{redis.Req("DISCARD"), redis.Req("UNWATCH")}) // of a transaction that the row before left open
+	for _, res := range db.SendMany([]redis.Request{redis.Req("SELECT", 0), redis.Req("FLUSHALL"),
+		redis.Req("SCRIPT", "FLUSH"), redis.Req("CLIENT", "SETNAME", "")}) {
+		require.NoError(t, redis.AsError(res))
 	}
-	db.Do("DISCARD") // of a transaction that the row before left open
-	db.Do("UNWATCH")
-	require.NoError(t, redis.AsError(db.Do("SELECT", 0)))
-	require.NoError(t, redis.AsError(db.Do("FLUSHALL")))
-	require.NoError(t, redis.AsError(db.Do("SCRIPT", "FLUSH")))
-	require.NoError(t, redis.AsError(db.Do("CLIENT", "SETNAME", "")))
-	var res any
-	for _, req := range r.requests {
-		res = db.Send(req)
-	}
-	return shape(res)
+	return shape(last(db.SendMany(r.requests)))
 }
+
+func last(results []any) any { return results[len(results)-1] }
 
 // shape describes the Go type of a result and of all that is in it. Of an error it
 // has the type, the traits and the server's code.

@@ -33,8 +33,7 @@ func ExampleStart() {
 	// <nil>
 }
 
-// The server is a miniredis, which can have commands fail.
-func ExampleServer_Miniredis() {
+func ExampleServer_SetError() {
 	server, err := memserver.Start()
 	if err != nil {
 		log.Fatal(err)
@@ -46,9 +45,9 @@ func ExampleServer_Miniredis() {
 	}
 	defer conn.Close()
 	db := redis.Sync{S: conn}
-	server.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
+	server.SetError("LOADING Redis is loading the dataset in memory")
 	fmt.Println(redis.SafeToRetry(redis.Err(db.Do("SET", "session", "Ann"))))
-	server.Miniredis().SetError("")
+	server.SetError("")
 	fmt.Println(db.Do("SET", "session", "Ann"))
 	fmt.Println(server.Miniredis().Get("session"))
 	// Output:

@@ -1,6 +1,8 @@
 package memserver_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +22,114 @@ func TestServer(t *testing.T) {
 	assert.Equal(t, []byte("v"), db.Do("GET", "k"))
 	server.Advance(2 * time.Second)
 	assert.Nil(t, db.Do("GET", "k"))
+}
+
+// The time of the server is one: keys, entries and commands that wait notice when it passes.
+func TestAdvance(t *testing.T) {
+	server := memserver.New(t)
+	a, b, c := dial(t, server.Addr()), dial(t, server.Addr()), dial(t, server.Addr())
+	c.do("SET", "k", "v", "EX", "3600")
+	c.do("XGROUP", "CREATE", "x", "g", "0", "MKSTREAM")
+	c.do("XADD", "x", "1-1", "f", "v")
+	c.do("XREADGROUP", "GROUP", "g", "c", "STREAMS", "x", ">")
+	a.send([]string{"BLPOP", "l", "3000"})
+	b.send([]string{"BLPOP", "l", "9000"})
+	require.Eventually(t, func() bool { return strings.Contains(c.do("INFO", "clients"), "blocked_clients:2") }, patience, time.Millisecond)
+	server.Advance(time.Hour)
+	assert.Equal(t, "nil", a.read())
+	assert.Equal(t, "0", c.do("EXISTS", "k"))
+	assert.Contains(t, c.do("XPENDING", "x", "g", "IDLE", "3600000", "-", "+", "5"), "[1-1 c 36")
+	id := c.do("XADD", "y", "*", "f", "v")
+	c.do("RPUSH", "l", "w")
+	assert.Equal(t, "[l w]", b.read())
+	server.Advance(time.Hour)
+	assert.Greater(t, c.do("XADD", "z", "*", "f", "v"), id)
+}
+
+// A test may set the time, which then passes by Advance alone.
+func TestAdvanceFromSetTime(t *testing.T) {
+	server := memserver.New(t)
+	c := dial(t, server.Addr())
+	for _, hours := range []int{0, 5} { // also after Advance
+		start := time.Unix(int64(hours)*3600+1e9, 0)
+		server.Miniredis().SetTime(start)
+		c.do("SET", "k", "v", "EX", "60")
+		server.Advance(59 * time.Second)
+		assert.Equal(t, "1", c.do("TTL", "k"))
+		assert.Equal(t, fmt.Sprintf("[%d 0]", start.Unix()+59), c.do("TIME"))
+		server.Advance(time.Second)
+		assert.Equal(t, "0", c.do("EXISTS", "k"))
+	}
+}
+
+// What a test writes directly ends the wait of clients, too.
+func TestWriteOfTest(t *testing.T) {
+	server := memserver.New(t)
+	c := dial(t, server.Addr())
+	c.send([]string{"BLPOP", "l", "0"})
+	other := dial(t, server.Addr())
+	require.Eventually(t, func() bool { return strings.Contains(other.do("INFO", "clients"), "blocked_clients:1") }, patience, time.Millisecond)
+	_, err := server.Miniredis().Push("l", "x")
+	require.NoError(t, err)
+	assert.Equal(t, "[l x]", c.read())
+}
+
+// A client that is gone is not served.
+func TestWaiterGone(t *testing.T) {
+	server := memserver.New(t)
+	gone, c := dial(t, server.Addr()), dial(t, server.Addr())
+	blocked := func(n int) func() bool {
+		return func() bool { return strings.Contains(c.do("INFO", "clients"), fmt.Sprintf("blocked_clients:%d\r", n)) }
+	}
+	gone.send([]string{"BLPOP", "l", "0"})
+	require.Eventually(t, blocked(1), patience, time.Millisecond)
+	gone.conn.Close()
+	require.Eventually(t, blocked(0), patience, time.Millisecond)
+	c.do("RPUSH", "l", "x")
+	assert.Equal(t, "1", c.do("LLEN", "l"))
+}
+
+// What has no order comes in none that a test could take for one.
+func TestNoOrder(t *testing.T) {
+	c := dial(t, memserver.New(t).Addr())
+	c.do("SADD", "s", "a", "b")
+	c.do("HSET", "h", "a", "1", "b", "2")
+	for _, cmd := range [][]string{{"SMEMBERS", "s"}, {"SUNION", "s"}, {"HKEYS", "h"}, {"HVALS", "h"}, {"HGETALL", "h"}, {"KEYS", "*"}} {
+		reply := c.do(cmd...)
+		assert.NotContains(t, []string{"[a b]", "[1 2]", "[a 1 b 2]", "[h s]"}, reply, cmd)
+		assert.Equal(t, reply, c.do(cmd...), "but the same each time")
+	}
+}
+
+// SCAN finds what is there all the time, whatever else comes and goes.
+func TestScanOfChanges(t *testing.T) {
+	c := dial(t, memserver.New(t).Addr())
+	for i := range 30 {
+		c.do("SET", fmt.Sprint("stays", i), "v")
+	}
+	found, cursor := map[string]bool{}, "0"
+	for i := 0; i == 0 || cursor != "0"; i++ {
+		reply := c.do("SCAN", cursor, "MATCH", "stays*", "COUNT", "3")
+		next, keys, _ := strings.Cut(strings.Trim(reply, "[]"), " [")
+		for _, key := range strings.Fields(keys) {
+			found[key] = true
+		}
+		cursor = next
+		c.do("SET", fmt.Sprint("comes", i), "v")
+		c.do("DEL", fmt.Sprint("comes", i-1))
+	}
+	assert.Len(t, found, 30)
+}
+
+func TestSetError(t *testing.T) {
+	server := memserver.New(t)
+	c := dial(t, server.Addr())
+	server.SetError("LOADING it loads")
+	assert.Equal(t, "-LOADING", c.do("GET", "k"))
+	server.SetError("")
+	c.do("SET", "a", "1")
+	c.do("SET", "b", "1")
+	assert.Equal(t, "[b a]", c.do("KEYS", "*"), "the server still mends miniredis")
 }
 
 func TestServersAreApart(t *testing.T) {

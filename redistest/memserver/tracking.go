@@ -6,14 +6,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 )
 
 // tracking holds the connections with CLIENT TRACKING on.
 type tracking struct {
-	mini  *miniredis.Miniredis
-	mu    sync.Mutex // guards peers
+	turn  *sync.Mutex // the server's
+	mu    sync.Mutex  // guards peers
 	peers map[*server.Peer]bool
 }
 
@@ -22,12 +21,13 @@ type tracking struct {
 // tracking connections that keys were changed or, without arguments, that all were. invalidate returns
 // when the message is written; the cache handles it a moment later.
 //
-// Call Track once. SetError of [Server.Miniredis] ends tracking: the cache drops its entries within half
+// Call Track once. [Server.SetError] ends tracking: the cache drops its entries within half
 // of its connection's IOTimeout, and then forwards all reads.
 func (s *Server) Track() (invalidate func(keys ...string)) {
-	t := &tracking{mini: s.mini, peers: map[*server.Peer]bool{}}
-	s.mini.Server().SetPreHook(t.answer)
-	return t.invalidate
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.tracking = &tracking{turn: &s.turn, peers: map[*server.Peer]bool{}}
+	return s.tracking.invalidate
 }
 
 // answer answers a command about tracking. For other commands it returns false.
@@ -37,7 +37,7 @@ func (t *tracking) answer(p *server.Peer, cmd string, args ...string) bool {
 	}
 	switch sub := strings.ToUpper(args[0]); {
 	case sub == "TRACKING" && len(args) == 2:
-		t.turn(p, args[1])
+		t.set(p, args[1])
 	case sub == "TRACKINGINFO" && len(args) == 1:
 		t.inform(p)
 	default:
@@ -46,7 +46,7 @@ func (t *tracking) answer(p *server.Peer, cmd string, args ...string) bool {
 	return true
 }
 
-func (t *tracking) turn(p *server.Peer, how string) {
+func (t *tracking) set(p *server.Peer, how string) {
 	on := strings.EqualFold(how, "ON")
 	switch {
 	case !on && !strings.EqualFold(how, "OFF"):
@@ -56,9 +56,9 @@ func (t *tracking) turn(p *server.Peer, how string) {
 		p.WriteError("ERR this server tracks keys only with RESP3")
 		return
 	case on && !t.has(p):
-		p.OnDisconnect(func() { t.set(p, false) })
+		p.OnDisconnect(func() { t.put(p, false) })
 	}
-	t.set(p, on)
+	t.put(p, on)
 	p.WriteOK()
 }
 
@@ -82,7 +82,7 @@ func (t *tracking) has(p *server.Peer) bool {
 	return t.peers[p]
 }
 
-func (t *tracking) set(p *server.Peer, on bool) {
+func (t *tracking) put(p *server.Peer, on bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if on {
@@ -96,7 +96,7 @@ func (t *tracking) invalidate(keys ...string) {
 	t.mu.Lock()
 	peers := slices.Collect(maps.Keys(t.peers))
 	t.mu.Unlock()
-	t.mini.Lock() // like commands that answer, because a push must not arrive within a reply
+	t.turn.Lock() // like commands that answer, because a push must not arrive within a reply
 	for _, p := range peers {
 		p.Block(func(w *server.Writer) {
 			w.WritePushLen(2)
@@ -108,7 +108,7 @@ func (t *tracking) invalidate(keys ...string) {
 			}
 		})
 	}
-	t.mini.Unlock()
+	t.turn.Unlock()
 	for _, p := range peers {
 		p.Flush()
 	}

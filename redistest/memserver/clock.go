@@ -1,0 +1,69 @@
+package memserver
+
+import (
+	"strconv"
+	"time"
+)
+
+// clock is how far the server's time is ahead of the time of the process.
+type clock struct {
+	ahead time.Duration
+	set   time.Time // what miniredis was told last
+}
+
+// Advance lets time pass for the server: keys and fields expire, pending entries of streams age, and what blocks comes closer
+// to the end of its time.
+func (s *Server) Advance(d time.Duration) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	before := time.Now().Truncate(time.Microsecond)
+	now, ok := s.time()
+	switch {
+	case s.clock.ahead > 0 && s.unchanged(), s.clock.ahead == 0 && (!ok || !now.Before(before) && !now.After(time.Now())):
+		s.clock.ahead += d
+		s.setTime(time.Now().Add(s.clock.ahead))
+	default: // the test has set a time, which stands still
+		s.clock.ahead = 0
+		s.setTime(now.Add(d))
+	}
+	s.mini.DB(0) // lets keys expire
+	s.serve()
+}
+
+// tick tells miniredis the time, unless it is right or the test has set one.
+func (s *Server) tick() {
+	if s.clock.ahead == 0 {
+		return
+	}
+	if s.unchanged() {
+		s.setTime(time.Now().Add(s.clock.ahead))
+	} else {
+		s.clock.ahead = 0
+	}
+}
+
+func (s *Server) setTime(now time.Time) {
+	s.clock.set = now
+	s.mini.SetTime(now)
+}
+
+// unchanged reports whether the time is the one that was set here.
+func (s *Server) unchanged() bool {
+	now, ok := s.time()
+	return !ok || now.Equal(s.clock.set.Truncate(time.Microsecond))
+}
+
+func (s *Server) now() time.Time { return time.Now().Add(s.clock.ahead) }
+
+// time returns the time of miniredis, unless that wants a password.
+func (s *Server) time() (now time.Time, ok bool) {
+	var ctx any
+	pair, err := parse(s.ask(&ctx, "TIME"))
+	parts, _ := pair.([]any)
+	if err != nil || len(parts) != 2 {
+		return time.Time{}, false
+	}
+	seconds, _ := strconv.ParseInt(parts[0].(string), 10, 64)
+	micros, _ := strconv.ParseInt(parts[1].(string), 10, 64)
+	return time.Unix(seconds, micros*1000), true
+}

@@ -1,0 +1,204 @@
+package memserver
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mends are what this server answers in another way than miniredis. A mend that returns false has written nothing.
+var mends map[string]func(*call) bool
+
+func init() { // not at its declaration: mends use mend
+	mends = map[string]func(*call) bool{
+		"KEYS": unordered, "SMEMBERS": unordered, "SINTER": unordered, "SUNION": unordered, "SDIFF": unordered,
+		"HKEYS": unordered, "HVALS": unordered, "HGETALL": unordered, "PUBSUB": unordered,
+		"SCAN": scan, "HSCAN": scan, "SSCAN": scan, "ZSCAN": scan,
+
+		"BLPOP": block, "BRPOP": block, "BRPOPLPUSH": block, "BLMOVE": block, "BLMPOP": block,
+		"BZPOPMIN": block, "BZPOPMAX": block, "BZMPOP": block, "XREAD": block, "XREADGROUP": block,
+
+		"CLIENT": client, "INFO": info, "SELECT": selectDB, "FLUSHALL": flush, "FLUSHDB": flush,
+		"TTL": ttl, "HTTL": httl, "COPY": copyKey, "XLEN": once, "GETEX": getex, "HSET": hset, "HMSET": hset, "HDEL": remove, "ZREM": remove,
+		"SADD": sadd, "SREM": sadd, "ZADD": zadd, "LREM": lrem, "XDEL": xdel, "SETBIT": setbit, "SETRANGE": setrange,
+		"EVAL": script, "EVALSHA": script, "EVAL_RO": script, "EVALSHA_RO": script,
+		"ZPOPMIN": zpop, "ZPOPMAX": zpop, "SDIFFSTORE": store, "SINTERSTORE": store, "SUNIONSTORE": store,
+		"ZINTERSTORE": store, "ZUNIONSTORE": store,
+	}
+}
+
+// mend answers the call if it has a mend.
+func (c *call) mend() bool {
+	m := mends[c.cmd]
+	return m != nil && m(c)
+}
+
+// known returns the name of a command that miniredis knows and whose arguments it checks in the same way.
+func known(cmd string) string {
+	if cmd == "BLMPOP" {
+		return "BZMPOP"
+	}
+	return cmd
+}
+
+// databases is how many a server has if it is not told otherwise.
+const databases = 16
+
+func selectDB(c *call) bool {
+	n, err := strconv.Atoi(strings.Join(c.args, " "))
+	if err == nil && n >= databases {
+		c.WriteError("ERR DB index is out of range")
+	}
+	return err == nil && n >= databases
+}
+
+// client keeps the name with the connection.
+func client(c *call) bool {
+	sub := strings.ToUpper(strings.Join(c.args[:min(len(c.args), 1)], ""))
+	switch {
+	case c.conn == nil:
+		return false
+	case sub == "GETNAME" && len(c.args) == 1 && c.conn.peer.ClientName != "":
+		c.WriteBulk(c.conn.peer.ClientName)
+	case sub == "GETNAME" && len(c.args) == 1:
+		c.WriteNull()
+	case sub == "SETNAME" && len(c.args) == 2:
+		if _, err := c.ask(c.cmd, c.args...); err != nil {
+			return false
+		}
+		c.conn.peer.ClientName = c.args[1]
+		c.WriteOK()
+	default:
+		return false
+	}
+	return true
+}
+
+// info says how many clients are blocked, so that a test can wait for it.
+func info(c *call) bool {
+	text, err := c.ask(c.cmd, c.args...)
+	const clients = "# Clients\n"
+	before, after, found := strings.Cut(fmt.Sprint(text), clients)
+	if err != nil || !found {
+		return false
+	}
+	c.WriteBulk(fmt.Sprintf("%s%sblocked_clients:%d\r\n%s", before, clients, len(c.s.waiters), after))
+	return true
+}
+
+// ttl rounds, like servers.
+func ttl(c *call) bool {
+	ms, err := c.ask("P"+c.cmd, c.args...)
+	n, is := ms.(int)
+	if err != nil || !is || n < 0 {
+		return false
+	}
+	c.WriteInt((n + 500) / 1000)
+	return true
+}
+
+// httl rounds up.
+func httl(c *call) bool {
+	value, err := c.ask("HPTTL", c.args...)
+	all, _ := value.([]any)
+	if err != nil || len(all) == 0 {
+		return false
+	}
+	c.WriteLen(len(all))
+	for _, ms := range all {
+		n := ms.(int)
+		if n > 0 {
+			n = (n + 999) / 1000
+		}
+		c.WriteInt(n)
+	}
+	return true
+}
+
+// copyKey gives the copy the time of the original, also if that has none.
+func copyKey(c *call) bool {
+	copied, err := c.ask(c.cmd, c.args...)
+	if err != nil {
+		return false
+	}
+	if ms, _ := c.ask("PTTL", c.args[0]); ms == -1 && len(c.args) == 3 && copied == 1 {
+		c.also("PERSIST", c.args[1])
+	}
+	c.WriteInt(copied.(int))
+	return true
+}
+
+// once lets miniredis answer, but not twice.
+func once(c *call) bool {
+	n, err := c.ask(c.cmd, c.args...)
+	if err != nil {
+		c.WriteError(err.Error())
+	} else {
+		c.WriteInt(n.(int))
+	}
+	return true
+}
+
+// script looks for the script of a hash in any case, and lets errors keep their codes.
+func script(c *call) bool {
+	args := slices.Clone(c.args)
+	if strings.HasPrefix(c.cmd, "EVALSHA") && len(args) > 0 {
+		args[0] = strings.ToLower(args[0])
+	}
+	out := newReply(c.Ctx, c.Resp3)
+	c.s.srv.Dispatch(out.Peer, append([]string{c.cmd}, args...))
+	c.WriteRaw(scriptError.ReplaceAllString(out.text(), "-$1"))
+	return true
+}
+
+// scriptError is how miniredis begins the error of a command that a script called.
+var scriptError = regexp.MustCompile(`^-ERR Error compiling script \(new function\): \S*: ([A-Z]+ )`)
+
+// hset ends the time of the fields that it sets.
+func hset(c *call) bool {
+	if len(c.args) < 3 || len(c.args)%2 == 0 {
+		return false
+	}
+	c.pass(c.cmd, c.args...)
+	fields := []string{c.args[0], "FIELDS", strconv.Itoa(len(c.args) / 2)}
+	for i := 1; i < len(c.args); i += 2 {
+		fields = append(fields, c.args[i])
+	}
+	c.also("HPERSIST", fields...)
+	return true
+}
+
+// zpop takes nothing if it is told to.
+func zpop(c *call) bool {
+	if len(c.args) != 2 || c.args[1] != "0" {
+		return false
+	}
+	if _, err := c.ask("ZCARD", c.args[0]); err != nil {
+		return false
+	}
+	c.WriteLen(0)
+	return true
+}
+
+// store stores no empty key.
+func store(c *call) bool {
+	n, err := c.ask(c.cmd, c.args...)
+	if err != nil {
+		return false
+	}
+	if n == 0 {
+		c.also("DEL", c.args[0])
+	}
+	c.WriteInt(n.(int))
+	return true
+}
+
+func texts(values []any) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = fmt.Sprint(v)
+	}
+	return out
+}

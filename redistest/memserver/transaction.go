@@ -1,0 +1,64 @@
+package memserver
+
+import (
+	"fmt"
+	"strings"
+)
+
+// queue holds the commands of a transaction. Miniredis does not get them before EXEC: it answers them then like others.
+type queue struct {
+	calls [][]string
+	bad   bool // a command was refused
+}
+
+// transact answers what belongs to a transaction. For other commands it returns false.
+func (s *Server) transact(c *conn, cmd string, args []string) (reply string, done bool) {
+	switch {
+	case c.queue == nil && cmd == "MULTI":
+		if reply = s.ask(&c.ctx, cmd, args...); reply == "+OK\r\n" {
+			c.queue = &queue{}
+		}
+	case c.queue == nil || cmd == "QUIT":
+		return "", false
+	case cmd == "EXEC" && len(args) == 0:
+		return s.exec(c), true
+	case cmd == "DISCARD" && len(args) == 0:
+		c.queue = nil
+		return s.ask(&c.ctx, cmd), true
+	case cmd == "MULTI", cmd == "WATCH":
+		return s.ask(&c.ctx, cmd, args...), true // it is refused
+	default:
+		reply = "+QUEUED\r\n"
+		ctx := fork(c.ctx)
+		if refusal := s.ask(&ctx, known(cmd), args...); strings.HasPrefix(refusal, "-") {
+			c.queue.bad = true
+			return refusal, true
+		}
+		c.queue.calls = append(c.queue.calls, append([]string{cmd}, args...))
+	}
+	return reply, true
+}
+
+func (s *Server) exec(c *conn) string {
+	q := c.queue
+	c.queue = nil
+	if q.bad {
+		s.ask(&c.ctx, "DISCARD")
+		return "-EXECABORT Transaction discarded because of previous errors.\r\n"
+	}
+	switch reply := s.ask(&c.ctx, "EXEC"); { // of a transaction without commands, but with the keys that are watched
+	case strings.HasPrefix(reply, "*-1") && c.peer.Resp3:
+		return "_\r\n"
+	case reply != "*0\r\n":
+		return reply
+	}
+	reply := fmt.Sprintf("*%d\r\n", len(q.calls))
+	for _, call := range q.calls {
+		if subscribes[call[0]] {
+			c.peer.WriteRaw(reply)
+			reply = ""
+		}
+		reply += s.do(c, call[0], call[1:], true)
+	}
+	return reply
+}

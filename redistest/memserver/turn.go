@@ -1,0 +1,164 @@
+package memserver
+
+import (
+	"bufio"
+	"bytes"
+	"reflect"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// conn is what is known of a client's connection. It belongs to the goroutine that has the turn.
+type conn struct {
+	peer *server.Peer
+	// ctx is miniredis's state for all commands but those that subscribe: the peer has a state of its own for them,
+	// because a client with RESP3 may send anything while it is subscribed.
+	ctx   any
+	queue *queue // not nil between MULTI and EXEC
+	// subscribing means that the peer itself is given to miniredis. Only the goroutine that serves the peer uses it.
+	subscribing bool
+}
+
+// hook answers each command before miniredis sees it, and reports whether it did. One command is answered at a time, as
+// by a real server; those that block give up the turn while they wait.
+func (s *Server) hook(p *server.Peer, cmd string, args ...string) bool {
+	if p.ClientName == innerName {
+		return false
+	}
+	s.connsMu.Lock()
+	c := s.conns[p]
+	s.connsMu.Unlock()
+	switch {
+	case c == nil && p.Ctx != nil: // a script calls, which has the turn
+		c := &call{s: s, reply: reply{Peer: p}, cmd: cmd, args: args, once: true}
+		s.warn(c)
+		return c.mend()
+	case c != nil && c.subscribing:
+		return false
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if c == nil {
+		c = s.join(p)
+	}
+	s.tick()
+	if s.refusal != "" {
+		p.WriteError(s.refusal)
+		return true
+	}
+	if s.tracking == nil || !s.tracking.answer(p, cmd, args...) {
+		p.WriteRaw(s.answer(c, cmd, args))
+	}
+	s.serve()
+	return true
+}
+
+// join makes the state of a new connection.
+func (s *Server) join(p *server.Peer) *conn {
+	c := &conn{peer: p}
+	s.ask(&c.ctx, "ECHO", "")
+	s.connsMu.Lock()
+	s.conns[p] = c
+	s.connsMu.Unlock()
+	p.OnDisconnect(func() {
+		s.connsMu.Lock()
+		delete(s.conns, p)
+		s.connsMu.Unlock()
+	})
+	return c
+}
+
+// answer returns the reply to a command of a client.
+func (s *Server) answer(c *conn, cmd string, args []string) string {
+	if reply, done := s.transact(c, cmd, args); done {
+		return reply
+	}
+	return s.do(c, cmd, args, false)
+}
+
+// do is answer outside of MULTI. If once is set, the command does not block.
+func (s *Server) do(c *conn, cmd string, args []string, once bool) string {
+	out := newReply(c.ctx, c.peer.Resp3)
+	call := &call{s: s, conn: c, reply: out, cmd: cmd, args: args, once: once}
+	s.warn(call)
+	if subscribes[cmd] {
+		return s.subscribe(c, cmd, args)
+	}
+	if s.subscribed(c) {
+		out.Ctx = c.peer.Ctx
+	}
+	if !call.mend() {
+		call.pass(cmd, args...)
+	}
+	c.peer.Resp3 = out.Resp3 // after HELLO
+	if out.Closed() {        // after QUIT
+		c.peer.Close()
+	}
+	return out.text()
+}
+
+// innerName is the client's name of a peer whose commands go to miniredis as they are.
+const innerName = "\x00memserver"
+
+// reply is a peer that keeps what is written to it.
+type reply struct {
+	*server.Peer
+	buf *bytes.Buffer // nil if a script reads the reply
+}
+
+func newReply(ctx any, resp3 bool) reply {
+	buf := new(bytes.Buffer)
+	p := server.NewPeer(bufio.NewWriter(buf))
+	p.ClientName, p.Ctx, p.Resp3 = innerName, ctx, resp3
+	return reply{p, buf}
+}
+
+func (r reply) text() string {
+	r.Flush()
+	return r.buf.String()
+}
+
+// call is a command that is being answered.
+type call struct {
+	s    *Server
+	conn *conn // nil if a script calls
+	reply
+	cmd  string // in upper case
+	args []string
+	once bool // it must not block
+}
+
+// pass lets miniredis answer.
+func (c *call) pass(cmd string, args ...string) {
+	name := c.ClientName
+	c.ClientName = innerName
+	c.s.srv.Dispatch(c.Peer, append([]string{cmd}, args...))
+	c.ClientName = name
+}
+
+// ask returns the value that miniredis answers with, or an error.
+func (c *call) ask(cmd string, args ...string) (any, error) {
+	return parse(c.s.ask(&c.Ctx, cmd, args...))
+}
+
+// also runs one more command, whose reply nobody gets.
+func (c *call) also(cmd string, args ...string) { c.s.ask(&c.Ctx, cmd, args...) }
+
+func parse(reply string) (any, error) {
+	return server.ParseReply(bufio.NewReader(bytes.NewReader([]byte(reply))))
+}
+
+// ask returns the reply of miniredis, in RESP2, to a connection with the state ctx.
+func (s *Server) ask(ctx *any, cmd string, args ...string) string {
+	out := newReply(*ctx, false)
+	s.srv.Dispatch(out.Peer, append([]string{cmd}, args...))
+	*ctx = out.Ctx
+	return out.text()
+}
+
+// fork returns a copy of a connection's state.
+func fork(ctx any) any {
+	v := reflect.New(reflect.TypeOf(ctx).Elem())
+	v.Elem().Set(reflect.ValueOf(ctx).Elem())
+	return v.Interface()
+}

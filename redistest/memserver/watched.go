@@ -1,0 +1,145 @@
+package memserver
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// A transaction that watches keys is aborted by what changes them, and by nothing else. Miniredis misses some changes,
+// and takes commands that change nothing for changes.
+
+// flush deletes the keys, which those that watch them notice.
+func flush(c *call) bool {
+	ctx, first, last := fork(c.Ctx), 0, databases
+	if c.cmd == "FLUSHDB" {
+		last = 1
+	}
+	for ; first < last; first++ {
+		if c.cmd == "FLUSHALL" {
+			c.s.ask(&ctx, "SELECT", strconv.Itoa(first))
+		}
+		keys, _ := parse(c.s.ask(&ctx, "KEYS", "*"))
+		if all, _ := keys.([]any); len(all) > 0 {
+			c.s.ask(&ctx, "DEL", texts(all)...)
+		}
+	}
+	return false
+}
+
+// touch lets those that watch the key notice a change. It changes nothing.
+func (c *call) touch(key string) {
+	c.also("RENAME", key, innerName)
+	c.also("RENAME", innerName, key)
+}
+
+// getex changes the key if it changes its time.
+func getex(c *call) bool {
+	before, _ := c.ask("PTTL", c.args[:min(len(c.args), 1)]...)
+	c.pass(c.cmd, c.args...)
+	if len(c.args) == 3 || len(c.args) == 2 && before != -1 {
+		c.touch(c.args[0])
+	}
+	return true
+}
+
+// remove changes the key if it removes something.
+func remove(c *call) bool {
+	n, err := c.ask(c.cmd, c.args...)
+	if err != nil {
+		return false
+	}
+	if n != 0 {
+		c.touch(c.args[0])
+	}
+	c.WriteInt(n.(int))
+	return true
+}
+
+// sadd is SADD and SREM, which change nothing if the set has all members, or none.
+func sadd(c *call) bool {
+	if len(c.args) < 2 {
+		return false
+	}
+	changes := map[string]any{"SADD": 0, "SREM": 1}[c.cmd]
+	is, err := c.ask("SMISMEMBER", c.args...)
+	all, _ := is.([]any)
+	if err != nil || slices.Contains(all, changes) || len(all) == 0 {
+		return false
+	}
+	c.WriteInt(0)
+	return true
+}
+
+// lrem changes nothing if the list does not have the element.
+func lrem(c *call) bool {
+	if len(c.args) != 3 {
+		return false
+	}
+	if at, err := c.ask("LPOS", c.args[0], c.args[2]); err != nil || at != nil {
+		return false
+	}
+	c.WriteInt(0)
+	return true
+}
+
+// xdel changes nothing if the stream does not have the entries.
+func xdel(c *call) bool {
+	if len(c.args) < 2 {
+		return false
+	}
+	for _, id := range c.args[1:] {
+		found, err := c.ask("XRANGE", c.args[0], id, id)
+		if entries, _ := found.([]any); err != nil || len(entries) > 0 {
+			return false
+		}
+	}
+	c.WriteInt(0)
+	return true
+}
+
+// setbit changes nothing if the string has the bit.
+func setbit(c *call) bool {
+	if len(c.args) != 3 {
+		return false
+	}
+	size, err := c.ask("STRLEN", c.args[0])
+	old, err2 := c.ask("GETBIT", c.args[:2]...)
+	at, err3 := strconv.Atoi(c.args[1])
+	if err != nil || err2 != nil || err3 != nil || at/8 >= size.(int) || fmt.Sprint(old) != c.args[2] {
+		return false
+	}
+	c.WriteInt(old.(int))
+	return true
+}
+
+// setrange changes nothing if it is given nothing.
+func setrange(c *call) bool {
+	if len(c.args) != 3 || c.args[2] != "" {
+		return false
+	}
+	size, err := c.ask("STRLEN", c.args[0])
+	if at, err2 := strconv.Atoi(c.args[1]); err != nil || err2 != nil || at < 0 {
+		return false
+	}
+	c.WriteInt(size.(int))
+	return true
+}
+
+// zadd changes nothing if all members have their scores.
+func zadd(c *call) bool {
+	if len(c.args) < 3 || len(c.args)%2 == 0 {
+		return false
+	}
+	for pair := range slices.Chunk(c.args[1:], 2) {
+		want, err := strconv.ParseFloat(pair[0], 64)
+		score, _ := c.ask("ZSCORE", c.args[0], pair[1])
+		text, _ := score.(string)
+		got, err2 := strconv.ParseFloat(text, 64)
+		if err != nil || err2 != nil || want != got {
+			return false
+		}
+	}
+	c.WriteInt(0)
+	return true
+}
