@@ -134,10 +134,10 @@ func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ende
 		c.state.CompareAndSwap(callSending, callPending)
 	}
 	for {
-		if c.deaf || ctx.Done() == nil {
+		if c.deaf || ctx.Done() == nil || c.state.Load() == callResolved {
 			<-c.signals
 		} else if !c.signalled(ctx, t) {
-			return r, true
+			return send.ReadRight{}, true
 		}
 		if c.told {
 			c.deaf, c.told = false, false
@@ -150,17 +150,11 @@ func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ende
 			return r, true
 		}
 		c.state.CompareAndSwap(callReading, callPending)
-		r = send.ReadRight{}
 	}
 }
 
 // signalled waits for a signal, and returns false if ctx ends or the server stalls first.
 func (c *call) signalled(ctx context.Context, t *send.Ticket) bool {
-	select {
-	case <-c.signals:
-		return true
-	default:
-	}
 	var stalled <-chan struct{}
 	if t.Moves {
 		stalled = t.Queue.(send.Staller).Stalled().Done()
@@ -191,9 +185,7 @@ func (c *call) read(ctx context.Context, r send.ReadRight, t *send.Ticket) bool 
 
 // taken returns the right to read, if the last signal brought it.
 func (c *call) taken() (r send.ReadRight) {
-	if c.right.Reader != nil {
-		r, c.right = c.right, r
-	}
+	r, c.right = c.right, send.ReadRight{}
 	return r
 }
 

@@ -261,8 +261,10 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	if !observed && ctx.Err() != nil {
 		return traced(withRequest(errs.Withdrawn(ctx), cmd, args))
 	}
-	var y *retry
-	var attempts errs.Attempts // attempts that were taken back from stalled servers
+	var (
+		y        *retry
+		attempts errs.Attempts // attempts that were taken back from stalled servers
+	)
 	for {
 		var res any
 		if observed {

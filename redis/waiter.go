@@ -216,11 +216,6 @@ func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *tar
 	}
 	r := &scratch.Request
 	r.Encoded(cmd, args, scratch.Buf, to.backend.WantsSlot())
-	// While a blocking request runs, its sender watches the context.
-	r.Ticket, r.Done, r.Inline = send.Ticket{}, nil, r.Shared == command.WouldBlock
-	if !r.Inline {
-		r.Done = ctx.Done()
-	}
 	lends := t != nil && cap(t.Bytes) > 0
 	w := pooledWaiter(ctx, r, t, seen)
 	w.send(func() { to.backend.SendEncoded(r, w, 0) })
@@ -236,6 +231,10 @@ func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *tar
 func pooledWaiter(ctx context.Context, r *send.Request, t *target, seen *send.Server) *waiter {
 	w := waiters.Get().(*waiter)
 	w.use++
+	r.Ticket, r.Done, r.Inline = send.Ticket{}, ctx.Done(), r.Shared == command.WouldBlock
+	if r.Inline { // while it runs, its sender watches the context
+		r.Done, w.blocks, w.ctx = nil, true, ctx
+	}
 	if w.deaf = r.Done != nil; w.deaf {
 		w.state.Store(callDeaf)
 	} else {
@@ -248,9 +247,6 @@ func pooledWaiter(ctx context.Context, r *send.Request, t *target, seen *send.Se
 	}
 	r.Caller, r.Plain, r.Typed, r.Observed = &w.call, false, w.typed, w.observed
 	r.Deadline, _ = ctx.Deadline()
-	if r.Inline {
-		w.blocks, w.ctx = true, ctx
-	}
 	return w
 }
 

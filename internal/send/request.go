@@ -59,8 +59,7 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	call := command.Of(cmd, args)
 	r.Shared, r.ReplicaSafe = call.Verdict(false), call.Is(command.ReplicaSafe)
 	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
-	r.Slot = NoSlot
-	if wantsSlot {
+	if r.Slot = NoSlot; wantsSlot {
 		r.Slot = r.keysSlot(&call)
 	}
 }

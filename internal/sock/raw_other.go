@@ -6,7 +6,7 @@ import "net"
 
 // Raw does not exist on this system: the writer goroutine writes everything.
 type Raw struct {
-	Written func() bool
+	Written func()
 }
 
 func NewRaw(net.Conn) *Raw { return nil }
@@ -19,4 +19,4 @@ func (*Raw) Write([]byte) (int, error) { return 0, nil }
 
 func (*Raw) WriteSome([]byte) (int, error) { return 0, nil }
 
-func (*Raw) Exchange([]byte) (int, error) { return 0, nil }
+func (*Raw) Exchange(_, _ []byte) (sent, n int, err error) { return 0, 0, nil }

@@ -26,10 +26,12 @@ type Raw struct {
 	check   func(fd uintptr)
 	head    [1]byte
 	sent    bool
+	in      []byte
+	got     int
 	readErr error
 	// Written is called when Exchange has written everything. After it the right to write may be
-	// gone. It reports whether there may already be something to read.
-	Written func() bool
+	// gone.
+	Written func()
 }
 
 // NewRaw returns nil for a connection without a socket of its own.
@@ -91,34 +93,48 @@ func (w *Raw) writeOnce(fd uintptr) bool {
 	}
 }
 
-// Exchange checks the socket as Check does, writes out, and waits until there is something to read.
-// n is the number of bytes that were written without waiting. If that is not all of out, Exchange
-// returns at once; otherwise it calls Written before it waits.
-func (w *Raw) Exchange(out []byte) (n int, err error) {
-	w.buf, w.n, w.err, w.readErr, w.sent = out, 0, nil, nil, false
-	err = w.raw.Read(w.swap)
+// Exchange checks the socket as Check does, writes out, and reads what comes next into in. sent is the
+// number of bytes that were written without waiting. If that is not all of out, Exchange returns at once;
+// otherwise it calls Written before it reads.
+func (w *Raw) Exchange(out, in []byte) (sent, n int, err error) {
+	w.buf, w.n, w.err = out, 0, nil
+	w.in, w.got, w.readErr, w.sent = in, 0, nil, false
+	err = cmp.Or(w.raw.Read(w.swap), w.readErr)
+	w.in = nil
 	if w.sent {
-		return len(out), err
+		return len(out), w.got, err
 	}
 	w.buf = nil
-	return w.n, cmp.Or(err, w.readErr, w.err)
+	return w.n, 0, cmp.Or(err, w.err)
 }
 
 // swapOnce is first called to write, and again when there may be something to read. It notices data
 // that arrives after the write, because the runtime registered the wait before the write.
 func (w *Raw) swapOnce(fd uintptr) bool {
-	if w.sent {
+	if !w.sent {
+		if w.readErr = checkFD(fd, w.head[:]); w.readErr != nil {
+			return true
+		}
+		w.writeOnce(fd)
+		if w.err != nil || w.n < len(w.buf) {
+			return true
+		}
+		w.buf, w.sent = nil, true
+		w.Written()
+	}
+	for {
+		n, err := syscall.Read(int(fd), w.in)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return false
+		case n == 0 && err == nil:
+			err = io.EOF
+		}
+		w.got, w.readErr = max(n, 0), err
 		return true
 	}
-	if w.readErr = w.checkFD(fd); w.readErr != nil {
-		return true
-	}
-	w.writeOnce(fd)
-	if w.err != nil || w.n < len(w.buf) {
-		return true
-	}
-	w.buf, w.sent = nil, true
-	return w.Written() && w.checkFD(fd) != nil
 }
 
 // Check returns an error if, while nobody was reading, the server has closed the connection or sent
@@ -130,9 +146,7 @@ func (w *Raw) Check() error {
 	return w.readErr
 }
 
-func (w *Raw) checkOnce(fd uintptr) { w.readErr = w.checkFD(fd) }
-
-func (w *Raw) checkFD(fd uintptr) error { return checkFD(fd, w.head[:]) }
+func (w *Raw) checkOnce(fd uintptr) { w.readErr = checkFD(fd, w.head[:]) }
 
 // Unread reports whether there is something to read, or the connection has ended. It is safe for
 // concurrent use.

@@ -26,54 +26,46 @@ func tcpPair(t *testing.T) (here, there net.Conn) {
 	return here, there
 }
 
-// An exchange ends when there is something to read, whether or not it arrived while Written ran,
-// and no matter what Written returned.
+// An exchange ends when something has arrived, whether or not it arrived while Written ran, and reads it.
 func TestExchange(t *testing.T) {
 	for _, during := range []bool{false, true} {
-		for _, reports := range []bool{false, true} {
-			here, there := tcpPair(t)
-			raw := NewRaw(here)
-			answer := func() {
-				_, _ = io.ReadFull(there, make([]byte, 3))
-				_, _ = io.WriteString(there, "answer")
-			}
-			written := 0
-			raw.Written = func() bool {
-				written++
-				if during {
-					answer()
-				} else {
-					time.AfterFunc(10*time.Millisecond, answer)
-				}
-				return reports
-			}
-			n, err := raw.Exchange([]byte("ask"))
-			require.NoError(t, err)
-			require.Equal(t, []int{3, 1}, []int{n, written})
-			require.Error(t, raw.Check(), "something has come")
-			got := make([]byte, 6)
-			_, err = io.ReadFull(here, got)
-			require.NoError(t, err)
-			require.Equal(t, "answer", string(got))
+		here, there := tcpPair(t)
+		raw := NewRaw(here)
+		answer := func() {
+			_, _ = io.ReadFull(there, make([]byte, 3))
+			_, _ = io.WriteString(there, "answer")
 		}
+		written := 0
+		raw.Written = func() {
+			written++
+			if during {
+				answer()
+			} else {
+				time.AfterFunc(10*time.Millisecond, answer)
+			}
+		}
+		in := make([]byte, 4)
+		sent, n, err := raw.Exchange([]byte("ask"), in)
+		require.NoError(t, err)
+		require.Equal(t, []int{3, 1}, []int{sent, written})
+		require.Error(t, raw.Check(), "more has come")
+		got, err := io.ReadAll(io.LimitReader(here, int64(6-n)))
+		require.NoError(t, err)
+		require.Equal(t, "answer", string(in[:n])+string(got))
 	}
 }
 
-// Exchange also returns if the server closes the connection while Written runs. The next read
-// returns the error.
+// Exchange returns the end if the server closes the connection while Written runs.
 func TestExchangeOfClosed(t *testing.T) {
 	here, there := tcpPair(t)
 	raw := NewRaw(here)
-	raw.Written = func() bool {
+	raw.Written = func() {
 		_, _ = io.ReadFull(there, make([]byte, 3))
 		_ = there.Close()
-		return true
 	}
-	n, err := raw.Exchange([]byte("ask"))
-	require.NoError(t, err)
-	require.Equal(t, 3, n)
-	_, err = here.Read(make([]byte, 1))
+	sent, n, err := raw.Exchange([]byte("ask"), make([]byte, 1))
 	require.Equal(t, io.EOF, err)
+	require.Equal(t, []int{3, 0}, []int{sent, n})
 }
 
 // Unread reports bytes and the end of the connection until they are read.

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -26,6 +25,10 @@ type Socket struct {
 	Peer Peer
 	// Calls is stopped before each read. It is set before the socket is shared; it may be nil.
 	Calls *timing.Callbacks
+
+	// Receive reads from Conn. The time limits of Allow hold only until it is replaced, by an owner that
+	// has something to write first; before the socket is shared.
+	Receive func(p []byte) (int, error)
 
 	received atomic.Int64
 	// See FitReadBuffer: Dec's buffer, the number of reads that filled it minus those that did not,
@@ -54,6 +57,7 @@ func Wrap(conn net.Conn) net.Conn {
 // New makes a socket from the result of Wrap.
 func New(conn net.Conn, limits redis.Limits) *Socket {
 	s := &Socket{Conn: conn, Dec: resp.NewDecoder(nil, resp.Limits(limits))}
+	s.Receive = s.readInTime
 	s.newReadBuffer(readBufferIdle)
 	return s
 }
@@ -72,9 +76,6 @@ func (s *Socket) Allow(timeout, blocks time.Duration) {
 // AllowWrites is Allow for writes only. Another goroutine may be reading.
 func (s *Socket) AllowWrites(timeout time.Duration) { s.writes = timeout }
 
-// NextReply starts the time limit of Allow for the next reply. The reader calls it.
-func (s *Socket) NextReply() { s.waited, s.come = 0, 0 }
-
 // EndWrites makes the current Write, and all until the next Allow, fail as soon as they would have
 // to wait. It may be called from any goroutine.
 func (s *Socket) EndWrites() {
@@ -84,27 +85,6 @@ func (s *Socket) EndWrites() {
 
 // LongAgo is a deadline that ends a wait at once.
 var LongAgo = time.Unix(1, 0)
-
-// Read implements io.Reader.
-func (s *Socket) Read(p []byte) (int, error) {
-	s.Calls.Stop()
-	bounded := s.timeout > 0 && s.blocks < command.Forever
-	var began time.Time
-	if bounded {
-		began = time.Now()
-		_ = s.SetReadDeadline(began.Add(timing.Plus(s.timeout, s.blocks) - s.waited))
-	}
-	n, err := s.Conn.Read(p)
-	if bounded {
-		s.waited += time.Since(began)
-		if s.come += n; s.come >= enoughProgress {
-			s.NextReply()
-		}
-	}
-	s.received.Add(int64(n))
-	s.noteRead(n, p)
-	return n, err
-}
 
 // writeMost is the number of bytes that are written within one time-out. A large value over a slow
 // link may take longer as a whole.
@@ -129,9 +109,6 @@ func (s *Socket) Write(p []byte) (n int, err error) {
 	}
 	return n, err
 }
-
-// Received returns the number of bytes received.
-func (s *Socket) Received() int64 { return s.received.Load() }
 
 // Secured reports whether the connection uses TLS. Then it is not known how much of a failed write
 // was sent.

@@ -17,12 +17,7 @@ import (
 
 // Send enters one request, and writes it or leaves that to others, as [Pipe.Enter] does.
 func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx.Error) {
-	var s *Session
-	var d duty
-	entered := false
-	if p.load.Load() <= 1 { // a quick test without the lock; enterAlone decides
-		s, d, entered = p.enterAlone(r, cb, n)
-	}
+	s, d, entered := p.enterAlone(r, cb, n)
 	if !entered {
 		one := [1]*send.Request{r}
 		if s, d, refused = p.enter(one[:], &Entry{Future: cb, N: n, Asking: r.Asking}); refused != nil {
@@ -38,6 +33,9 @@ func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx
 // enterAlone enters a request if its caller is alone and the queue would admit the request. It puts
 // a batch of only this request in flight, and gives the caller both rights.
 func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Session, d duty, entered bool) {
+	if q.load.Load() > 1 { // most often right, and admitsAlone looks again
+		return nil, 0, false
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.admitsAlone(r) {
@@ -53,8 +51,9 @@ func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Sess
 	it.future, it.n, it.seq, it.end, it.caller = fut, n, r.Ticket.Seq, len(b.buf), r.Caller
 	it.typed, it.observed, it.plain = r.Typed, r.Observed, r.Plain
 	if r.Done != nil && q.tells(r, q.opened) {
-		r.Ticket.Tells, it.done = true, r.Done
-		d = q.arrangeListen()
+		if r.Ticket.Tells, it.done = true, r.Done; !q.due {
+			d = q.arrangeListen()
+		}
 	}
 	q.pending++
 	rest, rights := q.giveBoth(b, r.Caller, r.Ticket.Seq)
@@ -74,36 +73,69 @@ func (q *queue) admitsAlone(r *send.Request) bool {
 	return false
 }
 
-// readAlone is the part of ReadUntil for a caller that has both rights and must write before it
-// reads. If the caller is alone, readAlone also waits for the reply and resolves the request.
-// finished is set if ReadUntil has nothing left to do: the request is resolved, or ctx has ended.
+// giveBoth gives both rights, which must be free, to the caller that waits for the request of number
+// last, or to the sender if no caller takes them. Only one batch is pending: first, which giveBoth puts
+// in flight, or the open batch if first is nil. A caller that will read also checks and writes, because
+// nobody else may touch the socket once the caller has the right to read.
+func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
+	s := q.session
+	q.writing, s.both = true, true
+	if first != nil {
+		q.fly(first, q.opened) // opened just now
+		s.first.Store(first)
+	}
+	if caller != nil && caller.GiveRead(send.ReadRight{Reader: exchanger{s}, Last: last}) {
+		q.reading, q.read = readCaller, true
+		return nil, 0
+	}
+	s.both = false
+	q.reading = readLoop
+	return s, mustWrite | mustCheck | mustWake
+}
+
+// exchanger is the Reader of a caller that has both rights, and writes before it reads.
+type exchanger struct{ *Session }
+
+// ReadUntil implements send.Reader.
+func (s exchanger) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool) {
+	s.reader.deaf = deaf
+	if passed, finished := s.readAlone(ctx); finished {
+		return passed
+	}
+	return s.Session.ReadUntil(ctx, last, deaf)
+}
+
+// readAlone writes the batch that is first, if there is one. If the caller is alone, it also waits for
+// the reply and resolves the request. finished is set if ReadUntil has nothing left to do: the request
+// is resolved, or ctx has ended.
 func (s *Session) readAlone(ctx context.Context) (passed, finished bool) {
-	b := s.takeFirst()
+	b := s.first.Swap(nil)
 	if b == nil {
-		s.flushBoth()
 		return false, false
 	}
 	if !s.exchange(ctx, b) {
 		return false, true
 	}
-	r := s.reader
-	if !r.answerAlone() {
+	res, ok := s.reader.answerAlone(b)
+	if !ok {
 		return false, false
 	}
-	r.retired = nil // first, because another goroutine may own the reader after endAlone
+	fut, n := b.items[0].future, b.items[0].n
 	if !s.p.endAlone(s, b) {
-		r.retired = b
+		s.reader.retired = b
 		s.PassRead()
 	}
+	fut.Resolve(res, n) // runs no user code, because a caller waits for fut and res is no error
 	return true, true
 }
 
-// exchange writes the batch of a caller that has both rights and waits for the beginning
-// of the answer, in one step: the wait is prepared before the write, which saves a read
-// that would find nothing. It returns false if the wait was interrupted while the session lives on.
+// exchange writes the batch of a caller that has both rights and reads the beginning of the answer, in
+// one step: the wait is prepared before the write, which saves a read that would find nothing. It
+// returns false if the wait was interrupted while the session lives on.
 func (s *Session) exchange(ctx context.Context, b *batch) bool {
+	s.FitReadBuffer()
 	s.both, s.exchanged = false, b
-	ended, _ := s.interruptibly(ctx, s.waitExchanged)
+	ended, _ := s.interruptibly(ctx, s.Dec.AwaitMore)
 	if s.exchanged != nil { // nothing was written: the wait was interrupted first, or the socket has failed
 		s.exchanged = nil
 		if err := s.checker.Check(); err != nil {
@@ -114,62 +146,54 @@ func (s *Session) exchange(ctx context.Context, b *batch) bool {
 	return !ended || s.hasFailed()
 }
 
-// waitExchanged is the wait of exchange: it writes the batch, unless that is done, and waits for
-// the answer.
-func (s *Session) waitExchanged() error {
+// receive reads from the socket, but first writes the batch of exchange, if there is one.
+func (s *Session) receive(p []byte) (int, error) {
 	b := s.exchanged
-	if b == nil { // an earlier call has written it, and was interrupted
-		return s.Dec.AwaitMore()
+	if b == nil {
+		return s.Conn.Read(p)
 	}
-	n, err := s.raw.Exchange(b.buf)
+	sent, n, err := s.raw.Exchange(b.buf, p)
 	switch {
-	case s.exchanged == nil && err == nil: // all of it was written, and something has come
-		s.FitReadBuffer()
-		return s.Dec.AwaitMore()
-	case s.exchanged == nil:
-		return err
+	case s.exchanged == nil: // all of it was written
+		return n, err
 	case err == sock.ErrUnsolicited:
 		s.failCheck(err)
-		return nil
-	case err != nil && n == 0:
-		return err
+		return 0, err
+	case err != nil:
+		return 0, err
 	}
-	s.exchanged, b.sent = nil, n
+	s.exchanged, b.sent = nil, sent
 	s.wake <- b
-	return nil
+	return s.Conn.Read(p)
 }
 
-// exchangeWritten is called when all of the batch was written, before the wait. It reports
-// whether the server could have answered already.
-func (s *Session) exchangeWritten() bool {
+// exchangeWritten is called when all of the batch was written, before the read.
+func (s *Session) exchangeWritten() {
 	b := s.exchanged
 	s.exchanged, b.sent = nil, len(b.buf)
 	s.reader.next = b
 	if s.p.queue.wrote(b) {
 		s.wake <- nil
 	}
-	return s.processor.yield()
+	s.processor.yield()
 }
 
-// answerAlone resolves the only request of a batch, if exactly its whole reply has arrived. The caller
-// then takes the batch out of flight, and passes the right on.
-func (r *reader) answerAlone() bool {
-	b := r.next
-	if b == nil || len(b.items) != 1 || r.s.beats.waiting.Load() {
-		return false
+// answerAlone decodes the reply to the only request of a batch and claims the request, if exactly its
+// whole reply has arrived.
+func (r *reader) answerAlone(b *batch) (res any, ok bool) {
+	if r.next != b || len(b.items) != 1 || r.s.beats.waiting.Load() {
+		return nil, false
 	}
 	it := &b.items[0]
 	if it.typed || it.observed || it.stat != nil {
-		return false
+		return nil, false
 	}
-	res, ok := r.dec.DecodeAtHand()
-	if !ok || !b.claim(0) { // if the item is already claimed, the session has failed
-		return false
+	if res, ok = r.dec.DecodeAtHand(); !ok || !b.claimed.CompareAndSwap(0, 1) { // if it is claimed, the session has failed
+		return nil, false
 	}
 	b.NoteFirstByte()
-	r.next, r.retired, r.answered = nil, b, it.seq+1
-	it.future.Resolve(res, it.n)
-	return true
+	r.next, r.answered = nil, it.seq+1
+	return res, true
 }
 
 // endAlone takes the answered batch of a caller out of flight, and leaves the right to read to nobody.

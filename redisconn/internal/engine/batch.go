@@ -245,10 +245,3 @@ func (b *batch) claim(next int) bool {
 // claimRest claims all items that are not claimed yet, and returns the index
 // of the first.
 func (b *batch) claimRest() int { return int(b.claimed.Swap(int64(len(b.items)))) }
-
-// reset empties the batch, which keeps its buffer.
-func (b *batch) reset() {
-	items, buf := b.items, b.buf
-	clear(items)
-	*b = batch{items: items[:0], buf: buf[:0]}
-}

@@ -30,9 +30,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 		}
 	}()
 	if s.both {
-		if passed, finished = s.readAlone(ctx); finished {
-			return passed
-		}
+		s.flushBoth()
 	}
 	if r.next == nil && s.p.queue.tookBack() { // if next is set, the caller has just written its batch
 		finished = true

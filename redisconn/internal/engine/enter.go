@@ -67,7 +67,7 @@ func (q *queue) addOpen(reqs []*send.Request, e *Entry, internal bool) (tells du
 	q.pending += len(q.open.items) - m.items
 	q.internal += q.open.internal - m.internal
 	q.bytes += len(q.open.buf) - m.bytes
-	if last.Tells {
+	if last.Tells && !q.due {
 		tells = q.arrangeListen()
 	}
 	return tells

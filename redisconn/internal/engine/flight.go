@@ -53,7 +53,7 @@ func (q *queue) fly(b *batch, now time.Duration) {
 	if q.others != nil {
 		q.everywhere = smooth(q.everywhere, int(q.others()))
 	}
-	q.crowded.Store(crowded(q.maxConcurrency()))
+	q.crowded.Store(max(q.concurrency, q.everywhere) >= crowd)
 }
 
 // judgePostponing decides, when b is taken, whether to postpone the next batches.
@@ -94,6 +94,22 @@ func (q *queue) wrote(b *batch) (more bool) {
 		q.recycleLong(b)
 	}
 	return more
+}
+
+// release gives up the right to write.
+func (q *queue) release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.releaseLocked()
+}
+
+// releaseLocked is release for a caller that has the lock.
+func (r *rights) releaseLocked() {
+	r.writing = false
+	if r.released != nil {
+		close(r.released)
+		r.released = nil
+	}
 }
 
 // answering returns the oldest batch in flight, whose answer has begun to come to session s. If there is
@@ -204,6 +220,16 @@ func (q *queue) answered(b *batch) {
 	}
 }
 
+// countAnsweredLocked counts n requests of b, which were answered. b may have one more error, that of
+// EXEC.
+func (q *queue) countAnsweredLocked(b *batch, n int) {
+	unclear := min(b.unclear, n)
+	refused := min(b.refused, n-unclear)
+	q.stats.Unknown += uint64(unclear)
+	q.stats.Refused += uint64(refused)
+	q.stats.Values += uint64(n - unclear - refused)
+}
+
 // leastInFlight updates the estimate of the time for which a batch is in flight if the server is
 // idle: it falls to a shorter time at once, and rises slowly.
 func leastInFlight(old, latest time.Duration) time.Duration {
@@ -242,6 +268,13 @@ func (f *flight) recycle(b *batch) bool {
 		f.spares.put(b)
 	}
 	return true
+}
+
+// reset empties the batch, which keeps its buffer.
+func (b *batch) reset() {
+	items, buf := b.items, b.buf
+	clear(items)
+	*b = batch{items: items[:0], buf: buf[:0]}
 }
 
 // recycleLong is recycle of a long batch, which is cleared without the lock.

@@ -72,16 +72,6 @@ func (q *queue) countPart(b *batch, answered uint64) {
 	q.stats.Unknown += uint64(unclear)
 }
 
-// countAnsweredLocked counts n requests of b, which were answered. b may have one more error, that of
-// EXEC.
-func (q *queue) countAnsweredLocked(b *batch, n int) {
-	unclear := min(b.unclear, n)
-	refused := min(b.refused, n-unclear)
-	q.stats.Unknown += uint64(unclear)
-	q.stats.Refused += uint64(refused)
-	q.stats.Values += uint64(n - unclear - refused)
-}
-
 // Counts are what a queue counts.
 type Counts struct {
 	// Values, Refused, NotSent and Unknown count requests by their outcome.

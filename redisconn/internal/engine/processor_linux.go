@@ -38,23 +38,22 @@ func newProcessor(conn net.Conn) *processor {
 	return &processor{local: isLocal(conn.LocalAddr(), conn.RemoteAddr()), began: time.Now()}
 }
 
-// yield lets the server run, and reports whether it has. The caller must not have the right to
+// yield lets the server run. The caller must not have the right to
 // write. It hides the system call from Go's scheduler, which would otherwise start another thread
 // in place of this one.
-func (p *processor) yield() bool {
+func (p *processor) yield() {
 	if !p.local {
-		return false
+		return
 	}
 	before := time.Since(p.began)
 	if !p.may(before) {
-		return false
+		return
 	}
 	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
 	after := time.Since(p.began)
 	if took := after - before; took >= slowYield {
 		p.account(after, took)
 	}
-	return true
 }
 
 // may reports whether to yield at a time since began.

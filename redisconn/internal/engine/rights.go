@@ -52,26 +52,6 @@ func (q *queue) dutyToWrite() duty {
 	return 0
 }
 
-// giveBoth gives both rights, which must be free, to the caller that waits for the request of number
-// last, or to the sender if no caller takes them. Only one batch is pending: first, which giveBoth puts
-// in flight, or the open batch if first is nil. A caller that will read also checks and writes, because
-// nobody else may touch the socket once the caller has the right to read.
-func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
-	s := q.session
-	q.writing, s.both = true, true
-	if first != nil {
-		q.fly(first, q.opened) // opened just now
-		s.first.Store(first)
-	}
-	if caller != nil && caller.GiveRead(send.ReadRight{Reader: s, Last: last}) {
-		q.reading, q.read = readCaller, true
-		return nil, 0
-	}
-	s.both = false
-	q.reading = readLoop
-	return s, mustWrite | mustCheck | mustWake
-}
-
 // loopReads passes the right to read from a caller to the loop, which must be woken. It returns
 // false if s has ended: then the caller keeps the right.
 func (q *queue) loopReads(s *Session) bool {
@@ -267,20 +247,4 @@ func (r *rights) pass(b *batch, open bool) {
 		return
 	}
 	r.session.wake <- b // has room, since there is only one such right
-}
-
-// release gives up the right to write.
-func (q *queue) release() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.releaseLocked()
-}
-
-// releaseLocked is release for a caller that has the lock.
-func (r *rights) releaseLocked() {
-	r.writing = false
-	if r.released != nil {
-		close(r.released)
-		r.released = nil
-	}
 }

@@ -40,7 +40,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	s.reader = newReader(s, canIdle)
 	s.beats.s = s
 	if s.raw != nil {
-		s.raw.Written = s.exchangeWritten
+		s.raw.Written, socket.Receive = s.exchangeWritten, s.receive
 	}
 	return s
 }

@@ -4,7 +4,46 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/timing"
 )
+
+// Read implements io.Reader.
+func (s *Socket) Read(p []byte) (int, error) {
+	s.Calls.Stop()
+	n, err := s.Receive(p)
+	s.received.Add(int64(n))
+	switch { // a read counts up if it filled p; the smallest buffer grows after one of them
+	case n == len(p):
+		s.filled++
+	case s.filled > 0 && s.buffer.Size() > readBufferIdle:
+		s.filled--
+	}
+	return n, err
+}
+
+// readInTime reads from Conn, within the time limits of Allow.
+func (s *Socket) readInTime(p []byte) (int, error) {
+	if s.timeout <= 0 || s.blocks >= command.Forever {
+		return s.Conn.Read(p)
+	}
+	began := time.Now()
+	_ = s.SetReadDeadline(began.Add(timing.Plus(s.timeout, s.blocks) - s.waited))
+	n, err := s.Conn.Read(p)
+	s.waited += time.Since(began)
+	if s.come += n; s.come >= enoughProgress {
+		s.NextReply()
+	}
+	return n, err
+}
+
+// NextReply starts the time limit of Allow for the next reply. The reader calls it.
+func (s *Socket) NextReply() { s.waited, s.come = 0, 0 }
+
+// Received returns the number of bytes received.
+func (s *Socket) Received() int64 { return s.received.Load() }
 
 // The read buffer of a socket is small until something fills it, and when the connection has been
 // idle. It grows further when replies keep filling it.
@@ -65,17 +104,6 @@ func (s *Socket) GrowReadBuffer() bool {
 	}
 	s.newReadBuffer(readBufferLeast)
 	return true
-}
-
-// noteRead counts a read: up if it filled all of p, and down if it did not. The smallest buffer grows
-// after one read that filled it.
-func (s *Socket) noteRead(n int, p []byte) {
-	switch {
-	case n == len(p):
-		s.filled++
-	case s.filled > 0 && s.buffer.Size() > readBufferIdle:
-		s.filled--
-	}
 }
 
 // NoteIdle records that the connection has been idle. It may be called from any goroutine.
