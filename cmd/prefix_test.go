@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// With a prefix each command is sent to a server, or refused, and its reply read into its type. No key that
-// it leaves on the server is without the prefix.
+// Each command is sent to a server with a prefix, or refused, and its reply is read into its type.
+// Afterwards all keys on the server have the prefix.
 func TestRepliesWithPrefix(t *testing.T) {
 	for protocol := 2; protocol <= 3; protocol++ {
 		if protocol == 2 && testing.Short() {

@@ -65,7 +65,8 @@ var (
 	// change its state. The text says what to use instead. Not sent.
 	ErrCommandForbidden = errs.ErrCommandForbidden
 	// ErrKeysUnknown: a sender of [WithPrefix] refuses a request, because it does not know which
-	// keys that would touch. Not sent. Send it through the sender inside.
+	// keys the request would touch. Not sent. Send it through the sender that was passed to
+	// WithPrefix.
 	ErrKeysUnknown = errs.ErrKeysUnknown
 	// ErrRequestTooLarge: the request, or the batch, is larger than Opts.MaxBytes of the connection.
 	// Not sent. Raise that option, send less at once, or stream the value.

@@ -59,10 +59,10 @@ const (
 	OperationSubscribe
 	// OperationUnsubscribe is the same for Unsubscribe.
 	OperationUnsubscribe
-	// OperationShift is a shift of a client of package redisfailover to another member. Its Command is SHIFT, and
-	// its Requests are 0; the Address of the Completion is the name of the member, the Result a
-	// redisfailover.LogShift. Before and After are called in the goroutine that judges the members, so they
-	// should return quickly.
+	// OperationShift is a shift of a client of package redisfailover to another member. Its Command is
+	// SHIFT, and its Requests are 0; the Address of the Completion is the name of the member, the Result a
+	// redisfailover.LogShift. Before and After are called in the goroutine that checks the members, so
+	// they should return quickly.
 	OperationShift
 )
 

@@ -12,28 +12,28 @@ import (
 )
 
 // WithPrefix returns a Sender that sends through s, and puts a prefix in front of all keys, so that
-// several tenants, or a program and its tests, can share a server. Its user sees only keys with the
-// prefix, and sees them without it:
+// several tenants, or a program and its tests, can share a server. Its user sees only keys with
+// this prefix, and does not see the prefix:
 //
 //   - Keys get the prefix, also those of scripts and functions (KEYS) and the patterns of SORT. Names of
 //     keys in replies lose it, for example those of BLPOP, XREAD and SCAN.
 //   - SCAN and KEYS, a [Scanner] and [Keys] find only keys with the prefix.
 //   - The channels of PUBLISH, SPUBLISH and PUBSUB get it as well. For subscribers, put it in front of
 //     the topics yourself.
-//   - A request of which it is not known which keys it touches is refused with an [ErrKeysUnknown], not
-//     sent: a command of a module that is not in the table, a script without KEYS, and what touches all
-//     keys, such as FLUSHDB, DBSIZE and RANDOMKEY.
+//   - It refuses a request whose keys it does not know, with an [ErrKeysUnknown], not sent: a module's
+//     command that is not in the table, a script without KEYS, and commands for all keys, such as
+//     FLUSHDB, DBSIZE and RANDOMKEY.
 //
-// Sessions and what is built on them, the senders that EachShard passes, batches and transactions do the
-// same. A cluster routes by the key with the prefix: a hash tag in a prefix puts all keys in one
-// slot. A prefix with a brace but without a tag changes which part of a key is its tag.
+// The same holds for batches, transactions, sessions, [Watch], and the senders that EachShard passes. A
+// cluster routes by the key with the prefix: a hash tag in a prefix puts all keys in one slot. A prefix
+// with a brace but without a tag changes which part of a key is its tag.
 //
-// It is no protection against its own user: a script may use keys that are not in its KEYS, and the errors
-// of servers name keys as they are stored. Results of scripts, and replies that contain requests of
-// others (CLIENT LIST), stay as they are. For a protection, use an ACL user with a key pattern.
+// It does not protect other tenants from its user: a script may use keys that are not in its KEYS.
+// Errors of servers contain keys with the prefix. Results of scripts, and replies that contain requests
+// of others (CLIENT LIST), are not changed. For protection, use an ACL user with a key pattern.
 //
-// The retries and hooks of s stay around it. It takes what s takes; prefixes add up, the one that
-// was added first comes first.
+// The retries and hooks of s still work, and get requests without the prefix. WithPrefix may be
+// applied several times: the prefix that was added first comes first.
 func WithPrefix(s Sender, text string) Sender {
 	return withPrefix(known(s), prefix.Prefix(text))
 }
@@ -59,13 +59,13 @@ func withPrefix(s Sender, p prefix.Prefix) Sender {
 	}
 }
 
-// prefixed is the Sender that WithPrefix returns for a Sender of a user's.
+// prefixed is the Sender that WithPrefix returns for a user's Sender.
 type prefixed struct {
 	to     Sender
 	prefix prefix.Prefix
 }
 
-// storedKey returns the name under which a sender's servers know a key.
+// storedKey returns the key as a sender's servers store it.
 func storedKey(s Sender, key string) string {
 	_, s = unhook(s)
 	if p, ok := s.(interface{ storedKey(key string) string }); ok {
@@ -76,7 +76,7 @@ func storedKey(s Sender, key string) string {
 
 func (p *prefixed) storedKey(key string) string { return storedKey(p.to, string(p.prefix)+key) }
 
-// rewrite returns a request with the prefix, and where its reply has names with it.
+// rewrite returns a request with the prefix, and where its reply contains names.
 func (p *prefixed) rewrite(req Request) (Request, prefix.Names, *errorx.Error) {
 	call := command.Of(req.Cmd, req.Args)
 	if verdict := call.Verdict(true); verdict != command.Allowed {
@@ -99,7 +99,7 @@ func (p *prefixed) Send(req Request, cb Future, n uint64) {
 	p.to.Send(to, p.stripping(cb, names), n)
 }
 
-// stripping returns a future that takes the prefix off the names in its result.
+// stripping returns a future that removes the prefix from the names in its result.
 func (p *prefixed) stripping(cb Future, names prefix.Names) Future {
 	if names == prefix.NoNames || cb == nil {
 		return cb
@@ -117,8 +117,8 @@ type strippedFuture struct {
 // Resolve implements Future.
 func (f *strippedFuture) Resolve(res any, n uint64) { f.To.Resolve(f.prefix.Strip(f.names, res), n) }
 
-// rewriteAll returns requests with the prefix, and where each reply has names with it: nil if none has.
-// If a request is refused, bad is its index.
+// rewriteAll returns requests with the prefix, and where each reply contains names, or nil if none
+// does. If a request is refused, bad is its index.
 func (p *prefixed) rewriteAll(reqs []Request) (to []Request, names []prefix.Names, bad int, err *errorx.Error) {
 	to = make([]Request, len(reqs))
 	for i, req := range reqs {

@@ -30,8 +30,8 @@ func (d *prefixedDedicated) Exchange(ctx context.Context, reqs []send.Request, e
 	return d.Dedicated.Exchange(ctx, stored, func(i int, res any) { each(i, d.strip(&stored[i], names[i], res)) })
 }
 
-// strip takes the prefix off the names in a reply. The reply to a request in a transaction comes with that
-// of EXEC.
+// strip removes the prefix from the names in a reply. Replies to the requests of a transaction are in
+// the reply to EXEC.
 func (d *prefixedDedicated) strip(r *send.Request, names prefix.Names, res any) any {
 	switch {
 	case r.Is("MULTI"):

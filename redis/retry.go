@@ -36,8 +36,9 @@ const retryWithin = 3 * time.Second
 // its outcome:
 //
 //   - A request that was not sent waits until there is a connection, or another node takes it.
-//   - A request that a server refused for a reason that passes, such as LOADING, is sent again. A script
-//     or a function may answer so after it has written: it is sent again only after a server's own words.
+//   - A request that a server refused for a temporary reason, such as LOADING, is sent again. A script
+//     or a function may return such an error after it has written, so it is sent again only if the
+//     error has a server's own text.
 //   - A read that ended unknown is sent again.
 //   - A write that ended unknown may have run. Its error is returned at once, unless
 //     RetryOpts.IdempotentWrites allows to send it again.

@@ -18,10 +18,11 @@ const (
 	// watchMost is the greatest number of attempts that [Watch] makes: five times the number that
 	// the worst of 6,400 increments of one key by 64 goroutines needed.
 	watchMost = 128
-	// The pause between two attempts is random, up to a bound that doubles from
-	// watchPauseFirst to the time of watchRivals attempts: if that many callers pause that
-	// long, most attempts meet no other. Attempts take long if the server or this process is
-	// slow. The last bound is between watchPauseLeast and watchPauseMost.
+	// The pause between two attempts is random, up to a bound. The bound begins with
+	// watchPauseFirst, and doubles with each attempt up to the time that watchRivals attempts take:
+	// if that many callers pause that long, most attempts do not collide. This limit depends on how
+	// slow the server and the process are, but is at least watchPauseLeast and at most
+	// watchPauseMost.
 	watchPauseFirst = time.Millisecond
 	watchRivals     = 64
 	watchPauseLeast = 64 * time.Millisecond

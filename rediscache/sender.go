@@ -24,7 +24,7 @@ var (
 	_ send.Memory[redis.Future] = (*sender)(nil)
 )
 
-// Servers returns the sender around which the cache is. It is for packages of this module.
+// Servers returns the sender that the cache wraps. It is for packages of this module.
 func (s *sender) Servers() redis.Sender { return s.to }
 
 // Recall implements send.Memory.

@@ -67,7 +67,7 @@ func (s *sessionConn) sendTo(conn *redisconn.Connection, asking bool) {
 // fail implements retryable.
 func (s *sessionConn) fail(err *errorx.Error) { s.chosen <- choice{err: err} }
 
-// nature implements retryable: the retrier sends no request of the user's.
+// nature implements retryable. The retrier sends no user's request here.
 func (s *sessionConn) nature() send.Nature { return send.Nature{Twice: true} }
 
 // Cancelled implements retryable.

@@ -57,7 +57,8 @@ type limits struct {
 	WaitToMigrate time.Duration
 }
 
-// redirect decides where and when a request goes after an error. Whether it may be sent again, of says.
+// redirect decides where and when a request is sent after an error. Its nature, of, decides whether it
+// may be sent again.
 func redirect(err *errorx.Error, done tries, of send.Nature, l limits) decision {
 	again, lost := of.After(err), err.HasTrait(redis.ErrTraitConnectivity)
 	switch {

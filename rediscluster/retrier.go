@@ -26,7 +26,7 @@ type retryable interface {
 	sendTo(conn *redisconn.Connection, asking bool)
 	// fail resolves it with an error.
 	fail(err *errorx.Error)
-	// nature decides with an error whether it is sent again.
+	// nature decides, for a given error, whether the request may be sent again.
 	nature() send.Nature
 	// Cancelled returns an error if nobody waits for the result any more.
 	Cancelled() error

@@ -30,8 +30,8 @@ type Client struct {
 	shifted   time.Time // when the client last shifted by itself; zero if it has not
 	looked    time.Time // when it last judged the members
 	shifts    [Switched + 1]uint64
-	// moved is closed when subscribers may have to follow: another member is active, or the active one has
-	// other nodes, which closes seen.
+	// moved is closed when subscribers may have to move: when another member becomes active, or seen is
+	// closed, because the active member has other nodes.
 	moved chan struct{}
 	seen  <-chan struct{}
 }

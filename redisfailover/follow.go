@@ -10,24 +10,25 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// NewSubscriber returns a subscriber on the active member. After a shift its subscriptions move to the member
-// that is active then, and get a [redispubsub.Gap] with the reason [redispubsub.Failover], which begins at least
-// two seconds before the shift. Messages that are published on another member are not heard: if publishers may
-// shift later than this client, subscribe on every member instead (see [MemberState].Sender). On a member of
-// another library a subscription waits for the next shift. The subscriber is closed with the client.
+// NewSubscriber returns a subscriber on the active member. After a shift its subscriptions move to the
+// new active member, and get a [redispubsub.Gap] with the reason [redispubsub.Failover], which begins
+// at least two seconds before the shift. They get no messages that are published on another member: if
+// publishers may shift later than this client, subscribe on every member instead (see
+// [MemberState].Sender). While a member of another library is active, a subscription waits for the next
+// shift. The subscriber is closed with the client.
 func (c *Client) NewSubscriber(opts redispubsub.Opts) *redispubsub.Subscriber {
 	f := follower{c: c}
 	sub, _ := redispubsub.NewCluster(&followed{backend.HolderOf(f), f}, opts) // fails without nodes only
 	return sub
 }
 
-// followed is the redispubsub.Nodes of a client.
+// followed is the redispubsub.Nodes that a client's subscribers use.
 type followed struct {
 	backend.NodesHolder
 	follower
 }
 
-// follower is the nodes of the member that is active.
+// follower implements backend.Nodes with the nodes of the active member.
 type follower struct {
 	send.Backend[redis.Future] // for what nobody asks of them: it is nil
 	c                          *Client
@@ -96,7 +97,7 @@ func (c *Client) followLocked() {
 	c.moved = make(chan struct{})
 }
 
-// nodesOf returns where to subscribe on a member, or nil.
+// nodesOf returns the nodes of a member to subscribe on, or nil.
 func nodesOf(s redis.Sender) backend.Nodes {
 	for {
 		s = backend.Inside(s, func(redis.Sender, func(redis.Sender) redis.Sender) {})

@@ -27,7 +27,7 @@ func next(t *testing.T, sub *redispubsub.Subscription) redispubsub.Event {
 	return nil
 }
 
-// Subscriptions follow the active member, whatever kind of sender it is, with a gap.
+// Subscriptions move to each new active member, no matter what kind of sender it is, and get a gap.
 func TestSubscriberFollows(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -38,9 +38,9 @@ type LogDown struct {
 // LogUp: a member answers again.
 type LogUp struct{ Member string }
 
-// LogReturn: keys begin to move from the active member, From, to the preferred one, To, for Opts.Ramp. A
-// LogShift follows when all have moved, or a second LogReturn with Ended: all keys are back, because To has
-// failed, or SwitchTo has chosen From.
+// LogReturn: keys begin to move from the active member, From, to the preferred one, To, for Opts.Ramp.
+// When all keys have moved, a LogShift follows. If To fails, or SwitchTo chooses From, a second
+// LogReturn with Ended follows, and all keys are back on From.
 type LogReturn struct {
 	From, To string // names of members
 	Ended    bool
@@ -127,7 +127,7 @@ type NoopLogger struct{}
 // Report implements Logger.
 func (NoopLogger) Report(*Client, LogEvent) {}
 
-// hook is a hook of the user's, as redis.WithHook calls it.
+// hook calls a user's hook as redis.WithHook does.
 type hook interface {
 	Around(ctx context.Context, op redis.Operation, f func() redis.Completion) redis.Completion
 }

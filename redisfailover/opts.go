@@ -23,11 +23,11 @@ type Opts struct {
 	// be up before it becomes active again. If it is negative, only SwitchTo makes it active again,
 	// and shifts from a member that is down are 10 s apart. Default 10 s.
 	Failback time.Duration
-	// Ramp is how long the return to the preferred member takes: its keys, chosen by their slots, move at a
-	// steady rate, so that a member that has just started gets its load gradually. A request whose keys have
-	// not all moved goes to the member that is still active, as do sessions without keys, iterators and
-	// PUBLISH. If the preferred member fails meanwhile, all keys are back at once. While keys move, both
-	// members are written to. Default 0: all requests move at once.
+	// Ramp is how long the return to the preferred member takes: its keys, chosen by their slots, move at
+	// a steady rate, so that a member that has just started gets its load gradually. A request whose keys
+	// have not all moved goes to the member that is still active, as do sessions without keys, iterators
+	// and PUBLISH. If the preferred member fails during this time, all keys return at once. While keys
+	// move, requests write to both members. Default 0: all requests move at once.
 	Ramp time.Duration
 	// Probe reports whether a member is well. It sends through member, which does not retry. It is
 	// called in a separate goroutine, with a context that ends after half of Patience. Default:

@@ -9,15 +9,17 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// ramp is a gradual return to the preferred member: slot after slot moves to its term, which begins with the
-// ramp, while the term before stays the active one. Client.judge moves them.
+// ramp is a gradual return to the preferred member. The preferred member's term begins with the ramp,
+// and the slots move to it one after the other. The earlier term stays the active one until the ramp
+// ends. Client.judge moves the slots.
 type ramp struct {
 	to    *term
 	began time.Time
 	moved atomic.Int32 // how many slots, the lowest ranks
 }
 
-// of returns the term to which the keys of a slot belong. Without a slot, or with several, that is t.
+// of returns the term that the keys of a slot belong to. It returns t for requests without a slot, or
+// with several.
 func (t *term) of(s int) *term {
 	if b := t.back.Load(); b != nil && s >= 0 && slot.Rank(s) < int(b.moved.Load()) {
 		return b.to
@@ -25,7 +27,7 @@ func (t *term) of(s int) *term {
 	return t
 }
 
-// ofKeys returns the term to which the keys belong.
+// ofKeys returns the term that the keys belong to.
 func (t *term) ofKeys(keys []string) *term {
 	if t.back.Load() == nil || len(keys) == 0 {
 		return t
@@ -39,7 +41,7 @@ func (t *term) ofKeys(keys []string) *term {
 	return of
 }
 
-// ofRequests returns the term to which the keys of all requests belong.
+// ofRequests returns the term that the keys of all requests belong to.
 func (t *term) ofRequests(reqs ...redis.Request) *term {
 	if t.back.Load() == nil {
 		return t

@@ -31,7 +31,8 @@ func (a *answers) SendTransaction(_ []redis.Request, cb redis.Future, n uint64) 
 	cb.Resolve([]any{a.name}, n)
 }
 
-// ramping returns a client that judges nothing by itself, on its way back from b to a.
+// ramping returns a client whose keys move back from b to a, and which does not check its members
+// by itself.
 func ramping(t *testing.T, logger Logger) (c *Client, begin time.Time) {
 	c, err := Open(t.Context(), []Member{{Name: "a", Weight: 1, Sender: &answers{name: "a"}}, {Name: "b", Sender: &answers{name: "b"}}}, Opts{
 		Probe: well, Logger: logger, Patience: 24 * time.Hour, Ramp: time.Minute,
@@ -46,8 +47,8 @@ func ramping(t *testing.T, logger Logger) (c *Client, begin time.Time) {
 	return c, begin
 }
 
-// The keys move one after the other, none moves back, and each goes where it belongs in every way in which it can
-// be sent.
+// The keys move one after the other, and none moves back. A request goes to the member of its key, no
+// matter how it is sent.
 func TestRamp(t *testing.T) {
 	ctx := t.Context()
 	c, begin := ramping(t, NoopLogger{})
@@ -161,7 +162,7 @@ func TestRampEnds(t *testing.T) {
 	}
 }
 
-// Slots move in an order in which each comes once.
+// Each slot moves exactly once.
 func TestSlotsOfRamp(t *testing.T) {
 	c, begin := ramping(t, NoopLogger{})
 	c.look(begin)

@@ -52,7 +52,7 @@ func (c *Client) look(now time.Time) (events []LogEvent) {
 	return events
 }
 
-// moves moves requests to another member if they are to go there. Client.mu is held.
+// moves makes another member the active one, if requests should go there. Client.mu is held.
 func (c *Client) moves(now time.Time, active *term) LogEvent {
 	if active.back.Load() != nil {
 		return c.ramped(now, active)
@@ -100,7 +100,7 @@ func (c *Client) next(now time.Time, active *member) (*member, Reason) {
 	return nil, 0
 }
 
-// shift makes another term the active one, and ends the present one. Client.mu is held.
+// shift makes another term the active one, and ends the current one. Client.mu is held.
 func (c *Client) shift(to *term, reason Reason) LogShift {
 	before := c.active.Swap(to)
 	before.end()

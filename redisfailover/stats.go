@@ -20,12 +20,12 @@ type MemberState struct {
 	Weight int
 	// Active is set if requests go to the member.
 	Active bool
-	// Share is the share of the keys whose requests go to the member, from 0 to 1. Only during Opts.Ramp it is
-	// above 0 for two members.
+	// Share is the share of the keys whose requests go to the member, from 0 to 1. It is above 0 for two
+	// members only while keys move (Opts.Ramp).
 	Share float64
 	// Up is set if the member could be active.
 	Up bool
-	// Since is when Up changed last, or the member was opened.
+	// Since is the time when Up last changed, or the member was opened.
 	Since time.Time
 	// Err is the last failure of a request or a probe, nil if there was none since the member came up.
 	Err error

@@ -22,8 +22,8 @@ func EncodeTo(r *send.Request, buf []byte, req redis.Request, wantsSlot bool) ([
 	return out, nil
 }
 
-// SlotOf returns the slot of the keys of a request, as in send.Request. It returns false if the request has no
-// keys, or can't be encoded.
+// SlotOf returns the slot of a request's keys, as in send.Request. It returns false if the request has
+// no keys, or can't be encoded.
 func SlotOf(req redis.Request) (slot int, keys bool) {
 	scratch := send.GetScratch()
 	defer send.PutScratch(scratch)

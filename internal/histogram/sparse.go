@@ -2,8 +2,9 @@ package histogram
 
 import "time"
 
-// Sparse counts durations like a Histogram, but has memory only for the buckets from its shortest to its
-// longest duration. The zero value is empty. A Sparse must not be copied, and is not safe for concurrent use.
+// Sparse counts durations like a Histogram, but allocates only the buckets from its shortest to its
+// longest duration. The zero value is empty. A Sparse must not be copied, and is not safe for
+// concurrent use.
 type Sparse struct {
 	counts []uint64 // of the buckets from first on: whole powers of two
 	first  int

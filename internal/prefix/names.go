@@ -2,7 +2,7 @@ package prefix
 
 import "strings"
 
-// Names says where a reply has names of keys or channels.
+// Names describes where a reply contains names of keys or channels.
 type Names uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 	InStreams
 )
 
-// Strip returns a reply whose names don't have the prefix. It does not change res, which others may
-// read. It returns an unexpected reply, such as an error or null, unchanged.
+// Strip returns a reply with the prefix removed from its names. It does not change res, which
+// others may read. It returns an unexpected reply, such as an error or null, unchanged.
 func (p Prefix) Strip(names Names, res any) any {
 	switch res := res.(type) {
 	case map[string]any:
@@ -39,8 +39,8 @@ func (p Prefix) Strip(names Names, res any) any {
 	return res
 }
 
-// StripEach is Strip for the results of a transaction: names are those of each. If res is something else,
-// such as an error, it stays as it is.
+// StripEach is Strip for the results of a transaction; names has an entry for each result. It returns
+// anything else, such as an error, unchanged.
 func (p Prefix) StripEach(names []Names, res any) any {
 	results, ok := res.([]any)
 	if !ok || len(results) != len(names) {
@@ -53,7 +53,7 @@ func (p Prefix) StripEach(names []Names, res any) any {
 	return stripped
 }
 
-// StripAll is Strip for texts.
+// StripAll removes the prefix from each text.
 func (p Prefix) StripAll(names []string) []string {
 	stripped := make([]string, len(names))
 	for i, name := range names {

@@ -1,5 +1,5 @@
-// Package prefix puts a prefix in front of the keys of requests, and takes it off again in replies. It
-// sends nothing.
+// Package prefix puts a prefix in front of the keys of requests, and removes it from the names in
+// replies. It sends nothing.
 package prefix
 
 import (
@@ -19,8 +19,9 @@ import (
 // Prefix is the text in front of every key.
 type Prefix string
 
-// Request returns a request whose keys, patterns and channels have the prefix, and where its reply has
-// such names. It shares the arguments that are not keys. It fails if it does not know all keys.
+// Request returns a copy of a request with the prefix on keys, patterns and channels, and where its
+// reply contains names. It shares the arguments that are not keys. It fails if it does not know all
+// keys.
 func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any, names Names, err *errorx.Error) {
 	if first, second, two := strings.Cut(cmd, " "); two {
 		cmd, args = first, append([]any{second}, args...)
@@ -50,8 +51,8 @@ func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any,
 	return cmd, r.changed, rule.names, nil
 }
 
-// Encoded is Request for an encoded request: it changes r, whose bytes it appends to buf. wantsSlot is
-// that of send.Backend.
+// Encoded is Request for an encoded request: it changes r, and appends the new bytes to buf. wantsSlot
+// is the result of send.Backend.WantsSlot.
 func (p Prefix) Encoded(buf []byte, r *send.Request, wantsSlot bool) (_ []byte, names Names, err *errorx.Error) {
 	if at := onlyKey(r); at > 0 {
 		r.Buf = send.AppendPrefixed(buf, r.Buf, at, string(p))
@@ -70,8 +71,8 @@ func (p Prefix) Encoded(buf []byte, r *send.Request, wantsSlot bool) (_ []byte, 
 	return buf, names, nil
 }
 
-// onlyKey returns which word of the request is its only key, if that is the same for all requests of the
-// command. Otherwise it returns 0.
+// onlyKey returns the position of a request's only key, if all requests of the command have exactly one
+// key there. Otherwise it returns 0.
 func onlyKey(r *send.Request) int {
 	info := command.Lookup(r.Cmd)
 	if info == nil {
@@ -86,7 +87,7 @@ func onlyKey(r *send.Request) int {
 	return 0
 }
 
-// rewriting is a request to which the prefix is added.
+// rewriting is a request while the prefix is added to it.
 type rewriting struct {
 	p       Prefix
 	name    string
@@ -127,8 +128,8 @@ func (p Prefix) glob() Prefix { return Prefix(special.Replace(string(p))) }
 
 var special = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// Scan returns the key and the pattern of an iteration: over the keys with the prefix, or over a key that
-// has it.
+// Scan returns the key and the pattern of an iteration: over all keys with the prefix, or over the
+// elements of one key.
 func (p Prefix) Scan(cmd, key, match string) (prefixedKey, prefixedMatch string, names Names) {
 	info := command.Lookup(cmp.Or(cmd, "SCAN"))
 	if info.Named("SCAN") || info.Named("CLUSTERSCAN") {

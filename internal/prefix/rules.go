@@ -6,9 +6,9 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// rule is how a command differs from those that only have keys.
+// rule describes what to rewrite in a command in addition to its keys.
 type rule struct {
-	// edit changes what the table of commands does not list as keys.
+	// edit adds the prefix to arguments that the table of commands does not list as keys.
 	edit  func(*rewriting)
 	names Names
 }
@@ -36,8 +36,9 @@ var rules = map[string]rule{
 	"CLUSTER KEYSLOT":      {func(r *rewriting) { r.put(1, r.p) }, NoNames},
 }
 
-// keyless are commands that pass as they are, since they neither read nor change keys: by the first word of
-// their names, or by both. Others that have no keys, such as FLUSHALL and DBSIZE, are refused.
+// keyless are commands that are sent unchanged, because they neither read nor change keys: by the first
+// word of their names, or by both words. Other commands without keys, such as FLUSHALL and DBSIZE, are
+// refused.
 var keyless = func() map[string]bool {
 	table := map[string]bool{}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT COMMAND CONFIG DISCARD ECHO EXEC FUNCTION HIMPORT INFO
@@ -72,7 +73,7 @@ func match(r *rewriting) {
 	}
 }
 
-// pattern is the same for PUBSUB CHANNELS.
+// pattern does the same for PUBSUB CHANNELS.
 func pattern(r *rewriting) {
 	if len(r.args) == 1 {
 		r.changed, r.touched = []any{r.args[0], string(r.p.glob()) + "*"}, true

@@ -9,23 +9,23 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// Again says whether a request that failed may be sent again, and why.
+// Again is the decision whether a failed request may be sent again, with the reason.
 type Again uint8
 
 const (
-	// AgainNever: it may not. The error is its result.
+	// AgainNever: it may not be sent again. The error is its result.
 	AgainNever Again = iota
-	// AgainUnsent: it was not sent.
+	// AgainUnsent: it may, because it was not sent.
 	AgainUnsent
 	// AgainCrowded: it was not sent, because a queue was too long. More requests do not help, but another
 	// server may have room.
 	AgainCrowded
-	// AgainBarred: it was not sent, for a reason that stays, such as a wrong password. Another server may
+	// AgainBarred: it was not sent, for a permanent reason, such as a wrong password. Another server may
 	// take it.
 	AgainBarred
-	// AgainRefused: a server refused it for a reason that passes, before it ran.
+	// AgainRefused: a server refused it for a temporary reason, before it ran.
 	AgainRefused
-	// AgainTwice: it may have run, and may run twice.
+	// AgainTwice: it may have run, but running it twice does no harm.
 	AgainTwice
 )
 
@@ -56,7 +56,7 @@ func Together(n int, of func(i int) Nature) Nature {
 }
 
 // After decides whether a request of that nature may be sent again after an error. All senders ask it.
-// Redirects are not its business: those who follow them know where the request belongs.
+// It does not handle redirects: the code that follows them knows which node the request belongs to.
 func (n Nature) After(err *errorx.Error) Again {
 	switch {
 	case err == nil, err.IsOfType(errs.ErrContextClosed), errs.Stays(err):
@@ -82,7 +82,7 @@ func (n Nature) After(err *errorx.Error) Again {
 	return AgainUnsent
 }
 
-// hopeless reports whether the request, or what it was sent with, is wrong or has ended.
+// hopeless reports whether the request is wrong, or its sender is wrong or closed.
 func hopeless(err *errorx.Error) bool {
 	return errs.ErrRequest.IsNamespaceOf(err.Type()) || errs.ErrOpts.IsNamespaceOf(err.Type()) ||
 		err.IsOfType(errs.ErrTopic) || err.IsOfType(errs.ErrPubSubClosed) ||
@@ -95,15 +95,15 @@ func (a Again) Sent() bool { return a >= AgainRefused }
 // Waits reports whether the same sender may send it again later.
 func (a Again) Waits() bool { return a == AgainUnsent || a.Sent() }
 
-// refusals are parts of the errors with which servers of all versions refuse a request before it runs. The
-// code of a user has no reason to answer with these.
+// refusals are parts of the errors with which servers of all versions refuse a request before it runs.
+// Users' scripts have no reason to return these texts.
 var refusals = []string{
 	" is loading the dataset in memory", " is busy running a script", "Multiple keys request during rehashing of slot",
 	"CLUSTERDOWN Hash slot not served", "CLUSTERDOWN The cluster is down", "MASTERDOWN Link with MASTER is down",
 	"READONLY You can't write against a read only ", "UNBLOCKED force unblock from blocking operation",
 }
 
-// ownWords reports whether an error has the words of a server.
+// ownWords reports whether an error has the text of a server's own error, and not that of a script.
 func ownWords(err *errorx.Error) bool {
 	for _, words := range refusals {
 		if strings.Contains(err.Message(), words) {

@@ -58,8 +58,9 @@ func Of[T []byte | string](key T) uint16 {
 	return CRC16(key) % Count
 }
 
-// Rank returns the place of a slot in an order of all slots, from 0 on, in which neighbours, which often belong
-// to one node, are far apart. What moves a share of the slots begins with the lowest ranks.
+// Rank returns the position of a slot, from 0 on, in an order of all slots that separates neighbouring
+// slots, because these often belong to one node. Code that moves a share of the slots begins with the
+// lowest ranks.
 func Rank(slot int) int { return slot * 10139 % Count }
 
 func index[T []byte | string](key T, c byte) int {

@@ -22,8 +22,8 @@ func killProxy(ctx context.Context, t *trial) error {
 	return t.underFaults(ctx, func() error { t.stage.stop(); return nil }, t.stage.start)
 }
 
-// counter is a key that one goroutine increments, and that begins with a value of its own: no reply to one fits
-// another. It knows what the outcomes of its requests allow.
+// counter is a key that one goroutine increments. Each counter begins with a different value, so that a
+// reply to one does not fit another. It knows the values that the outcomes of its requests allow.
 type counter struct {
 	key           string
 	ran, may, not int64 // the value, how many increments may have run, and did not run, as the client reports it
