@@ -28,6 +28,7 @@ type target struct {
 	addr      string
 	tls       *tls.Config
 	plain     bool          // use RESP2, and send only the necessary requests
+	role      bool          // the server's role is asked for, as of one of several
 	heartbeat time.Duration // the interval of heartbeats, for clients that have them; zero is the default
 }
 

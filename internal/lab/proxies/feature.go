@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/redisvirtual"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 // feature is something that a client can do. run returns an error if it did not work.
@@ -21,7 +24,9 @@ type feature struct {
 	// fits reports whether the feature makes sense there; nil means that it always does.
 	fits func(*proxy, kind) bool
 	tune func(*target)
-	long bool // something is killed every 10 s, for as long as flag -long says, or half a minute; others last 10 s
+	// roles: it is tried only where there is a master and a replica, and nothing else is.
+	roles bool
+	long  bool // something is killed every 10 s, for as long as flag -long says, or half a minute; others last 10 s
 }
 
 var features = []feature{
@@ -33,12 +38,15 @@ var features = []feature{
 	{name: "scripts", run: scripts},
 	{name: "blocking commands", run: blocking},
 	{name: "SCAN of 500 keys", run: scan},
+	{name: "MGET of a string, a list and nothing", run: mget},
 	{name: "160 increments with WATCH", run: watch},
 	{name: "Pub/Sub", run: pubSub},
 	{name: "idle for longer than the proxy allows", run: idle, fits: closesIdle, tune: func(to *target) { to.heartbeat = time.Minute }},
 	{name: "cache", run: cached, fits: own},
 	{name: "virtual connections", run: virtual, fits: own},
 	{name: "Shutdown under load", run: shutdown, fits: own},
+	{name: "failover, redis://", run: failover, roles: true},
+	{name: "failover, redis-replicated://", run: failover, roles: true, tune: func(to *target) { to.role = true }},
 	{name: "server killed every 10 s", run: killServer, fits: hasServers, long: true},
 	{name: "proxy killed every 10 s", run: killProxy, fits: hasServers, long: true},
 }
@@ -242,6 +250,23 @@ func scan(ctx context.Context, t *trial) error {
 	return nil
 }
 
+// mget: what is no string is null.
+func mget(ctx context.Context, t *trial) error {
+	for _, args := range [][]any{{"SET", t.key(1), "v"}, {"RPUSH", t.key(2), "v"}} {
+		if _, err := t.client.do(ctx, args...); err != nil {
+			return err
+		}
+	}
+	got, err := t.client.do(ctx, "MGET", t.key(1), t.key(2), t.key(3))
+	if err != nil {
+		return err
+	}
+	if want := []any{"v", nil, nil}; !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("MGET returned %v", got)
+	}
+	return nil
+}
+
 // watch: no increment is lost.
 func watch(ctx context.Context, t *trial) error {
 	if err := t.expect(ctx, "OK", "SET", t.key(), 0); err != nil {
@@ -287,6 +312,50 @@ func pubSub(ctx context.Context, t *trial) error {
 		}
 	}
 	return nil
+}
+
+// failover: the master and its replica change roles while requests are sent.
+func failover(ctx context.Context, t *trial) error {
+	one, two := t.stage.servers[0], t.stage.servers[1]
+	if err := lead(one, two); err != nil {
+		return err
+	}
+	if err := t.succeeds(ctx); err != nil {
+		return err
+	}
+	if err := lead(two, one); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := t.succeeds(ctx)
+	t.note = fmt.Sprintf("after %d ms", time.Since(began).Milliseconds())
+	return err
+}
+
+// lead makes one server the master of another.
+func lead(master, replica *testbed.Server) error {
+	host, port, err := net.SplitHostPort(master.Addr())
+	if err != nil {
+		return err
+	}
+	for server, args := range map[*testbed.Server][]any{master: {"NO", "ONE"}, replica: {host, port}} {
+		if err, failed := server.Do("REPLICAOF", args...).(error); failed {
+			return err
+		}
+	}
+	return nil
+}
+
+// succeeds writes until a write succeeds, for 5 s.
+func (t *trial) succeeds(ctx context.Context) error {
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		attempt, cancel := context.WithTimeout(ctx, time.Second)
+		_, err := t.client.do(attempt, "SET", t.key(), "v")
+		cancel()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // idle: a request works after a pause in which the proxy has closed the connection.

@@ -52,7 +52,7 @@ func run(ctx context.Context, only, python string, long time.Duration) error {
 		faults, atOnce = long, 1
 		clients = clients[:1]
 		features = slices.DeleteFunc(features, func(f feature) bool { return !f.long })
-		through = slices.DeleteFunc(through, func(p *proxy) bool { return !hasServers(p, clients[0]) })
+		through = slices.DeleteFunc(through, func(p *proxy) bool { return p.roles || !hasServers(p, clients[0]) })
 	}
 	tables := make([]*table, len(clients))
 	for i, c := range clients {

@@ -19,6 +19,9 @@ func openPipe(ctx context.Context, to target) (client, error) {
 	if to.tls != nil {
 		at.Scheme = "rediss"
 	}
+	if to.role {
+		at.Scheme = "redis-replicated"
+	}
 	c, err := redispipe.Open(ctx, at.String(), redispipe.Logger(slog.New(slog.DiscardHandler)), redispipe.Conn(func(o *redisconn.Opts) {
 		o.TLSConfig, o.Heartbeat = to.tls, to.heartbeat
 	}))

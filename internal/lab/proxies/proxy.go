@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/alicebob/miniredis/v2"
 )
 
 // proxy is a program between a client and servers, or one that looks like a server.
@@ -16,6 +18,7 @@ type proxy struct {
 	// servers is the number of servers behind the proxy, 0 if the program itself is the server.
 	servers int
 	tls     bool
+	roles   bool // it has a master and a replica behind it, and connects to the master
 	idle    bool // it closes idle connections after two seconds
 	// plain is set if it accepts only RESP2, which other clients must be configured for.
 	plain bool
@@ -26,6 +29,8 @@ type proxy struct {
 	config, file string
 	// command starts it, in the directory where file is.
 	command []string
+	// serve starts it within this process.
+	serve func() (addr string, stop func(), err error)
 }
 
 func proxies(python string) []*proxy {
@@ -47,6 +52,15 @@ func proxies(python string) []*proxy {
 			name: "stunnel", servers: 1, tls: true, idle: true, version: []string{"stunnel4", "-version"}, file: "stunnel.conf", config: stunnelConfig,
 			command: []string{"stunnel4", "stunnel.conf"},
 		},
+		{
+			name: "HAProxy, role:master", servers: 2, roles: true, version: []string{"haproxy", "-v"}, file: "haproxy.cfg", config: roleConfig,
+			command: []string{"haproxy", "-f", "haproxy.cfg"},
+		},
+		{
+			name: "HAProxy, role:master, shutdown-sessions", servers: 2, roles: true, version: []string{"haproxy", "-v"}, file: "haproxy.cfg",
+			config:  strings.ReplaceAll(roleConfig, "inter 100ms", "inter 100ms on-marked-down shutdown-sessions"),
+			command: []string{"haproxy", "-f", "haproxy.cfg"},
+		},
 		envoys("Envoy", 1),
 		envoys("Envoy, 2 servers", 2),
 		{
@@ -57,7 +71,19 @@ func proxies(python string) []*proxy {
 			name: "fakeredis", plain: true, version: []string{filepath.Join(python, "python3"), "-c", fakeredisVersion},
 			file: "fake.py", config: fakeredisConfig, command: []string{filepath.Join(python, "python3"), "fake.py"},
 		},
+		{
+			name: "miniredis", serve: serveMiniredis,
+			version: []string{"go", "list", "-m", "-f", "{{slice .Version 1}}", "github.com/alicebob/miniredis/v2"},
+		},
 	}
+}
+
+func serveMiniredis() (addr string, stop func(), err error) {
+	m, err := miniredis.Run()
+	if err != nil {
+		return "", nil, err
+	}
+	return m.Addr(), m.Close, nil
 }
 
 // HAProxy and stunnel close connections that are idle for two seconds. The feature idle waits for
@@ -70,6 +96,20 @@ const haproxyConfig = `defaults
 listen redis
   bind 127.0.0.1:PORT
   server s1 ADDR1
+`
+
+const roleConfig = `defaults
+  mode tcp
+  timeout connect 1s
+  timeout client 1m
+  timeout server 1m
+listen redis
+  bind 127.0.0.1:PORT
+  option tcp-check
+  tcp-check send info\ replication\r\n
+  tcp-check expect string role:master
+  server s1 ADDR1 check inter 100ms
+  server s2 ADDR2 check inter 100ms
 `
 
 const stunnelConfig = `foreground = yes

@@ -24,6 +24,7 @@ type stage struct {
 	addr    string
 	tls     *tls.Config
 	process *exec.Cmd
+	end     func() // ends what runs within this process; nil if nothing does
 }
 
 func newStage(p *proxy) (s *stage, err error) {
@@ -33,6 +34,10 @@ func newStage(p *proxy) (s *stage, err error) {
 			s.close()
 		}
 	}()
+	if p.serve != nil {
+		s.addr, s.end, err = p.serve()
+		return s, err
+	}
 	if s.dir, err = os.MkdirTemp("", "proxies"); err != nil {
 		return nil, err
 	}
@@ -117,6 +122,9 @@ func (s *stage) stop() {
 
 func (s *stage) close() {
 	s.stop()
+	if s.end != nil {
+		s.end()
+	}
 	for _, server := range s.servers {
 		server.Close()
 	}
@@ -128,7 +136,7 @@ func (s *stage) target() target { return target{addr: s.addr, tls: s.tls, plain:
 
 // do runs a feature with a client of its own.
 func (s *stage) do(ctx context.Context, k kind, f feature, faults time.Duration) result {
-	if f.fits != nil && !f.fits(s.p, k) {
+	if f.roles != s.p.roles || f.roles && k.name != "redispipe" || f.fits != nil && !f.fits(s.p, k) {
 		return result{text: "–"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.within(faults))
