@@ -59,7 +59,7 @@ watch: ## show the rates, batches and times of your own process; URL=http://host
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
 	@echo "compiling$(if $(filter ./...,$(PKG)),; the slowest packages come first and the first result after a minute or so)"
-	@scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
+	@scripts/modules.sh -work '$(FIRST) $(PKG)' scripts/progress.sh $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
 	@echo "passed: $(if $(filter ./...,$(PKG)),all packages of the library and of its programs; make test-modules has contrib and the benchmarks,$(PKG))"
 
 test-modules: redis-server ## run the tests of what has requirements of its own: bench, contrib

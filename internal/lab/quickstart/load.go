@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -23,6 +24,7 @@ type load struct {
 	unknown atomic.Int64          // those of the errors after which the request may have run
 	first   atomic.Pointer[error] // the first error, for the report
 
+	calls   []atomic.Int64 // that ended, by goroutine
 	workers sync.WaitGroup
 	stopped atomic.Bool
 }
@@ -30,8 +32,9 @@ type load struct {
 // start starts goroutines that alternate SET and GET until stop is called or the context ends. Each
 // sends at least one request before stop ends it.
 func (l *load) start(ctx context.Context, goroutines int) {
+	l.calls = make([]atomic.Int64, goroutines)
 	for i := range goroutines {
-		l.workers.Go(func() { l.worker(ctx, key(i)) })
+		l.workers.Go(func() { l.worker(ctx, key(i), &l.calls[i]) })
 	}
 }
 
@@ -41,7 +44,7 @@ func (l *load) stop() {
 	l.workers.Wait()
 }
 
-func (l *load) worker(ctx context.Context, key string) {
+func (l *load) worker(ctx context.Context, key string, calls *atomic.Int64) {
 	value := []byte("sixteen bytes...")
 	start := time.Now()
 	for i := 0; ctx.Err() == nil && (i == 0 || !l.stopped.Load()); i++ {
@@ -57,7 +60,34 @@ func (l *load) worker(ctx context.Context, key string) {
 		if err := redis.AsErrorx(res); err != nil {
 			l.fail(err)
 		}
+		calls.Add(1)
 	}
+}
+
+// answered waits until each goroutine has ended two calls without an error: the one that it made before, which
+// may have waited for long, and another.
+func (l *load) answered(ctx context.Context) error {
+	before := make([]int64, len(l.calls))
+	failed := int64(-1)
+	for start := time.Now(); time.Since(start) < 30*time.Second && ctx.Err() == nil; pause(ctx, 10*time.Millisecond) {
+		if n := l.errors.Load(); n != failed { // begin again
+			failed = n
+			for i := range l.calls {
+				before[i] = l.calls[i].Load()
+			}
+		}
+		waiting := false
+		for i := range l.calls {
+			waiting = waiting || l.calls[i].Load() < before[i]+2
+		}
+		if !waiting && l.errors.Load() == failed {
+			return nil
+		}
+	}
+	if first := l.first.Load(); first != nil {
+		return fmt.Errorf("calls still fail, or wait: %w", *first)
+	}
+	return errors.Join(errors.New("calls still wait"), ctx.Err())
 }
 
 func (l *load) fail(err *errorx.Error) {
@@ -79,8 +109,9 @@ func (l *load) explain() {
 	paragraph(fmt.Sprintf("Of the %s errors, %s mean that the request did not run, because it could not be sent or a "+
 		"server refused it: a retry is safe. %s mean that it was sent and not answered, so it may have run.",
 		thousands(n), thousands(n-unknown), thousands(unknown)))
-	paragraph("This program shows every error and sends nothing again. A client of redispipe.Open sends again " +
-		"what is safe to send again, until the deadline of the call, or for 3 s without one.")
+	paragraph("This program sends like a client of redispipe.Open (redis.WithRetry): what is safe to send again is sent " +
+		"again for 3 s, or until the deadline of the call. An error is what remains: a write that may have run, or a call " +
+		"that waited for longer.")
 	paragraph(fmt.Sprint("The first error: ", *l.first.Load()))
 }
 

@@ -44,7 +44,7 @@ func runSentinel(ctx context.Context, duration time.Duration) error {
 
 	fmt.Printf("\nThe master changes while %d goroutines send SET and GET:\n", clusterGoroutines)
 	d := &sentinelDemo{demo{
-		load: &load{db: redis.SyncCtx{S: client}}, duration: duration,
+		load: &load{db: redis.SyncCtx{S: redis.WithRetry(client, redis.RetryOpts{})}}, duration: duration,
 		stats: func() sample { return sampleOf(client.Stats()) },
 	}, group}
 	d.load.start(ctx, clusterGoroutines)
@@ -68,7 +68,7 @@ func runSentinel(ctx context.Context, duration time.Duration) error {
 	paragraph(fmt.Sprintf("In a graceful takeover the old master holds back writes, and then it closes its connections: "+
 		"each of the %d goroutines may have one write there, and does not learn whether it ran. Only a cluster redirects "+
 		"such writes. Without sentinels, the client stays with the master that it knows. After the kill there is no master "+
-		"until the sentinels elect a replica, which takes seconds, and all calls fail.", clusterGoroutines))
+		"until the sentinels elect a replica, which takes seconds. Calls wait for it, 3 s at most.", clusterGoroutines))
 	d.load.explain()
 	return nil
 }
@@ -77,7 +77,7 @@ func (d *sentinelDemo) graceful(ctx context.Context) error {
 	if _, err := d.group.Failover(testbed.Graceful); err != nil {
 		return err
 	}
-	return d.answered(ctx)
+	return d.load.answered(ctx)
 }
 
 // withoutSentinels kills all sentinels and restarts them: the traffic continues.
@@ -109,5 +109,5 @@ func (d *sentinelDemo) killMaster(ctx context.Context) error {
 	if _, err := d.group.WaitPromoted(master); err != nil {
 		return err
 	}
-	return d.answered(ctx)
+	return d.load.answered(ctx)
 }
