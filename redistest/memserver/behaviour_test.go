@@ -16,11 +16,12 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patience is how long a test waits for what has to come.
+// patience is how long a test waits for an event that must happen.
 const patience = 30 * time.Second
 
-// TestBehaviour tells stories to a server in memory and to a real one. They answer alike, except for what is
-// marked with the name of a difference: that has to differ, and the test that uses it has to be warned.
+// TestBehaviour runs sequences of commands, called stories, on a server in memory and on a real one.
+// The replies must be equal. If a story is marked with the name of a difference, they must differ, and
+// the test must get a warning.
 func TestBehaviour(t *testing.T) {
 	differences := memserver.Differences()
 	server := testbed.NewServer(t)
@@ -63,7 +64,7 @@ func TestBehaviour(t *testing.T) {
 	require.Greater(t, told, 60)
 }
 
-// compare tells a story to both servers.
+// compare runs a story on both servers.
 func compare(t *testing.T, addr string, s story) (want, got string, warnings []string) {
 	log := &recorder{TB: t}
 	memory := memserver.New(log)
@@ -71,7 +72,7 @@ func compare(t *testing.T, addr string, s story) (want, got string, warnings []s
 	return s.tell(t, addr, time.Sleep), s.tell(t, memory.Addr(), memory.Advance), log.lines
 }
 
-// recorder keeps what is logged.
+// recorder keeps the log.
 type recorder struct {
 	testing.TB
 	lines []string
@@ -113,7 +114,7 @@ type story struct {
 	since   string // the version that has the commands
 }
 
-// mark is what a story may begin with, and several finds those of several clients.
+// mark matches a mark at the beginning of a story; several matches stories with several clients.
 var (
 	mark    = regexp.MustCompile(`^\{([^}]*)\} *`)
 	several = regexp.MustCompile(`\bb[:>]`)
@@ -158,7 +159,7 @@ func (s story) tell(t *testing.T, addr string, pass func(time.Duration)) string 
 	return strings.Join(replies, " | ")
 }
 
-// telling is a story on its way.
+// telling is a running story.
 type telling struct {
 	t       *testing.T
 	addr    string
@@ -212,7 +213,8 @@ func (on *telling) step(step string) []string {
 	return []string{reply}
 }
 
-// version is that of a real server. Valkey has two: its own, and the one of the Redis that it is like.
+// version is the version of a real server. Valkey has two: its own, and that of the Redis that it is
+// compatible with.
 type version struct{ redis, valkey string }
 
 func versionOf(t *testing.T, addr string) (v version) {
@@ -234,7 +236,7 @@ func (v version) has(d memserver.Difference) bool {
 	return (d.Before == "" || older(v.redis, d.Before)) && (d.From == "" || !older(v.redis, d.From))
 }
 
-// older reports whether a version is before another.
+// older reports whether a version is less than another.
 func older(version, than string) bool {
 	var a, b [2]int
 	fmt.Sscanf(version, "%d.%d", &a[0], &a[1])

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// client speaks to a server without redispipe, which would be a third opinion.
+// client is a simple client that does not use redispipe, so that the test compares only the
+// servers.
 type client struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -43,7 +44,7 @@ func (c *client) send(words []string) {
 	c.conn.Write(b.Bytes()) // an error shows when the reply is read
 }
 
-// each returns what SCAN or one of its likes gives in all, and whether it took more than a page.
+// each returns all elements of SCAN or a similar command, and whether there was more than one page.
 func (c *client) each(words []string) string {
 	at := 2
 	if words[0] == "SCAN" {
@@ -64,7 +65,8 @@ func (c *client) each(words []string) string {
 	return fmt.Sprintf("%d %v, more than a page: %t", len(all), all[:min(len(all), 12)], pages > 1)
 }
 
-// read returns a reply as text. Types that mean the same look the same, and of an error there is the code.
+// read returns a reply as text. Types with the same meaning have the same text; an error has only its
+// code.
 func (c *client) read() string {
 	line, err := c.r.ReadString('\n')
 	if err != nil {

@@ -11,8 +11,8 @@ type clock struct {
 	set   time.Time // what miniredis was told last
 }
 
-// Advance lets time pass for the server: keys and fields expire, pending entries of streams age, and what blocks comes closer
-// to the end of its time.
+// Advance moves the server's clock: keys and fields expire, pending entries of streams age, and
+// blocking commands come closer to their time-outs.
 func (s *Server) Advance(d time.Duration) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -30,7 +30,7 @@ func (s *Server) Advance(d time.Duration) {
 	s.serve()
 }
 
-// tick tells miniredis the time, unless it is right or the test has set one.
+// tick sets the time of miniredis, unless it is right or the test has set one.
 func (s *Server) tick() {
 	if s.clock.ahead == 0 {
 		return
@@ -47,7 +47,7 @@ func (s *Server) setTime(now time.Time) {
 	s.mini.SetTime(now)
 }
 
-// unchanged reports whether the time is the one that was set here.
+// unchanged reports whether miniredis has the time that tick set.
 func (s *Server) unchanged() bool {
 	now, ok := s.time()
 	return !ok || now.Equal(s.clock.set.Truncate(time.Microsecond))
@@ -55,7 +55,7 @@ func (s *Server) unchanged() bool {
 
 func (s *Server) now() time.Time { return time.Now().Add(s.clock.ahead) }
 
-// time returns the time of miniredis, unless that wants a password.
+// time returns the time of miniredis, unless miniredis requires a password.
 func (s *Server) time() (now time.Time, ok bool) {
 	var ctx any
 	pair, err := parse(s.ask(&ctx, "TIME"))

@@ -4,13 +4,14 @@
 //	server := memserver.New(t)
 //	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{})
 //
-// The server is miniredis, mended where it misleads: it answers one command at a time, serves those that block in the
-// order in which they came, honours COUNT in SCAN, and gives what has no order in no order. For more than 500 uses of
-// commands its results have the same Go types as those of a real server, and its errors have the same type, code and
-// traits (testdata/conformance.txt); for some hundred short stories, told by several clients, its values are
-// the same (testdata/behaviour.txt). The known differences are listed in docs/testing.md. A test that uses one
-// of them is told so in its log, once; see [Strict]. The server can't be a cluster, and its speed means nothing.
-// A cache of it keeps nothing without [Server.Track].
+// The server is miniredis with corrections: it answers one command at a time, serves blocked clients in
+// the order in which they came, respects COUNT in SCAN, and returns unordered elements in no particular
+// order. For more than 500 uses of commands its results have the same Go types as those of a real
+// server, and its errors have the same type, code and traits (testdata/conformance.txt). In some
+// hundred short sequences of commands from several clients, its values are the same
+// (testdata/behaviour.txt). docs/testing.md lists the known differences. If a test uses one of them, a
+// line in its log says so, once; see [Strict]. The server can't be a cluster, and its speed does not
+// resemble that of a real one. A cache of it keeps nothing without [Server.Track].
 package memserver
 
 import (
@@ -29,7 +30,8 @@ type Server struct {
 	connsMu sync.Mutex
 	conns   map[*server.Peer]*conn // guarded by connsMu
 
-	// turn is held while a command is answered. It guards what follows, and what conns point to.
+	// turn is held while a command is answered. It guards the fields below, and the values in
+	// conns.
 	turn     sync.Mutex
 	refusal  string // the answer to all commands, if not empty
 	waiters  []*waiter
@@ -89,8 +91,9 @@ func (s *Server) SetError(msg string) {
 	s.refusal = msg
 }
 
-// Miniredis returns the underlying miniredis, with which you can read and write keys directly, set passwords, and
-// set the time. Its SetError ends all that this package adds: use the server's.
+// Miniredis returns the underlying miniredis, with which you can read and write keys directly, set
+// passwords, and set the time. Do not call its SetError, which turns off everything that this package
+// adds: call [Server.SetError].
 func (s *Server) Miniredis() *miniredis.Miniredis { return s.mini }
 
 // Close ends the server and its connections.

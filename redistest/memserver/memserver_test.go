@@ -24,7 +24,7 @@ func TestServer(t *testing.T) {
 	assert.Nil(t, db.Do("GET", "k"))
 }
 
-// The time of the server is one: keys, entries and commands that wait notice when it passes.
+// Advance affects keys, entries of streams and waiting commands alike.
 func TestAdvance(t *testing.T) {
 	server := memserver.New(t)
 	a, b, c := dial(t, server.Addr()), dial(t, server.Addr()), dial(t, server.Addr())
@@ -46,7 +46,7 @@ func TestAdvance(t *testing.T) {
 	assert.Greater(t, c.do("XADD", "z", "*", "f", "v"), id)
 }
 
-// A test may set the time, which then passes by Advance alone.
+// A test may set the time, which then changes only with Advance.
 func TestAdvanceFromSetTime(t *testing.T) {
 	server := memserver.New(t)
 	c := dial(t, server.Addr())
@@ -62,7 +62,7 @@ func TestAdvanceFromSetTime(t *testing.T) {
 	}
 }
 
-// What a test writes directly ends the wait of clients, too.
+// A key that a test writes directly also wakes clients that wait for it.
 func TestWriteOfTest(t *testing.T) {
 	server := memserver.New(t)
 	c := dial(t, server.Addr())
@@ -74,7 +74,7 @@ func TestWriteOfTest(t *testing.T) {
 	assert.Equal(t, "[l x]", c.read())
 }
 
-// A client that is gone is not served.
+// A client whose connection has ended gets no element.
 func TestWaiterGone(t *testing.T) {
 	server := memserver.New(t)
 	gone, c := dial(t, server.Addr()), dial(t, server.Addr())
@@ -89,7 +89,7 @@ func TestWaiterGone(t *testing.T) {
 	assert.Equal(t, "1", c.do("LLEN", "l"))
 }
 
-// What has no order comes in none that a test could take for one.
+// Unordered replies are never in sorted order, on which a test might rely.
 func TestNoOrder(t *testing.T) {
 	c := dial(t, memserver.New(t).Addr())
 	c.do("SADD", "s", "a", "b")
@@ -101,7 +101,8 @@ func TestNoOrder(t *testing.T) {
 	}
 }
 
-// SCAN finds what is there all the time, whatever else comes and goes.
+// SCAN finds each key that exists during the whole iteration, no matter which keys are added and
+// removed.
 func TestScanOfChanges(t *testing.T) {
 	c := dial(t, memserver.New(t).Addr())
 	for i := range 30 {

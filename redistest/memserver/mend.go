@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// mends are what this server answers in another way than miniredis. A mend that returns false has written nothing.
+// mends are the commands that this server answers differently from miniredis. A mend that returns false
+// has written nothing.
 var mends map[string]func(*call) bool
 
 func init() { // not at its declaration: mends use mend
@@ -29,7 +30,7 @@ func init() { // not at its declaration: mends use mend
 	}
 }
 
-// mend answers the call if it has a mend.
+// mend answers the call if there is a mend for it.
 func (c *call) mend() bool {
 	m := mends[c.cmd]
 	return m != nil && m(c)
@@ -43,7 +44,7 @@ func known(cmd string) string {
 	return cmd
 }
 
-// databases is how many a server has if it is not told otherwise.
+// databases is the default number of databases of a server.
 const databases = 16
 
 func selectDB(c *call) bool {
@@ -54,7 +55,7 @@ func selectDB(c *call) bool {
 	return err == nil && n >= databases
 }
 
-// client keeps the name with the connection.
+// client keeps the client's name in the connection's state.
 func client(c *call) bool {
 	sub := strings.ToUpper(strings.Join(c.args[:min(len(c.args), 1)], ""))
 	switch {
@@ -76,7 +77,7 @@ func client(c *call) bool {
 	return true
 }
 
-// info says how many clients are blocked, so that a test can wait for it.
+// info adds the number of blocked clients, so that a test can wait for it.
 func info(c *call) bool {
 	text, err := c.ask(c.cmd, c.args...)
 	const clients = "# Clients\n"
@@ -117,7 +118,7 @@ func httl(c *call) bool {
 	return true
 }
 
-// copyKey gives the copy the time of the original, also if that has none.
+// copyKey gives the copy the time to live of the original, also if that has none.
 func copyKey(c *call) bool {
 	copied, err := c.ask(c.cmd, c.args...)
 	if err != nil {
@@ -130,7 +131,7 @@ func copyKey(c *call) bool {
 	return true
 }
 
-// once lets miniredis answer, but not twice.
+// once writes only the first reply of miniredis, which answers some commands twice.
 func once(c *call) bool {
 	n, err := c.ask(c.cmd, c.args...)
 	if err != nil {
@@ -141,7 +142,7 @@ func once(c *call) bool {
 	return true
 }
 
-// script looks for the script of a hash in any case, and lets errors keep their codes.
+// script accepts a hash in upper or lower case, and keeps the codes of errors.
 func script(c *call) bool {
 	args := slices.Clone(c.args)
 	if strings.HasPrefix(c.cmd, "EVALSHA") && len(args) > 0 {
@@ -153,10 +154,10 @@ func script(c *call) bool {
 	return true
 }
 
-// scriptError is how miniredis begins the error of a command that a script called.
+// scriptError is the beginning of miniredis's error for a command that a script called.
 var scriptError = regexp.MustCompile(`^-ERR Error compiling script \(new function\): \S*: ([A-Z]+ )`)
 
-// hset ends the time of the fields that it sets.
+// hset removes the time to live of the fields that it sets.
 func hset(c *call) bool {
 	if len(c.args) < 3 || len(c.args)%2 == 0 {
 		return false
@@ -170,7 +171,7 @@ func hset(c *call) bool {
 	return true
 }
 
-// zpop takes nothing if it is told to.
+// zpop removes nothing if COUNT is 0.
 func zpop(c *call) bool {
 	if len(c.args) != 2 || c.args[1] != "0" {
 		return false
@@ -182,7 +183,7 @@ func zpop(c *call) bool {
 	return true
 }
 
-// store stores no empty key.
+// store deletes the key instead of storing an empty result.
 func store(c *call) bool {
 	n, err := c.ask(c.cmd, c.args...)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// unordered writes what has no order in no order, which is the same each time.
+// unordered writes the elements of an unordered reply in a pseudo-random order, which is the same
+// each time.
 func unordered(c *call) bool {
 	cmd, stride := c.cmd, 1
 	switch cmd {
@@ -46,8 +47,8 @@ func unordered(c *call) bool {
 	return true
 }
 
-// shuffle divides values into items of stride and orders these by the places of their first values, but never as
-// one would sort them.
+// shuffle divides values into items of stride values, and orders the items by the places of their first
+// values. The result is never in sorted order.
 func shuffle(values []string, stride int) [][]string {
 	items := slices.Collect(slices.Chunk(values, stride))
 	byName := func(a, b []string) int { return cmp.Compare(a[0], b[0]) }
@@ -58,7 +59,8 @@ func shuffle(values []string, stride int) [][]string {
 	return items
 }
 
-// place is where an element stands in its table: at random, but always the same, and not 0.
+// place returns the position of an element in its hash table: pseudo-random, always the same, and
+// not 0.
 func place(element string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(element))
@@ -69,11 +71,12 @@ func place(element string) uint64 {
 
 const scanCount = 10 // elements of a page, if COUNT is not given
 
-// onePage is how many elements a collection has at most that comes in one page, whatever COUNT is.
+// onePage is the greatest size of a collection that is returned in one page, no matter what COUNT
+// is.
 var onePage = map[string]int{"HSCAN": 512, "SSCAN": 128, "ZSCAN": 128}
 
-// scan gives a page of COUNT elements, of which MATCH and TYPE leave some. The cursor is the place of the next element,
-// so an element that is there from the first page to the last is found.
+// scan writes a page of COUNT elements, filtered by MATCH and TYPE. The cursor is the place of the next
+// element, so an element that exists during the whole iteration is found.
 func scan(c *call) bool {
 	at := 1 // of the cursor
 	if c.cmd == "SCAN" {
@@ -123,7 +126,7 @@ func scan(c *call) bool {
 	return true
 }
 
-// elements returns the elements that SCAN, HSCAN, SSCAN or ZSCAN gives, in the order of their places.
+// elements returns the elements for SCAN, HSCAN, SSCAN or ZSCAN, in the order of their places.
 func (c *call) elements(args []string) ([][]string, bool) {
 	stride := 1
 	if c.cmd == "HSCAN" || c.cmd == "ZSCAN" {
@@ -140,7 +143,8 @@ func (c *call) elements(args []string) ([][]string, bool) {
 	return items, true
 }
 
-// pageOf returns the elements from a cursor on, and the next cursor. What has the same place is not divided.
+// pageOf returns the elements from a cursor on, and the next cursor. Elements with the same place are
+// on the same page.
 func pageOf(all [][]string, cursor uint64, count int) (page [][]string, next uint64) {
 	from, _ := slices.BinarySearchFunc(all, cursor, func(item []string, at uint64) int { return cmp.Compare(place(item[0]), at) })
 	to := min(from+count, len(all))
@@ -153,7 +157,7 @@ func pageOf(all [][]string, cursor uint64, count int) (page [][]string, next uin
 	return all[from:to], next
 }
 
-// writePage writes what is kept of a page, or only the names of fields.
+// writePage writes the filtered elements of a page, or only the names of fields.
 func (c *call) writePage(page [][]string, next uint64, kept [][]string, names bool) {
 	keep := map[string]bool{}
 	for _, item := range kept {

@@ -8,19 +8,20 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// conn is what is known of a client's connection. It belongs to the goroutine that has the turn.
+// conn is the state of a client's connection. It belongs to the goroutine that holds Server.turn.
 type conn struct {
 	peer *server.Peer
-	// ctx is miniredis's state for all commands but those that subscribe: the peer has a state of its own for them,
-	// because a client with RESP3 may send anything while it is subscribed.
+	// ctx is miniredis's state for all commands except those that subscribe. For these the peer has a
+	// separate state, because a client with RESP3 may send any command while it is subscribed.
 	ctx   any
 	queue *queue // not nil between MULTI and EXEC
-	// subscribing means that the peer itself is given to miniredis. Only the goroutine that serves the peer uses it.
+	// subscribing is set while miniredis handles the peer itself. Only the goroutine that serves the peer
+	// uses it.
 	subscribing bool
 }
 
-// hook answers each command before miniredis sees it, and reports whether it did. One command is answered at a time, as
-// by a real server; those that block give up the turn while they wait.
+// hook answers commands before miniredis gets them, and reports whether it did. It answers one command
+// at a time, like a real server; a blocking command gives up the turn while it waits.
 func (s *Server) hook(p *server.Peer, cmd string, args ...string) bool {
 	if p.ClientName == innerName {
 		return false
@@ -76,7 +77,7 @@ func (s *Server) answer(c *conn, cmd string, args []string) string {
 	return s.do(c, cmd, args, false)
 }
 
-// do is answer outside of MULTI. If once is set, the command does not block.
+// do is answer without a transaction. If once is set, the command does not block.
 func (s *Server) do(c *conn, cmd string, args []string, once bool) string {
 	out := newReply(c.ctx, c.peer.Resp3)
 	call := &call{s: s, conn: c, reply: out, cmd: cmd, args: args, once: once}
@@ -97,10 +98,10 @@ func (s *Server) do(c *conn, cmd string, args []string, once bool) string {
 	return out.text()
 }
 
-// innerName is the client's name of a peer whose commands go to miniredis as they are.
+// innerName is the client name of a peer whose commands go to miniredis unchanged.
 const innerName = "\x00memserver"
 
-// reply is a peer that keeps what is written to it.
+// reply is a peer that collects the reply.
 type reply struct {
 	*server.Peer
 	buf *bytes.Buffer // nil if a script reads the reply
@@ -118,7 +119,7 @@ func (r reply) text() string {
 	return r.buf.String()
 }
 
-// call is a command that is being answered.
+// call is the command that the server answers now.
 type call struct {
 	s    *Server
 	conn *conn // nil if a script calls
@@ -136,12 +137,12 @@ func (c *call) pass(cmd string, args ...string) {
 	c.ClientName = name
 }
 
-// ask returns the value that miniredis answers with, or an error.
+// ask returns miniredis's reply as a value, or an error.
 func (c *call) ask(cmd string, args ...string) (any, error) {
 	return parse(c.s.ask(&c.Ctx, cmd, args...))
 }
 
-// also runs one more command, whose reply nobody gets.
+// also runs another command and drops its reply.
 func (c *call) also(cmd string, args ...string) { c.s.ask(&c.Ctx, cmd, args...) }
 
 func parse(reply string) (any, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// pollInterval is how often a command that blocks looks for what did not come from a client: keys that the test wrote
-// directly, the end of its connection, and the end of its time.
+// pollInterval is how often a blocking command checks for events that do not come from a client: keys
+// that the test wrote directly, the end of its connection, and its time-out.
 const pollInterval = 10 * time.Millisecond
 
 // waiter is a command that blocks. Waiters are served in the order in which they came.
@@ -75,7 +75,7 @@ func (s *Server) wait(w *waiter, timeout time.Duration, null string) string {
 	}
 }
 
-// serve serves waiters until none of them finds what it waits for.
+// serve serves waiters until no waiter finds an element.
 func (s *Server) serve() {
 	for s.serveOne() {
 	}
@@ -96,8 +96,8 @@ func (s *Server) serveOne() bool {
 	return false
 }
 
-// attempt executes the command if it need not wait: within a transaction none does. If it has to wait, the
-// reply is that to a command whose time is over.
+// attempt executes the command if it need not wait; in a transaction no command waits. Otherwise it
+// returns the reply to a command whose time-out has passed.
 func (s *Server) attempt(w *waiter) (reply string, done bool) {
 	ctx := fork(w.conn.ctx)
 	s.ask(&ctx, "UNWATCH")
@@ -122,7 +122,7 @@ func (s *Server) attempt(w *waiter) (reply string, done bool) {
 	return reply, true
 }
 
-// blockingTime returns how long a command waits at most, and whether it does.
+// blockingTime returns how long a command waits at most, and whether it can wait at all.
 func blockingTime(cmd string, args []string) (timeout time.Duration, blocks bool) {
 	seconds := ""
 	switch cmd {
@@ -175,7 +175,7 @@ func (w *waiter) fixIDs(c *call) {
 	}
 }
 
-// noStream reports whether XREAD reads something that is no stream.
+// noStream reports whether XREAD reads a key that is not a stream.
 func (c *call) noStream() bool {
 	keys, _ := streams(c.args)
 	return slices.ContainsFunc(keys, func(key string) bool {

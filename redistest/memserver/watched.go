@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// A transaction that watches keys is aborted by what changes them, and by nothing else. Miniredis misses some changes,
-// and takes commands that change nothing for changes.
+// A command aborts a transaction that watches a key exactly if it changes the key. Miniredis misses
+// some changes, and treats some commands that change nothing as changes.
 
-// flush deletes the keys, which those that watch them notice.
+// flush deletes the keys, and aborts transactions that watch them.
 func flush(c *call) bool {
 	ctx, first, last := fork(c.Ctx), 0, databases
 	if c.cmd == "FLUSHDB" {
@@ -27,13 +27,13 @@ func flush(c *call) bool {
 	return false
 }
 
-// touch lets those that watch the key notice a change. It changes nothing.
+// touch aborts transactions that watch the key. It changes nothing.
 func (c *call) touch(key string) {
 	c.also("RENAME", key, innerName)
 	c.also("RENAME", innerName, key)
 }
 
-// getex changes the key if it changes its time.
+// getex counts as a change if it changes the time to live.
 func getex(c *call) bool {
 	before, _ := c.ask("PTTL", c.args[:min(len(c.args), 1)]...)
 	c.pass(c.cmd, c.args...)
@@ -43,7 +43,7 @@ func getex(c *call) bool {
 	return true
 }
 
-// remove changes the key if it removes something.
+// remove counts as a change if it removes something.
 func remove(c *call) bool {
 	n, err := c.ask(c.cmd, c.args...)
 	if err != nil {
@@ -56,7 +56,8 @@ func remove(c *call) bool {
 	return true
 }
 
-// sadd is SADD and SREM, which change nothing if the set has all members, or none.
+// sadd handles SADD and SREM, which change nothing if the set already has all members, or has none
+// of them.
 func sadd(c *call) bool {
 	if len(c.args) < 2 {
 		return false
@@ -113,7 +114,7 @@ func setbit(c *call) bool {
 	return true
 }
 
-// setrange changes nothing if it is given nothing.
+// setrange changes nothing if the value is empty.
 func setrange(c *call) bool {
 	if len(c.args) != 3 || c.args[2] != "" {
 		return false

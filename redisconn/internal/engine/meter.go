@@ -72,7 +72,7 @@ func (q *queue) countPart(b *batch, answered uint64) {
 	q.stats.Unknown += uint64(unclear)
 }
 
-// Counts are what a queue counts.
+// Counts are the counters of a queue.
 type Counts struct {
 	// Values, Refused, NotSent and Unknown count requests by their outcome.
 	Values, Refused, NotSent, Unknown uint64
