@@ -104,8 +104,8 @@ func SafeToRetry(err error) bool {
 }
 
 // AttemptsOf returns the errors of all attempts to send a request that has failed with err, in their
-// order, if [WithRetry] has sent it again, and nil otherwise. They are at most the first 16, and work
-// with errors.Is, as those of [Err].
+// order, if [WithRetry] has sent it again, and nil otherwise. There are at most 16, the first ones.
+// Like errors of [Err], they work with errors.Is.
 func AttemptsOf(err error) []error {
 	failure := errs.AsErrorx(err)
 	if failure == nil {

@@ -33,7 +33,7 @@ func TestAttemptsOutliveUsersFunctions(t *testing.T) {
 	config, err := s.ClientTLS()
 	require.NoError(t, err)
 	for what, c := range map[string]struct {
-		// with has f called in each attempt.
+		// with returns options with a function that calls f in each attempt to connect.
 		with func(f func()) redisconn.Opts
 		want string
 	}{

@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "pkg b, func G()\npkg b, func H()\n", string(text))
 
-	// A name that is gone, or has changed, stays on its list.
+	// A name that was removed or changed stays on its list.
 	changed := map[string][]string{"a": {"pkg a, func F(int)"}}
 	for _, write := range []bool{false, true, true} {
 		err := check(dir, changed, write)
@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The lists are those of this module, whichever directory this runs in.
+// The lists are those of this module, no matter in which directory the test runs.
 func TestExported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles the library, once more with the race detector")

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// TestMain lets the test's binary be the children that a run spawns.
+// TestMain makes the test's binary behave like a child process of a run.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "-child" || os.Args[1] == "-delay") {
 		main()
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEveryClientInEveryLoop runs the whole machinery for a moment.
+// TestEveryClientInEveryLoop runs each client in each kind of loop for a moment.
 func TestEveryClientInEveryLoop(t *testing.T) {
 	cases := "c8,random3-c8,many100-c4,delay-0.2ms,tls-c128,phases,rate-5k,idle-10,waiting,limit-16,queue-c8,limiter-c8,leaderboard-c8,handover-1,cancellation-stalled-c8,deadline-loaded-c8"
 	if testing.Short() {

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parked is a goroutine's that waits.
+// parked is a function whose goroutine waits.
 func parked(release chan struct{}) { <-release }
 
-// A family has its own goroutines, at any depth, and nobody else's.
+// A family contains the goroutines that its members started, at any depth, and no others.
 func TestFamily(t *testing.T) {
 	const about = "oracle.parked"
 	release := make(chan struct{})

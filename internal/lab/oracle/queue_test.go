@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// toyQueue is a client of lists, with a place in it where a planted bug may sit.
+// toyQueue is a client of lists with a method that a planted bug replaces.
 type toyQueue struct {
 	lists map[string][]string
 	rnd   *rand.Rand
@@ -72,7 +72,7 @@ func runToyQueue(seed int64, plant func(q *toyQueue)) (*Report, Tally) {
 	return report, witness.Tally()
 }
 
-// rarely makes a bug of what replaces some of a toy's answers to pops.
+// rarely makes a bug of a function that replaces some of a toy's answers to pops.
 func rarely(bug func(q *toyQueue, key string, res []any) any) func(q *toyQueue) {
 	return func(q *toyQueue) {
 		q.pop = func(q *toyQueue, key string) any {
@@ -85,8 +85,7 @@ func rarely(bug func(q *toyQueue, key string, res []any) any) func(q *toyQueue) 
 	}
 }
 
-// T0, for what is popped: if the oracle misses one of these bugs, its silence proves
-// nothing.
+// T0 for pops: if the oracle misses one of these bugs, a run without violations proves nothing.
 func TestT0PlantedBugsOfPopsAreCaught(t *testing.T) {
 	for name, tt := range map[string]struct {
 		plant func(q *toyQueue)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A goroutine that can end is not left, though it has not come to that before the
-// deadline, as in a process that was stalled.
+// A goroutine that is about to end does not count as left, even if it has not ended by the deadline
+// because the process did not run.
 func TestLeftLetsGoroutinesEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	before := RunningGoroutines()

@@ -51,7 +51,7 @@ func runToy(bug toyBug, seed int64) *Report {
 	return report
 }
 
-// T0: if the oracle misses one of these bugs, its silence proves nothing.
+// T0: if the oracle misses one of these bugs, a run without violations proves nothing.
 func TestT0PlantedBugsAreCaught(t *testing.T) {
 	forever := make(chan struct{})
 	defer close(forever)

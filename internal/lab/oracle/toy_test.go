@@ -56,8 +56,8 @@ var (
 	errToyUnknown = redis.ErrIO.New("toy: broken")
 )
 
-// toyClient is a pipelining client, with the places in it where a planted bug
-// may sit. It sends a batch of toyBatch requests at a time.
+// toyClient is a pipelining client with methods that planted bugs replace. It sends a batch of
+// toyBatch requests at a time.
 type toyClient struct {
 	server *toyServer
 	bug    toyBug
@@ -100,7 +100,7 @@ func (c *toyClient) flush() {
 
 func (c *toyClient) Close() { c.bug.close(c, c.batch) }
 
-// toyBug is where a client can be wrong.
+// toyBug contains the methods that a bug can replace.
 type toyBug interface {
 	queue(c *toyClient, call toyCall) toyCall             // when a request is sent
 	write(c *toyClient, batch []toyCall) []toyCall        // when a batch is written
@@ -233,7 +233,7 @@ func (reorder) write(c *toyClient, batch []toyCall) []toyCall {
 	return batch
 }
 
-// falseAck calls what was not sent done.
+// falseAck reports requests that were not sent as done.
 type falseAck struct{ toyClean }
 
 func (b falseAck) deliver(c *toyClient, batch []toyCall, results []any) {
@@ -259,7 +259,7 @@ func (b sendLater) deliver(c *toyClient, batch []toyCall, results []any) {
 	b.toyClean.deliver(c, batch, results)
 }
 
-// staleReply gives the reply that came too late to the next connection.
+// staleReply delivers a late reply on the next connection.
 type staleReply struct {
 	toyClean
 	stale any
@@ -277,8 +277,8 @@ func (b *staleReply) deliver(c *toyClient, batch []toyCall, results []any) {
 	b.toyClean.deliver(c, batch, results)
 }
 
-// reuseFuture gives the future of a request whose caller has left to the next request, which
-// gets the late reply. The reply to that one finds nobody, and the one after it gets null.
+// reuseFuture reuses the future of a request whose caller has left for the next request, which then
+// gets the late reply. Its own reply is dropped, and the request after it gets null.
 type reuseFuture struct{ toyClean }
 
 func (b reuseFuture) deliver(c *toyClient, batch []toyCall, results []any) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// scripted answers with what it is told.
+// scripted gives the configured answers.
 type scripted struct {
 	client
 	results []any
@@ -28,7 +28,7 @@ func (s *scripted) outcome(err error) outcome {
 	return value
 }
 
-// A counter finds increments that were lost, that ran twice, and replies that are another's.
+// A counter finds increments that were lost or ran twice, and replies to other requests.
 func TestCounter(t *testing.T) {
 	for name, c := range map[string]struct {
 		results []any

@@ -19,6 +19,6 @@ func TestRunCluster(t *testing.T) {
 	// Before 7.0, a master that handed over holds back writes for some 10 s, and
 	// goes on to do so when it takes over again in the meantime.
 	testbed.Needs(t, testbed.Version(7, 0))
-	// A server that is well answers later than IOTimeout where the machine stands still.
+	// A healthy server answers later than IOTimeout if the machine does not run for some time.
 	require.NoError(t, runCluster(testContext(t), 300*time.Millisecond, redisconn.Opts{IOTimeout: time.Minute}))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// The figures are plausible: many goroutines share writes, one can't.
+// The figures are plausible: many goroutines share writes, and a single one does not.
 func TestMeasure(t *testing.T) {
 	ctx := testContext(t)
 	db := connectForTest(t, serveForTest(t), redisconn.Opts{IOTimeout: time.Hour}) // without heartbeats
@@ -32,7 +32,7 @@ func TestMeasure(t *testing.T) {
 	require.Equal(t, int64(0), db.Do(ctx, "DBSIZE"))
 }
 
-// A load that meets errors says so and gives the first one.
+// A load with errors reports their number and the first one.
 func TestLoadReportsErrors(t *testing.T) {
 	m := miniredis.RunT(t)
 	l := &load{db: connectForTest(t, m.Addr(), redisconn.Opts{IOTimeout: time.Minute})}

@@ -44,7 +44,7 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// Every option of the handshake works with miniredis, which users have in their tests.
+// Every option of the handshake works with miniredis, because programs use it in their tests.
 func TestHandshakeWithMiniredis(t *testing.T) {
 	for name, auth := range map[string]struct {
 		require func(*miniredis.Miniredis)

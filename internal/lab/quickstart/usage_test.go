@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The usage example works, and leaves nothing behind.
+// The usage example works, and leaves no goroutine.
 func TestUsage(t *testing.T) {
 	m := miniredis.RunT(t)
 	m.RequireAuth("sesame")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// There is a stop before each statement, wherever that may stand, and nothing else is changed.
+// A stop is inserted before each statement, also in nested blocks, and nothing else is changed.
 func TestRewrite(t *testing.T) {
 	const src = `package p // of nothing
 

@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// leaves says how many callers leave: n, or TORTURE_LEAVES.
+// leaves returns how many callers leave: n, or TORTURE_LEAVES.
 func leaves(n int) int64 {
 	if set, err := strconv.ParseInt(os.Getenv("TORTURE_LEAVES"), 10, 64); err == nil {
 		return set
@@ -29,7 +29,7 @@ func leaves(n int) int64 {
 	return int64(n)
 }
 
-// leavers are callers of which each has one context after the other.
+// leavers are callers, each of which uses one context after the other.
 type leavers struct {
 	ends        []context.CancelFunc // of the contexts
 	calls, left atomic.Int64
@@ -37,7 +37,8 @@ type leavers struct {
 
 func newLeavers(callers int) *leavers { return &leavers{ends: make([]context.CancelFunc, callers)} }
 
-// run has callers call until so many have left. call gets an identity that must come back.
+// run calls call in many goroutines until enough callers have left. call gets an identity that must
+// come back.
 func (l *leavers) run(t *testing.T, leaves int64, call func(ctx context.Context, id int64) (any, error)) {
 	var wg sync.WaitGroup
 	for i := range l.ends {
@@ -64,11 +65,11 @@ func (l *leavers) run(t *testing.T, leaves int64, call func(ctx context.Context,
 	t.Logf("%d calls, %d left", l.calls.Load(), l.left.Load())
 }
 
-// endOf returns what ends the context of the caller that sends id, for that caller.
+// endOf returns the function that ends the context of the caller that sends id.
 func (l *leavers) endOf(id int64) context.CancelFunc { return l.ends[id%int64(len(l.ends))] }
 
-// T30: callers leave just when they are resolved, or given the right to read: none gets a
-// value that is not its own.
+// T30: callers leave just when they get their results or the right to read: none gets another's
+// value.
 func TestT30CallersLeave(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	l := newLeavers(16)
@@ -150,8 +151,7 @@ func (silent) ReadUntil(ctx context.Context, _ uint64, _ bool) (passed bool) {
 	return false
 }
 
-// T30: the same on a connection, with values that are decoded where they are read, and
-// with batches.
+// T30: the same on a connection, with values that are decoded in the read buffer, and with batches.
 func TestT30CallersLeaveAConnection(t *testing.T) { leaveAConnection(t, 16, 100*time.Microsecond) }
 
 // T30: the same in a crowd, for which the reader goroutine reads.

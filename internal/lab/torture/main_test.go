@@ -42,14 +42,14 @@ func beside(t *testing.T) {
 	}
 }
 
-// again is the calling test in a process of its own, which has the variable set.
+// again returns a command that runs the calling test in a separate process, with the variable set.
 func again(t *testing.T, variable string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=3m")
 	cmd.Env = append(os.Environ(), variable+"=1")
 	return cmd
 }
 
-// patience bounds every wait that nothing is timed by.
+// patience bounds every wait whose length does not matter.
 const patience = time.Minute
 
 // fast are options with time-outs that suit a test.
@@ -60,15 +60,15 @@ func fast() redisconn.Opts {
 	}
 }
 
-// untimed are fast without the time-outs: what waits for one is noticed by patience.
+// untimed are fast without the time-outs: a test that waits for one fails after patience.
 func untimed() redisconn.Opts {
 	opts := fast()
 	opts.IOTimeout, opts.DialTimeout = 3*patience, 3*patience
 	return opts
 }
 
-// newRig makes a Rig for a test, and closes it at its end. What the oracle
-// finds then still fails the test.
+// newRig makes a Rig for a test, and closes it at its end. Violations that the oracle finds then
+// still fail the test.
 func newRig(t *testing.T, o RigOpts) *Rig {
 	t.Helper()
 	if o.Name == "" {
@@ -111,7 +111,7 @@ func runFor(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// long is how much a test does in full, short what make test has time for.
+// long is how much a test does in the long form, short in make test.
 func long(n, short int) int {
 	if drill.InFull {
 		return n

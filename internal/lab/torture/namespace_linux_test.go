@@ -13,8 +13,8 @@ import (
 // its own.
 const inNamespace = "TORTURE_NAMESPACE"
 
-// T6: the network itself swallows everything. The kernel has no route any more,
-// and no socket is told.
+// T6: the network itself swallows everything. The kernel has no route any more, and no socket gets
+// an error.
 func TestT6NoRoute(t *testing.T) {
 	beside(t)
 	if os.Getenv(inNamespace) == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// The judge finds each of the things that must not be.
+// The judge finds each kind of violation.
 func TestJudgeOfNumbers(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	topic := redispubsub.Channel("c")
@@ -63,7 +63,7 @@ func TestJudgeOfNumbers(t *testing.T) {
 	}
 }
 
-// A gap may come late if it tells of what servers have lost on the way to each other.
+// A gap may begin late if servers have lost the messages between each other.
 func TestJudgeOfLateGaps(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	p := &publisher{topic: redispubsub.Sharded("c"), channel: "c"}
@@ -82,7 +82,7 @@ func TestJudgeOfLateGaps(t *testing.T) {
 	require.ErrorContains(t, err, "1 is missing", "no server was stopped then")
 }
 
-// Numbers come in order, unless another node takes the later one, no sooner than the bus should be
+// Numbers arrive in order, unless another node takes the later one after the cluster bus should be
 // empty.
 func TestJudgeOfOrder(t *testing.T) {
 	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }

@@ -108,7 +108,7 @@ func TestOverloadGoodput(t *testing.T) {
 	})
 }
 
-// Shutdown answers what is in flight, and refuses what comes later.
+// Shutdown waits for the answers to requests in flight, and refuses later requests.
 func TestShutdownUnderLoad(t *testing.T) {
 	server := testbed.NewServer(t)
 	for i := range long(20, 5) {
@@ -130,7 +130,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 	}
 }
 
-// Shutdown whose context ends: what is left is told, and resolved.
+// If the context of Shutdown ends, the remaining requests are counted and resolved.
 func TestShutdownOfFrozenServer(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
 	r.Proxy.Arm(chaos.Fault{Do: chaos.Delay, On: chaos.Replies, At: chaos.Now(), Interval: time.Hour})

@@ -20,9 +20,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T24: blocking pops are cancelled at random, and race pushes: what was pushed was
-// delivered or is left, and an outcome is unknown only where a server has not unblocked a
-// pop in time. TORTURE_CANCELS says how many, as 100000.
+// T24: blocking pops are cancelled at random, while elements are pushed. Each element is delivered
+// or stays in its list, and an outcome is unknown only if a server has not unblocked a pop in time.
+// TORTURE_CANCELS says how many, as 100000.
 func TestT24CancelledPops(t *testing.T) {
 	beside(t)
 	cancels := int64(long(3000, 1000))
@@ -43,7 +43,7 @@ func TestT24CancelledPops(t *testing.T) {
 	require.Zero(t, r.Events.Count("LogDisconnected"))
 }
 
-// judgePops logs what became of pops, which a Judge before it has verified.
+// judgePops logs the outcomes of pops, which an earlier Judge has verified.
 func judgePops(t *testing.T, w Witnesses, pops *Pops) oracle.Tally {
 	t.Helper()
 	tally := w.Queue.Tally()
@@ -63,9 +63,9 @@ func faultsFor() time.Duration {
 	return time.Duration(long(1000, 700)) * time.Millisecond
 }
 
-// playFaults makes a fault again and again, with a pause before each and something answered
-// since the last, beside what is judged, until enough has come of it. It returns when the last
-// fault is undone and run has returned.
+// playFaults injects a fault again and again while run sends the judged requests, until enough have
+// succeeded. Before each fault there is a pause, and at least one request was answered since the
+// last one. playFaults returns when the last fault is undone and run has returned.
 func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Context) error,
 	run func(ctx context.Context), answers func() int64, enough func() bool) {
 	t.Helper()
@@ -84,7 +84,7 @@ func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Contex
 	}
 }
 
-// connFault is a fault of a connection, its server, or what lies between.
+// connFault is a fault of a connection, its server, or the network between them.
 type connFault struct {
 	pause time.Duration
 	make  func(ctx context.Context, r *Rig) error
@@ -108,8 +108,8 @@ var singleFaults = map[string]connFault{
 	}},
 }
 
-// T24: the same on connections that are lost and a server that is: no more elements are
-// missing than outcomes are unknown.
+// T24: the same while connections and the server are lost: at most as many elements are missing as
+// outcomes are unknown.
 func TestT24PopsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {
@@ -174,8 +174,8 @@ func TestT24PopsInCluster(t *testing.T) {
 	}
 }
 
-// deliveredEnough elements are delivered before a fault and after it. A pop has 100 ms at the most, so where
-// all takes so long, there are few in a minute.
+// deliveredEnough is how many elements are delivered before a fault and after it. A pop waits at most
+// 100 ms, so on a slow machine there are few pops in a minute.
 const deliveredEnough = 20
 
 // T24: a master that sentinels watch hands over to a replica, and nothing is missing; it is
@@ -236,8 +236,8 @@ func TestT24PopsOfSentinels(t *testing.T) {
 	}
 }
 
-// moveSlowly moves a key's slot to another master, and waits half of the way until a
-// caller has been sent there.
+// moveSlowly moves a key's slot to another master. Halfway it waits until a caller was redirected
+// there.
 func moveSlowly(r *ClusterRig, key string) error {
 	slot, err := r.Nodes.Slot(key)
 	if err != nil {
@@ -276,7 +276,7 @@ func moveSlowly(r *ClusterRig, key string) error {
 	return nil
 }
 
-// askings returns what a node says of the times that it was sent ASKING.
+// askings returns how often a node got ASKING.
 func askings(n *testbed.Node) string {
 	info, _ := redisclusterutil.ParseInfo(n.Do("INFO", "commandstats"))
 	return info["cmdstat_asking"]

@@ -12,9 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T29: what a subscriber misses lies in gaps, whatever breaks between it and a server, and
-// the server itself. Here it takes a few seconds; TORTURE_DURATION or cmd/torture make it
-// as long as you like.
+// T29: all messages that a subscriber misses are in gaps, no matter how the network or the server
+// fails. Here it takes a few seconds; TORTURE_DURATION or cmd/torture make it as long as you like.
 func TestT29PubSub(t *testing.T) {
 	beside(t)
 	pubSubFor(t, SoakOpts{

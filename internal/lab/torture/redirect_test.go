@@ -21,8 +21,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// fakeNodes are scripted servers that pose as a cluster: slots 0 to 8191 are
-// the first one's, the rest the second's. GET is answered by answer.
+// fakeNodes are scripted servers that pretend to be a cluster: the first has slots 0 to 8191, the
+// second has the rest. answer answers GET.
 type fakeNodes struct {
 	nodes [2]*chaos.ScriptedServer
 }

@@ -18,8 +18,8 @@ var (
 	decimal      = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 )
 
-// reference decodes replies slowly, from a string that is there in whole, by
-// the grammar and nothing else. What is decoded is described as text.
+// reference is a slow decoder that follows only the grammar, for complete strings. It describes the
+// values as text.
 type reference struct {
 	in     string
 	limits redis.Limits
@@ -164,7 +164,7 @@ func describePairs(elements []string) (string, error) {
 	return fmt.Sprintf("map %q", pairs), nil
 }
 
-// describe is how reference describes what the decoder returns.
+// describe returns the text that reference uses for a value of the decoder.
 func describe(res any) string {
 	switch v := res.(type) {
 	case nil:

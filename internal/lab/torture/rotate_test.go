@@ -21,7 +21,7 @@ import (
 
 const (
 	rotateEvery = 100 * time.Millisecond
-	// An old password is deleted so much after the connections have confirmed the next.
+	// An old password is deleted that long after the connections have confirmed the next one.
 	rotateDelay = time.Second
 )
 

@@ -63,7 +63,7 @@ func (e *clusterEvents) Report(c *rediscluster.Cluster, event rediscluster.LogEv
 	e.slog.Report(c, event)
 }
 
-// T21: what looks like a URL where an address is expected is refused, and shown nowhere.
+// T21: a URL in place of an address is refused, and not shown.
 func TestT21Addresses(t *testing.T) {
 	o := overheard{t}
 	events := newClusterEvents()

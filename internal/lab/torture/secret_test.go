@@ -118,7 +118,7 @@ func TestT21Secrets(t *testing.T) {
 	require.Positive(t, r.Events.Count("LogDisconnected"))
 }
 
-// hearRefusals has connections refused that bring secrets along.
+// hearRefusals makes connections with secrets, which servers refuse.
 func hearRefusals(t *testing.T, o overheard, server *testbed.Server, events *Events) {
 	for name, opts := range map[string]redisconn.Opts{
 		"wrong password": {Password: canaryPassword + "x"},

@@ -14,9 +14,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T27: a new master that is killed before another server follows it takes with it all that
-// it has acknowledged, and nothing else is lost: the client has written it there, and the
-// sentinels had named that master.
+// T27: if a new master is killed before another server follows it, the writes that it has
+// acknowledged are lost, and no others. The client wrote them there because the sentinels had named
+// that master.
 func TestT27KilledBeforeItIsFollowed(t *testing.T) {
 	beside(t)
 	group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: nodeTimeout})
@@ -82,7 +82,7 @@ func TestT27KilledBeforeItIsFollowed(t *testing.T) {
 	require.Equal(t, some, holds(has, end))
 }
 
-// heldForDead reports whether all sentinels of a group hold a replica for dead.
+// heldForDead reports whether all sentinels of a group consider a replica dead.
 func heldForDead(group *testbed.Group, replica *testbed.Server) bool {
 	for _, s := range group.Sentinels() {
 		replicas, err := redis.As[[]map[string]string](s.Do("SENTINEL REPLICAS", group.MasterName()))

@@ -17,25 +17,26 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// sentinelDrill is a fault under load, and what is to come of it.
-// noElection is how long sentinels wait for a server, in tests that lose no write: a master of a
-// machine that stands still is well.
+// sentinelDrill is a fault under load, with its expected effects. noElection is how long sentinels
+// wait for a server in tests that must lose no write, so that they do not replace a master because
+// the machine was paused.
 const noElection = 15 * time.Second
 
 type sentinelDrill struct {
 	fault func(t *testing.T, r *SentinelRig, old *testbed.Server)
-	// loses: the servers may lose what they have acknowledged. In the other drills sentinels
-	// elect nobody by themselves.
+	// loses: the servers may lose acknowledged writes. In the other drills sentinels elect no
+	// master by themselves.
 	loses bool
-	// calm: nobody fails over, and no request may fail.
+	// calm: there is no failover, and no request may fail.
 	calm bool
-	// deaf is how many of the sentinels, of the first, the client can't hear.
+	// deaf is the number of sentinels, counted from the first, whose messages do not reach the
+	// client.
 	deaf int
 	// thaws: the old master comes back with what was sent to it before it was frozen.
 	thaws bool
 }
 
-// T27: masters that sentinels watch fail over, in all the ways that they do.
+// T27: masters that sentinels watch fail over in all possible ways.
 func TestT27Sentinel(t *testing.T) {
 	beside(t)
 	for name, kind := range map[string]sentinelDrill{
@@ -100,7 +101,7 @@ func TestT27Sentinel(t *testing.T) {
 	}
 }
 
-// failOver has a replica promoted while the old master goes on.
+// failOver makes a sentinel promote a replica while the old master still runs.
 func failOver(t *testing.T, r *SentinelRig, _ *testbed.Server) {
 	_, err := r.Group.Failover(testbed.Force)
 	require.NoError(t, err)

@@ -55,8 +55,8 @@ ASKING
 CLIENT TRACKING on
 CLIENT NO-EVICT on`
 
-// T13: state-changing and blocking commands among normal traffic are refused,
-// one by one, in batches and in transactions, and harm nobody.
+// T13: state-changing and blocking commands among normal traffic are refused, alone, in batches and
+// in transactions, and do not affect other requests.
 func TestT13ForbiddenCommands(t *testing.T) {
 	opts := untimed()
 	opts.DedicatedConns = -1
@@ -99,7 +99,7 @@ func TestT13ForbiddenCommands(t *testing.T) {
 	require.Equal(t, 1, r.Events.Count("LogConnected"))
 }
 
-// T14: a storm of contexts that end within 0 to 5 ms, or later if nothing is answered that soon.
+// T14: very many contexts that end within 0 to 5 ms, or later if no request is answered that soon.
 func TestT14CancelledContexts(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
 	const callers = 500
@@ -132,12 +132,12 @@ func TestT14CancelledContexts(t *testing.T) {
 	report, _ := judge(t, r)
 	require.True(t, both(), report)
 	require.Zero(t, r.Events.Count("LogDisconnected"))
-	// A context whose time is over takes a goroutine for a moment, by itself.
+	// A context whose deadline has passed uses a goroutine for a moment.
 	require.Less(t, most, 2*callers+100, "no goroutine is parked per cancelled call")
 }
 
-// T14: cancelled while nothing is answered: the queue does not fill up with
-// what nobody waits for.
+// T14: requests are cancelled while none is answered: the queue does not fill up with cancelled
+// requests.
 func TestT14CancelledWhileFrozen(t *testing.T) {
 	opts := untimed()
 	opts.MaxRequests = 200

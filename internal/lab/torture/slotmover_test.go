@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// slotMover moves slots, one at a time, in steps or whole, and has masters hand over between two
-// moves.
+// slotMover moves slots, one at a time, in steps or whole. Between two moves it makes a master hand
+// over.
 type slotMover struct {
 	*ClusterRig
 	often, seldom []string // tags
@@ -17,7 +17,8 @@ type slotMover struct {
 	mayMoveAgain atomic.Int64
 	moved        map[string]int64 // at which of these times a slot has moved last
 	whole        bool             // the servers can do that
-	// handsOver is whether masters do: a master of Redis 6.2 writes nothing for 10 s after that.
+	// handsOver is set if masters hand over: a master of Redis 6.2 accepts no writes for 10 s after
+	// that.
 	handsOver bool
 
 	moves, failovers int

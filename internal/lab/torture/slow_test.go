@@ -84,7 +84,7 @@ func TestT7Slices(t *testing.T) {
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
 }
 
-// T8: whatever stalls the handshake, Close ends it at once.
+// T8: Close ends a handshake at once, no matter at which step it stalls.
 func TestT8StalledHandshake(t *testing.T) {
 	silent := chaos.ScriptedReplies("")
 	tarPit := chaos.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
@@ -121,7 +121,7 @@ func TestT8StalledHandshake(t *testing.T) {
 	}
 }
 
-// T8: a wrong password is permanent: told at once, and not tried again.
+// T8: a wrong password is a permanent error: it is reported at once, and not tried again.
 func TestT8WrongPassword(t *testing.T) {
 	s := testbed.NewServer(t, testbed.Options{Password: "right"})
 	opts := untimed()

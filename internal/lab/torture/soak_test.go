@@ -24,8 +24,8 @@ func TestT22Soak(t *testing.T) {
 	require.Positive(t, totals.Report.Outcomes(oracle.Unknown))
 }
 
-// T22 on a cluster: a round in which nothing acknowledged may be missing, and
-// one with masters killed.
+// T22 on a cluster: a round in which no acknowledged write may be missing, and one with killed
+// masters.
 func TestT22SoakCluster(t *testing.T) {
 	drill.Halved(t)
 	beside(t)
@@ -54,7 +54,8 @@ func soakFor(t *testing.T, o SoakOpts) *Totals {
 	return totals
 }
 
-// staysFlat requires that the process holds no more at the end of a soak than in its middle.
+// staysFlat requires that the process has no more memory, goroutines and files at the end of a soak
+// than in its middle.
 func staysFlat(t *testing.T, totals *Totals) {
 	t.Helper()
 	first, last := totals.Samples[len(totals.Samples)/2], totals.Samples[len(totals.Samples)-1]

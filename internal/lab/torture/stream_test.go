@@ -28,7 +28,7 @@ func newStream(g *guests, tag string) *stream {
 	return &stream{guests: g, key: tag + "stream", delivered: map[string]int{}, acked: map[string]bool{}}
 }
 
-// begin has two write, and two readers read until ctx ends.
+// begin starts two writers and two readers, which run until ctx ends.
 func (s *stream) begin(ctx context.Context, all *sync.WaitGroup) {
 	for i := range 2 {
 		all.Go(func() { s.write(ctx) })
@@ -90,8 +90,7 @@ func (s *stream) read(ctx context.Context, reader *redis.GroupReader) {
 	}
 }
 
-// verify requires that each entry that servers have was delivered, is pending, or was read by
-// nobody.
+// verify requires that each entry on the servers was delivered, is pending, or was not read yet.
 func (s *stream) verify() {
 	client := redis.SyncCtx{S: s.Client}
 	left, err := redis.As[[]redis.Entry[any]](client.Do(context.Background(), "XRANGE", s.key, "-", "+"))

@@ -17,8 +17,8 @@ import (
 // adders is how many goroutines increment one key.
 const adders = 64
 
-// increments has goroutines increment the counter by optimistic transactions until ctx
-// ends, and tells what servers refuse.
+// increments starts goroutines that increment the counter with optimistic transactions until ctx
+// ends, and reports errors of servers.
 func (w *Witnesses) increments(ctx context.Context, t *testing.T, sender redis.Sender) {
 	var wg sync.WaitGroup
 	for range adders {
@@ -65,8 +65,9 @@ func answersOf(l *oracle.Ledger) func() int64 {
 // always is a condition.
 func always() bool { return true }
 
-// T25: a counter is incremented by what was read, while connections are lost and its
-// server is: it is at least what was acknowledged, and at most that and what is unknown.
+// T25: callers read a counter and write the next number, while connections and the server are lost.
+// Its value is at least the number of acknowledged increments, and at most that of acknowledged and
+// unknown ones.
 func TestT25IncrementsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {

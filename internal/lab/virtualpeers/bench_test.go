@@ -105,8 +105,8 @@ func BenchmarkCallers(b *testing.B) {
 	}
 }
 
-// tuned leaves out what go-redis does for sockets and for RESP3: the shared connection has a time-out
-// of its own.
+// tuned turns off go-redis's deadlines and its features of RESP3: the shared connection has its own
+// time-out.
 func tuned(o *redis.Options) {
 	o.Protocol, o.ReadTimeout, o.WriteTimeout = 2, -2, -2
 	o.ReadBufferSize, o.WriteBufferSize = 1<<10, 1<<10
@@ -127,8 +127,8 @@ func warm(b *testing.B, callers int, do func(int) error) {
 	all.Wait()
 }
 
-// instant is a connection on which everything is answered when all others have had their turn: what
-// go-redis itself takes.
+// instant is a connection that answers every request once all other goroutines have run. So the
+// benchmark measures the time of go-redis itself.
 type instant struct {
 	net.Conn
 	replies int

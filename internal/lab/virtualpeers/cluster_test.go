@@ -19,8 +19,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// go-redis that knows of a cluster goes over the shared connection to each node, follows slots that
-// move, and reads from replicas.
+// The cluster client of go-redis uses the shared connection to each node, follows moving slots, and
+// reads from replicas.
 func TestCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
@@ -71,7 +71,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// go-redis that speaks RESP2 is told what to set by the error of its first command.
+// If go-redis speaks RESP2, the error of its first command says which option to set.
 func TestClusterProtocol(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
@@ -99,8 +99,8 @@ func TestClusterProtocol(t *testing.T) {
 	}
 }
 
-// A transaction with keys of two slots fails with EXEC, and go-redis keeps its connection: no reply is left
-// over for the next command.
+// A transaction with keys of two slots fails at EXEC, and go-redis keeps its connection, because no
+// reply is left over for the next command.
 func TestTransactionOfTwoSlots(t *testing.T) {
 	ctx := context.Background()
 	shared, err := rediscluster.NewCluster(ctx, testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1}).Addrs(), rediscluster.Opts{

@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// sockets keeps the addresses that no virtual connection was made to.
+// sockets keeps the addresses that were dialed without a virtual connection.
 type sockets struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	mu   sync.Mutex

@@ -66,7 +66,7 @@ func (j judged) judge() *ledger.Report {
 	return j.book.Finish(time.Minute)
 }
 
-// Without its own retries, go-redis keeps its word under every preset.
+// Without its own retries, go-redis reports correct outcomes under every preset.
 func TestLedgerOfGoRedis(t *testing.T) {
 	for name, fault := range map[string]chaos.Fault{
 		"freeze": chaos.Freeze(), "cut": chaos.CutAfter(1), "half-open": chaos.HalfOpen(),
@@ -88,7 +88,7 @@ func TestLedgerOfGoRedis(t *testing.T) {
 	}
 }
 
-// With its default of three retries, it runs a request twice whose reply was lost.
+// With its default of three retries, go-redis runs a request twice if the reply was lost.
 func TestLedgerFindsRepeats(t *testing.T) {
 	j := newJudged(t, 0, time.Minute)
 	require.Eventually(t, func() bool { return j.push() == nil }, time.Minute, time.Millisecond)

@@ -30,7 +30,7 @@ func eachGuest(t *testing.T, test func(t *testing.T, rdb *redis.Client)) {
 	}
 }
 
-// asynq: all tasks are done, those that fail again.
+// asynq: all tasks complete, including those that fail at first.
 func TestAsynq(t *testing.T) {
 	eachGuest(t, func(t *testing.T, rdb *redis.Client) {
 		client := asynq.NewClientFromRedisClient(rdb)
@@ -60,7 +60,7 @@ func TestAsynq(t *testing.T) {
 	})
 }
 
-// redsync: one at a time holds the lock.
+// redsync: only one holder has the lock at a time.
 func TestRedsync(t *testing.T) {
 	eachGuest(t, func(t *testing.T, rdb *redis.Client) {
 		rs := redsync.New(goredis.NewPool(rdb))
@@ -87,7 +87,7 @@ func TestRedsync(t *testing.T) {
 	})
 }
 
-// redis_rate: as many are allowed as are meant to be.
+// redis_rate: exactly the configured number of requests is allowed.
 func TestRedisRate(t *testing.T) {
 	eachGuest(t, func(t *testing.T, rdb *redis.Client) {
 		limiter := redis_rate.NewLimiter(rdb)
@@ -101,7 +101,7 @@ func TestRedisRate(t *testing.T) {
 	})
 }
 
-// redislock: a lock that is held is not obtained.
+// redislock: a lock can't be obtained while another holder has it.
 func TestRedislock(t *testing.T) {
 	eachGuest(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := context.Background()

@@ -25,7 +25,7 @@ func version(b *testing.B, c cached, key string) int {
 	return n
 }
 
-// uncached sends to a server as another client does.
+// uncached sends requests like another client, without the cache.
 func uncached(b *testing.B, server *testbed.Server) redis.Sync {
 	conn, err := redisconn.Connect(b.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(b, err)
@@ -33,17 +33,17 @@ func uncached(b *testing.B, server *testbed.Server) redis.Sync {
 	return redis.Sync{S: conn}
 }
 
-// Each benchmark is one run of so much, whatever b.N is.
+// Each benchmark is one run of this size, no matter what b.N is.
 const (
 	ownWrites   = 20_000
 	otherWrites = 2_000
 	boundKeys   = 200_000
-	// patient is how long a value that is not true any more is waited for at the most.
+	// patient is how long a benchmark waits at most until an outdated value disappears.
 	patient = 15 * time.Second
 )
 
-// BenchmarkOwnWrites writes a key that is in memory, and reads it when that is acknowledged: in the
-// same goroutine, and in another one.
+// BenchmarkOwnWrites writes a key that is in memory, and reads it when the write is acknowledged:
+// in the same goroutine, and in another one.
 func BenchmarkOwnWrites(b *testing.B) {
 	server := testbed.NewServer(b)
 	for _, c := range clients {
@@ -103,8 +103,7 @@ func BenchmarkOthersWrites(b *testing.B) {
 	}
 }
 
-// BenchmarkBound reads more than the bound holds, and reports the bytes of the heap that are held
-// then.
+// BenchmarkBound reads more values than fit into the bound, and reports the size of the heap.
 func BenchmarkBound(b *testing.B) {
 	server := testbed.NewServer(b)
 	other := uncached(b, server)

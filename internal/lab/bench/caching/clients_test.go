@@ -15,19 +15,19 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// cached is a client that answers GET out of memory, null as an empty string.
+// cached is a client that answers GET from memory, with an empty string for null.
 type cached struct {
 	get func(key string) (string, error)
 	set func(key, value string) error
 }
 
-// bound is of the bytes that a client keeps, if it has an option for that.
+// bound limits the bytes that a client keeps, if it has an option for that.
 const bound = 16 << 20
 
 var clients = []struct {
 	name    string
 	connect func(b *testing.B, addr string) cached
-	// cluster connects to a cluster: nil if the client caches of one server only.
+	// cluster connects to a cluster; it is nil if the client caches only with a single server.
 	cluster func(b *testing.B, addrs []string) cached
 }{
 	{"redispipe", redispipe, redispipeCluster},

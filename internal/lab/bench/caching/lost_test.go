@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// servedFor reads a key every millisecond, and returns how long what was read before is still
-// returned, patient at the most. An error, and no answer for a second, end that.
+// servedFor reads a key every millisecond, and returns for how long the client still returns the
+// old value, at most patient. It stops at an error, or after a second without an answer.
 func servedFor(c cached, key, before string) (served time.Duration) {
 	began := time.Now()
 	for served < patient {
@@ -39,8 +39,8 @@ func servedFor(c cached, key, before string) (served time.Duration) {
 	return served
 }
 
-// BenchmarkBlackHole swallows what the server sends on the connections that a client has, and writes
-// a key as another client does that is in memory. It reports how long the old value is served.
+// BenchmarkBlackHole swallows the server's bytes on a client's connections. Then another client
+// writes a key that is in memory. It reports how long the first client returns the old value.
 func BenchmarkBlackHole(b *testing.B) {
 	server := testbed.NewServer(b)
 	other := uncached(b, server)

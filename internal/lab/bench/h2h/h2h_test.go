@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rows runs a scenario and returns the cells of its table. It runs it again, for longer,
-// until the table shows what it is to show: a machine that is held up for a second has
-// calls that time out, and few faults.
+// rows runs a scenario and returns the cells of its table. It runs the scenario again, for longer,
+// until the table shows the expected effects: if the machine pauses for a second, calls time out,
+// and there are few faults.
 func rows(t *testing.T, only, clients string, shows func([][]string) bool) [][]string {
 	t.Helper()
 	for d := time.Second; ; d *= 2 {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flood stands between a client and a server, and sends messages of its own to the client:
-// as many as the client takes, which no server with publishers would.
+// flood is a proxy between a client and a server that sends its own messages to the client: as many
+// as the client accepts, which is more than a real server with publishers could send.
 type flood struct {
 	listener net.Listener
 	target   string
@@ -42,7 +42,7 @@ func newFlood(b *testing.B, target string) *flood {
 
 func (f *flood) addr() string { return f.listener.Addr().String() }
 
-// relay passes on what client and server say to each other. It ends with both.
+// relay passes bytes between client and server. It ends with both.
 func (f *flood) relay(client net.Conn) {
 	server, err := net.Dial("tcp", f.target)
 	if err != nil {

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// All tasks are done, nothing fails, and nothing is left; over virtual connections with sockets
-// for what blocks or subscribes only.
+// All tasks complete, and no goroutine is left. With virtual connections only blocking commands and
+// subscriptions use other sockets.
 func TestShow(t *testing.T) {
 	server, err := testbed.Start(testbed.Options{})
 	require.NoError(t, err)
