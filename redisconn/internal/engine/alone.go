@@ -73,26 +73,6 @@ func (q *queue) admitsAlone(r *send.Request) bool {
 	return false
 }
 
-// giveBoth gives both rights, which must be free, to the caller that waits for the request of number
-// last, or to the sender if no caller takes them. Only one batch is pending: first, which giveBoth puts
-// in flight, or the open batch if first is nil. A caller that will read also checks and writes, because
-// nobody else may touch the socket once the caller has the right to read.
-func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
-	s := q.session
-	q.writing, s.both = true, true
-	if first != nil {
-		q.fly(first, q.opened) // opened just now
-		s.first.Store(first)
-	}
-	if caller != nil && caller.GiveRead(send.ReadRight{Reader: exchanger{s}, Last: last}) {
-		q.reading, q.read = readCaller, true
-		return nil, 0
-	}
-	s.both = false
-	q.reading = readLoop
-	return s, mustWrite | mustCheck | mustWake
-}
-
 // exchanger is the Reader of a caller that has both rights, and writes before it reads.
 type exchanger struct{ *Session }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -54,6 +55,26 @@ func (q *queue) fly(b *batch, now time.Duration) {
 		q.everywhere = smooth(q.everywhere, int(q.others()))
 	}
 	q.crowded.Store(max(q.concurrency, q.everywhere) >= crowd)
+}
+
+// giveBoth gives both rights, which must be free, to the caller that waits for the request of number
+// last, or to the sender if no caller takes them. Only one batch is pending: first, which giveBoth puts
+// in flight, or the open batch if first is nil. A caller that will read also checks and writes, because
+// nobody else may touch the socket once the caller has the right to read.
+func (q *queue) giveBoth(first *batch, caller send.Caller, last uint64) (*Session, duty) {
+	s := q.session
+	q.writing, s.both = true, true
+	if first != nil {
+		q.fly(first, q.opened) // opened just now
+		s.first.Store(first)
+	}
+	if caller != nil && caller.GiveRead(send.ReadRight{Reader: s.exchanger, Last: last}) {
+		q.reading, q.read = readCaller, true
+		return nil, 0
+	}
+	s.both = false
+	q.reading = readLoop
+	return s, mustWrite | mustCheck | mustWake
 }
 
 // judgePostponing decides, when b is taken, whether to postpone the next batches.

@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -35,6 +36,7 @@ type Session struct {
 	// even interrupts the wait: see waitDeaf.
 	waits       atomic.Uint64
 	interrupted chan struct{}
+	exchanger   send.Reader // the session, for a caller that has both rights
 	// exchanged is the batch that exchange has not written yet.
 	exchanged *batch
 

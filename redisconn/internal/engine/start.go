@@ -37,7 +37,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	canIdle := mayPass && s.checker != nil && !p.opts.Pushes
 	s.wake = make(chan *batch, 1)
 	s.mayPass, s.mayExchange = mayPass, s.raw != nil && canIdle
-	s.reader = newReader(s, canIdle)
+	s.reader, s.exchanger = newReader(s, canIdle), exchanger{s}
 	s.beats.s = s
 	if s.raw != nil {
 		s.raw.Written, socket.Receive = s.exchangeWritten, s.receive
