@@ -22,6 +22,7 @@
 //	rediscluster      a cluster, or a master with replicas; policies for reads
 //	redispubsub       subscriptions that report which messages they may have missed
 //	redisfailover     several databases, one of them active
+//	redismirror       moving to another database while the program runs
 //	rediscache        reads from memory, never older than your own writes
 //	redisvirtual      the shared connection for libraries that need a go-redis client
 //	redistest         a mock, a recorder and an in-memory server, for tests

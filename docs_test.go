@@ -155,7 +155,7 @@ func TestDocs(t *testing.T) {
 	for _, name := range []string{
 		"doc.go", "redis/doc.go", "redisconn/doc.go", "rediscluster/doc.go", "redispubsub/doc.go",
 		"redistest/doc.go", "redistest/memserver/memserver.go", "redisreply/doc.go", "rediscache/doc.go", "cmd/doc.go",
-		"redisvirtual/doc.go", "redisfailover/doc.go",
+		"redisvirtual/doc.go", "redisfailover/doc.go", "redismirror/doc.go",
 	} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
 			if strings.Contains(block, ":=") { // else it is a table

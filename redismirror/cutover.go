@@ -1,0 +1,80 @@
+package redismirror
+
+import (
+	"context"
+
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// CutOver lets the new database decide for a share of the keys, from 0 to 1, and the old one for the rest. A key
+// belongs to a share by its slot, so that it does not move when the share grows, unless it is among those that are
+// added; with a smaller share keys go back. The database that does not decide for a key gets its writes as before.
+//
+// Writes of the keys that move wait until those in flight have ended on both databases, so that both have the same
+// state, and no acknowledged write is lost. If ctx is done before, or a key that moves may be different, nothing
+// moves: the error is that of ctx, or an [ErrDifferent]. A retry is safe.
+func (m *Mirror) CutOver(ctx context.Context, share float64) error {
+	m.moving.Lock()
+	defer m.moving.Unlock()
+	to, from := int(slot.Count*min(max(share, 0), 1)), int(m.moved.Load())
+	var slots []int
+	for s := range slot.Count {
+		if r := slot.Rank(s); (r < to) != (r < from) {
+			slots = append(slots, s)
+		}
+	}
+	if len(slots) == 0 {
+		return nil
+	}
+	return redis.Err(m.quietly(ctx, slots, func(context.Context) error {
+		if err := m.findings.among(slots); err != nil {
+			return err
+		}
+		for _, s := range slots {
+			m.gates.of[s].moved.Store(to > from)
+		}
+		m.gates.of[slot.Count].moved.Store(to == slot.Count)
+		m.moved.Store(int32(to))
+		return nil
+	}))
+}
+
+// among returns an error if a key of the slots may be different.
+func (f *findings) among(slots []int) error {
+	moves := map[int]bool{}
+	for _, s := range slots {
+		moves[s] = true
+	}
+	keys, unlisted := f.keys()
+	n := 0
+	for _, key := range keys {
+		if moves[int(slot.Of(key))] {
+			n++
+		}
+	}
+	switch {
+	case unlisted > 0:
+		return ErrDifferent.New("%d findings are not listed: call Copy", unlisted)
+	case n > 0:
+		return ErrDifferent.New("%d keys may be different: call Repair", n)
+	}
+	return nil
+}
+
+// quietly calls f while no write of the slots, and none without keys, is in flight on either database. moving is
+// held.
+func (m *Mirror) quietly(ctx context.Context, slots []int, f func(context.Context) error) error {
+	if err := context.Cause(m.ctx); err != nil {
+		return redis.ErrContextClosed.New("the Mirror is closed")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.ctx, cancel)()
+	slots = append(slots, slot.Count)
+	defer m.gates.openAll(slots, m.sendHeld)
+	if err := m.gates.closeAll(ctx, slots); err != nil {
+		return err
+	}
+	return f(ctx)
+}

@@ -1,0 +1,27 @@
+// Package redismirror moves a program from one database to another while it runs: from a server to a cluster, say,
+// or to another vendor. A [Mirror] is a [redis.Sender] over both. At first the old database decides: callers get its
+// answers. The Mirror repeats writes and a share of the reads on the new database, compares the replies, and lists
+// the keys that are different. [Mirror.Copy] copies what was there before, and [Mirror.CutOver] lets the new
+// database decide, for a growing share of the keys, and back.
+//
+//	m, err := redismirror.New(old, new, redismirror.Opts{Reads: 0.01})
+//	if err != nil {
+//		return err
+//	}
+//	db := redis.SyncCtx{S: redis.WithRetry(m, redis.RetryOpts{})}
+//
+// The guide is docs/mirror.md, and begins with what no client can solve.
+//
+// # What callers notice
+//
+// A caller gets the answer of the database that decides, as soon as it has come. What is repeated waits in a
+// bounded queue. If the other database is slow or dead, the queue is full: then reads are not compared, and the keys
+// of writes are listed for [Mirror.Repair]. Two pauses are noticed: [Mirror.CutOver], Copy and Repair hold
+// writes of their keys until those in flight have ended on both databases.
+//
+// # What is refused
+//
+// Some requests can't be repeated, or belong to no key. They are refused, not sent: writes that block, such as BLPOP
+// (with [redis.ErrCommandForbidden]), sessions and Watch ([redis.ErrSession]); and, while only some keys are cut
+// over, requests whose keys are on both sides, FLUSHALL and FLUSHDB ([ErrBothSides]).
+package redismirror

@@ -1,0 +1,17 @@
+package redismirror
+
+import "github.com/joomcode/redispipe/redis"
+
+// ErrMirror is the namespace of the errors of this package.
+var ErrMirror = redis.Errors.NewSubNamespace("mirror")
+
+var (
+	// ErrSenders is returned by [New] if a sender is missing.
+	ErrSenders = redis.ErrOpts.NewType("mirror_senders")
+	// ErrBothSides is the error of a request that was not sent because one database decides for some of its keys, and
+	// the other one for the rest. A retry helps after the next CutOver.
+	ErrBothSides = ErrMirror.NewType("both_sides", redis.ErrTraitNotSent)
+	// ErrDifferent is returned by [Mirror.CutOver] if keys that it is to cut over may be different: see
+	// [Mirror.Repair].
+	ErrDifferent = ErrMirror.NewType("different")
+)

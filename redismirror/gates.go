@@ -1,0 +1,167 @@
+package redismirror
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// gate says of the keys of a slot which database decides for them, and counts their writes.
+type gate struct {
+	inFlight atomic.Int32  // writes that have not ended on both databases
+	begun    atomic.Uint32 // writes so far
+	closed   atomic.Bool   // writes wait
+	moved    atomic.Bool   // the new database decides
+}
+
+// gates are the gates of all slots, and, at slot.Count, that of requests without keys. A write enters the gates of
+// its keys, and leaves them when it has ended on both databases. So when a gate was closed and is empty, both
+// databases have run the same writes, in the same order.
+type gates struct {
+	of      [slot.Count + 1]gate
+	emptied chan struct{} // a closed gate may be empty; it has room for one
+
+	mu   sync.Mutex   // guards held
+	held []*operation // writes that wait for a closed gate, in their order
+}
+
+// heldMost bounds the writes that wait for closed gates.
+const heldMost = 1 << 16
+
+// enter counts the operation in and returns true, or keeps it for openAll if its gates are closed. It refuses the
+// operation if too many wait.
+func (g *gates) enter(o *operation) bool {
+	for !g.admit(o) {
+		g.mu.Lock()
+		closed := g.closed(o)
+		full := closed && len(g.held) >= heldMost
+		if closed && !full {
+			g.held = append(g.held, o)
+		}
+		g.mu.Unlock()
+		if full {
+			o.refuse(redis.ErrQueueFull.New("%d writes wait for keys that are cut over or copied", heldMost))
+			return false
+		}
+		if caller := o.Caller(); closed && caller != nil {
+			caller.Listen() // its context may end before the gates open
+		}
+		if closed {
+			return false
+		}
+	}
+	return true
+}
+
+// count counts the operation in, whether its gates are closed or not.
+func (g *gates) count(o *operation) {
+	o.inside = true
+	for _, s := range o.slots {
+		g.of[s].inFlight.Add(1)
+		g.of[s].begun.Add(1)
+	}
+}
+
+// admit counts the operation in, unless a gate is closed.
+func (g *gates) admit(o *operation) bool {
+	g.count(o)
+	if g.closed(o) {
+		g.leave(o.mirrored)
+		return false
+	}
+	return true
+}
+
+// leave ends what count has begun.
+func (g *gates) leave(o *mirrored) {
+	if !o.inside {
+		return
+	}
+	o.inside = false
+	for _, s := range o.slots {
+		if g.of[s].inFlight.Add(-1) == 0 && g.of[s].closed.Load() {
+			pause.Wake(g.emptied)
+		}
+	}
+}
+
+// closed reports whether one of an operation's gates is closed.
+func (g *gates) closed(o *operation) bool {
+	for _, s := range o.slots {
+		if g.of[s].closed.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// closeAll closes gates, and waits until they are empty or ctx is done. The caller opens them in either case.
+func (g *gates) closeAll(ctx context.Context, slots []int) error {
+	for _, s := range slots {
+		g.of[s].closed.Store(true)
+	}
+	for _, s := range slots {
+		for g.of[s].inFlight.Load() > 0 {
+			select {
+			case <-g.emptied:
+			case <-ctx.Done():
+				return lifetime.Reason(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+// openAll passes the writes that wait to send, and opens the gates.
+func (g *gates) openAll(slots []int, send func(*operation)) {
+	for {
+		g.mu.Lock()
+		held := g.held
+		if g.held = nil; len(held) == 0 {
+			for _, s := range slots {
+				g.of[s].closed.Store(false)
+			}
+			g.mu.Unlock()
+			return
+		}
+		g.mu.Unlock()
+		for _, o := range held {
+			g.count(o)
+			send(o)
+		}
+	}
+}
+
+// side returns the index of the database that decides for a slot.
+func (g *gates) side(s int) int {
+	if g.of[s].moved.Load() {
+		return 1
+	}
+	return 0
+}
+
+// sideOf returns the index of the database that decides for all slots, or false if there is none.
+func (g *gates) sideOf(slots []int) (side int, one bool) {
+	side = g.side(slots[0])
+	for _, s := range slots[1:] {
+		if g.side(s) != side {
+			return 0, false
+		}
+	}
+	return side, true
+}
+
+// version returns a number that changes with each write of the slots, and whether none is in flight.
+func (g *gates) version(slots []int) (n uint64, quiet bool) {
+	quiet = true
+	for _, s := range slots {
+		quiet = quiet && g.of[s].inFlight.Load() == 0
+		n += uint64(g.of[s].begun.Load())
+	}
+	return n, quiet
+}

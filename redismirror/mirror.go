@@ -1,0 +1,171 @@
+package redismirror
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// Mirror is a sender over two databases: see [New]. It is safe for concurrent use. Create one, and share it.
+type Mirror struct {
+	sides    [2]redis.Sender // the old database and the new one
+	opts     Opts
+	gates    gates
+	repeats  repeats
+	findings findings
+	counts   counts
+	ctx      context.Context
+	cancel   context.CancelFunc
+
+	// moving is held by CutOver, Copy and Repair, of which one runs at a time.
+	moving sync.Mutex
+	// moved is how many slots were cut over, the lowest ranks. moving guards it.
+	moved atomic.Int32
+}
+
+var _ redis.Sender = (*Mirror)(nil)
+
+// New returns a Mirror for which the old database decides. Both senders may be clients, connections or clusters,
+// with the same protocol; with clusters, leave ConnHostPolicy as it is, so that the writes of a key keep their
+// order. Nothing else may write to the new database. The error is of the type [ErrSenders].
+func New(old, new redis.Sender, opts Opts) (*Mirror, error) {
+	if old == nil || new == nil {
+		return nil, redis.Err(ErrSenders.New("a Mirror needs two senders"))
+	}
+	m := &Mirror{sides: [2]redis.Sender{old, new}, opts: opts.withDefaults()}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.gates.emptied = make(chan struct{}, 1)
+	m.findings.most = m.opts.MaxFindings
+	m.findings.of = map[findingKey]*Finding{}
+	m.repeats.queue = make(chan *mirrored, m.opts.MaxPending)
+	m.repeats.suspects = make(chan *mirrored, suspectsMost)
+	go m.repeat()
+	go m.checkAgain()
+	return m, nil
+}
+
+// Send implements [redis.Sender].
+func (m *Mirror) Send(req redis.Request, cb redis.Future, n uint64) {
+	m.send(m.operation(cb, n, false), []redis.Request{req})
+}
+
+// SendMany implements [redis.Sender]. Each request is mirrored by itself; their order is kept. If one of them is
+// malformed, none is sent.
+func (m *Mirror) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
+	for _, req := range reqs {
+		if _, err := redis.AppendRequest(nil, req); err != nil {
+			m.keyless().SendMany(reqs, cb, start)
+			return
+		}
+	}
+	for i, req := range reqs {
+		m.Send(req, cb, start+uint64(i))
+	}
+}
+
+// SendTransaction implements [redis.Sender]. The transaction is repeated as one.
+func (m *Mirror) SendTransaction(reqs []redis.Request, cb redis.Future, n uint64) {
+	m.send(m.operation(cb, n, true), reqs)
+}
+
+func (m *Mirror) operation(cb redis.Future, n uint64, transaction bool) *operation {
+	return &operation{Forward: send.Forward{To: cb}, m: m, n: n, mirrored: &mirrored{transaction: transaction}}
+}
+
+// Scanner implements [redis.Sender], for the old database until all keys are cut over.
+func (m *Mirror) Scanner(opts redis.ScanOpts) redis.Scanner { return m.keyless().Scanner(opts) }
+
+// EachShard implements [redis.Sender], for the old database until all keys are cut over. Writes through the
+// senders of shards are not repeated.
+func (m *Mirror) EachShard(f func(redis.Sender, error) bool) { m.keyless().EachShard(f) }
+
+// Close ends the Mirror and closes both senders. What waits to be repeated is not.
+func (m *Mirror) Close() {
+	m.cancel()
+	m.sides[0].Close()
+	m.sides[1].Close()
+}
+
+// keyless returns the database that decides for requests without keys.
+func (m *Mirror) keyless() redis.Sender { return m.sides[m.gates.side(slot.Count)] }
+
+// send sends the requests of an operation, at once or when the gates of their slots are open.
+func (m *Mirror) send(o *operation, reqs []redis.Request) {
+	if err := o.describe(reqs); err != nil {
+		o.refuse(err)
+		return
+	}
+	if !o.writes || m.gates.enter(o) {
+		m.sendNow(o, reqs)
+	}
+}
+
+// sendHeld sends a write that has waited.
+func (m *Mirror) sendHeld(o *operation) { m.sendNow(o, o.requests()) }
+
+// sendNow sends the requests of an operation to the database that decides.
+func (m *Mirror) sendNow(o *operation, reqs []redis.Request) {
+	side, one := m.gates.sideOf(o.slots)
+	if !one || o.flushes && m.moved.Load()%slot.Count != 0 {
+		m.gates.leave(o.mirrored)
+		o.refuse(ErrBothSides.New("one database decides for some of the keys, and the other one for the rest"))
+		return
+	}
+	o.side = side
+	if !o.writes && !o.transaction && len(o.keys) > 0 && !o.blocks && rand.Float64() < m.opts.Reads {
+		o.sampled = o.encode(reqs) == nil
+	}
+	to := m.sides[side]
+	switch {
+	case o.transaction:
+		to.SendTransaction(reqs, o, o.n)
+	case o.writes, o.sampled:
+		to.Send(reqs[0], o, o.n)
+	default:
+		to.Send(reqs[0], o.To, o.n)
+	}
+}
+
+// describe finds out what the requests are. It returns an error for one that can't be mirrored.
+func (o *mirrored) describe(reqs []redis.Request) error {
+	for _, req := range reqs {
+		call := command.Of(req.Cmd, req.Args)
+		blocks, readOnly := call.Verdict(false) == command.WouldBlock, call.Is(command.ReadOnly) || call.Is(command.ReplicaSafe)
+		keys, code := req.Keys(), call.Info != nil && call.RunsCode()
+		for _, key := range keys {
+			o.slots = append(o.slots, int(slot.Of(key)))
+		}
+		writes := !readOnly && (len(keys) > 0 || code || repeated[call.ShownName(req.Cmd)])
+		if writes && blocks {
+			return redis.ErrCommandForbidden.New("a Mirror can't repeat %s, which blocks", call.ShownName(req.Cmd))
+		}
+		o.code = o.code || code
+		o.writes = o.writes || writes
+		o.blocks = o.blocks || blocks
+		o.flushes = o.flushes || call.Named("FLUSHALL") || call.Named("FLUSHDB")
+		o.keys = append(o.keys, keys...)
+		o.name = call.ShownName(req.Cmd)
+	}
+	if o.transaction {
+		o.name = "EXEC"
+	}
+	if len(o.slots) == 0 {
+		o.slots = append(o.slots, slot.Count)
+	}
+	if o.writes {
+		return o.encode(reqs)
+	}
+	return nil
+}
+
+// repeated are the commands without keys that are repeated.
+var repeated = map[string]bool{
+	"FLUSHALL": true, "FLUSHDB": true, "PUBLISH": true, "SCRIPT LOAD": true, "SCRIPT FLUSH": true,
+	"FUNCTION LOAD": true, "FUNCTION DELETE": true, "FUNCTION FLUSH": true, "FUNCTION RESTORE": true,
+}

@@ -1,0 +1,183 @@
+package redismirror
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest"
+)
+
+// mocks returns a Mirror of two senders.
+func mocks(t *testing.T, opts Opts) (m *Mirror, old, new *redistest.Mock) {
+	old, new = redistest.NewMock(t), redistest.NewMock(t)
+	m, err := New(old, new, opts)
+	require.NoError(t, err)
+	t.Cleanup(m.Close)
+	return m, old, new
+}
+
+// settle waits until everything is repeated.
+func settle(t *testing.T, m *Mirror) {
+	require.Eventually(t, func() bool { return m.Stats().Pending == 0 }, time.Minute, time.Millisecond)
+}
+
+// What becomes of a write on each database decides whether its key is listed.
+func TestOutcomes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		old, new func(*redistest.Expectation)
+		kind     Kind
+	}{
+		"both answer":             {func(e *redistest.Expectation) { e.Reply(int64(1)) }, func(e *redistest.Expectation) { e.Reply(int64(1)) }, 0},
+		"different answers":       {func(e *redistest.Expectation) { e.Reply(int64(1)) }, func(e *redistest.Expectation) { e.Reply(int64(2)) }, Different},
+		"the new one refuses":     {func(e *redistest.Expectation) { e.Reply(int64(1)) }, func(e *redistest.Expectation) { e.ServerError("OOM no") }, Failed},
+		"not sent to the new one": {func(e *redistest.Expectation) { e.Reply(int64(1)) }, func(e *redistest.Expectation) { e.NotSent() }, Failed},
+		"unknown on the new one":  {func(e *redistest.Expectation) { e.Reply(int64(1)) }, func(e *redistest.Expectation) { e.Unknown() }, Failed},
+		"the old one refuses":     {func(e *redistest.Expectation) { e.ServerError("OOM no") }, nil, 0},
+		"not sent to the old one": {func(e *redistest.Expectation) { e.NotSent() }, nil, 0},
+		"unknown on the old one":  {func(e *redistest.Expectation) { e.Unknown() }, nil, Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, old, new := mocks(t, Opts{})
+			tt.old(old.Expect("INCR", "k"))
+			if tt.new != nil {
+				tt.new(new.Expect("INCR", "k"))
+			}
+			redis.SyncCtx{S: m}.Do(t.Context(), "INCR", "k")
+			settle(t, m)
+			findings := m.Findings()
+			if tt.kind == 0 {
+				require.Empty(t, findings)
+				return
+			}
+			require.Len(t, findings, 1)
+			require.Equal(t, "k", findings[0].Key)
+			require.Equal(t, "INCR", findings[0].Command)
+			require.Equal(t, tt.kind, findings[0].Kind, findings[0].Kind)
+			require.Equal(t, 1, findings[0].Count)
+		})
+	}
+}
+
+// Each way of sending is repeated, and gets the answer of the old database.
+func TestSends(t *testing.T) {
+	ctx := t.Context()
+	m, old, new := mocks(t, Opts{Reads: 1})
+	for _, at := range []*redistest.Mock{old, new} {
+		at.Expect("GET", "k").Reply([]byte("7"))
+		at.Expect("SET", "a", "x").Reply("OK")
+		at.Expect("SET", "b", "y").Reply("OK")
+		at.ExpectTransaction(redis.Req("INCR", "n"), redis.Req("GET", "n")).Reply([]any{int64(8), []byte("8")})
+		at.Expect("PUBLISH", "c", "m").Reply(int64(1))
+	}
+	old.Expect("PING").Reply("PONG")
+	old.Expect("TIME").Reply([]any{[]byte("1"), []byte("2")})
+	db := redis.SyncCtx{S: m}
+	var n int
+	require.NoError(t, db.DoInto(ctx, &n, "GET", "k"))
+	require.Equal(t, 7, n)
+	value := []byte("x")
+	got := make(chan any, 2)
+	m.SendMany([]redis.Request{redis.Req("SET", "a", value), redis.Req("SET", "b", "y")}, redis.FuncFuture(func(res any, n uint64) { got <- fmt.Sprint(res, n) }), 5)
+	value[0] = 'z' // it is the caller's
+	require.ElementsMatch(t, []any{"OK5", "OK6"}, []any{<-got, <-got})
+	results, err := db.Transact(ctx, []redis.Request{redis.Req("INCR", "n"), redis.Req("GET", "n")})
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(8), []byte("8")}, results)
+	require.Equal(t, int64(1), db.Do(ctx, "PUBLISH", "c", "m"))
+	require.Equal(t, "PONG", db.Do(ctx, "PING"))
+	require.NoError(t, redis.Err(db.Do(ctx, "TIME")))
+	settle(t, m)
+	require.Empty(t, m.Findings())
+	require.Equal(t, uint64(4), m.Stats().Writes)
+	require.Equal(t, uint64(1), m.Stats().Reads)
+}
+
+// What can't be mirrored is not sent.
+func TestRefuses(t *testing.T) {
+	ctx := t.Context()
+	m, old, new := mocks(t, Opts{})
+	db := redis.SyncCtx{S: m}
+	refused := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, redis.ErrNotSent)
+	}
+	refused(redis.Err(db.Do(ctx, "BLPOP", "k", 1)))
+	refused(redis.WithSession(ctx, m, "", func(*redis.Session) error { return nil }))
+	for i, res := range db.SendMany(ctx, []redis.Request{redis.Req("SET", "k", "v"), redis.Req("SET", "k", struct{}{})}) {
+		require.Error(t, redis.Err(res), i)
+	}
+	require.NoError(t, m.CutOver(ctx, 0.5))
+	var keys [2]string
+	for i := 0; keys[0] == "" || keys[1] == ""; i++ {
+		key := fmt.Sprint("key", i)
+		keys[m.gates.side(int(slot.Of(key)))] = key
+	}
+	for _, err := range []error{
+		redis.Err(db.Do(ctx, "MSET", keys[0], 1, keys[1], 1)), redis.Err(db.Do(ctx, "MGET", keys[0], keys[1])), redis.Err(db.Do(ctx, "FLUSHALL")),
+	} {
+		refused(err)
+		require.True(t, redis.AsErrorx(err).IsOfType(ErrBothSides), "%v", err)
+	}
+	old.Expect("GET", keys[0]).Reply([]byte("old"))
+	new.Expect("GET", keys[1]).Reply([]byte("new"))
+	require.Equal(t, []byte("old"), db.Do(ctx, "GET", keys[0]))
+	require.Equal(t, []byte("new"), db.Do(ctx, "GET", keys[1]))
+	require.NoError(t, m.CutOver(ctx, 0.5), "nothing was left in flight")
+
+	_, err := New(nil, new, Opts{})
+	require.True(t, redis.AsErrorx(err).IsOfType(ErrSenders), "%v", err)
+}
+
+// silent is a sender that takes requests and never answers.
+type silent struct{ redis.Sender }
+
+func (silent) Send(redis.Request, redis.Future, uint64) {}
+func (silent) Close()                                   {}
+
+// A dead database costs callers nothing, memory is bounded, and the keys are listed within the bound. What can't be
+// cut over stays, and its writes go on.
+func TestDeadDatabase(t *testing.T) {
+	old := redistest.NewMock(t)
+	m, err := New(old, silent{}, Opts{MaxPending: 10, MaxFindings: 20, Reads: 1})
+	require.NoError(t, err)
+	t.Cleanup(m.Close)
+	db := redis.SyncCtx{S: m}
+	for i := range 100 {
+		old.Expect("SET", i, "v").Reply("OK")
+		require.Equal(t, "OK", db.Do(t.Context(), "SET", i, "v"))
+		old.Expect("GET", i).Reply([]byte("v"))
+		require.Equal(t, []byte("v"), db.Do(t.Context(), "GET", i))
+	}
+	stats := m.Stats()
+	require.Equal(t, 10, stats.Pending)
+	require.Equal(t, uint64(190), stats.Dropped)
+	require.Equal(t, 20, stats.Findings)
+	require.Len(t, m.Findings(), 20)
+	require.Equal(t, 95-20, stats.Unlisted, "5 of 100 writes are pending")
+	ctx, cancel := context.WithCancel(t.Context())
+	cut := make(chan error)
+	go func() { cut <- m.CutOver(ctx, 1) }()
+	of := int(slot.Of("key"))
+	require.Eventually(t, m.gates.of[of].closed.Load, time.Minute, time.Millisecond)
+	old.Expect("SET", "key", "v").Reply("OK")
+	old.Expect("SET", "key", "w").Reply("OK")
+	got := make(chan any, 2)
+	value := []byte("v")
+	for range 2 {
+		m.Send(redis.Req("SET", "key", value), redis.FuncFuture(func(res any, _ uint64) { got <- res }), 0)
+		value[0]++
+	}
+	require.Empty(t, got, "they wait")
+	cancel()
+	require.ErrorIs(t, <-cut, context.Canceled)
+	require.Equal(t, []any{"OK", "OK"}, []any{<-got, <-got})
+	require.Zero(t, m.Stats().Share)
+	m.Close()
+	require.True(t, redis.AsErrorx(m.CutOver(t.Context(), 1)).IsOfType(redis.ErrContextClosed))
+}

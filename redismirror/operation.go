@@ -1,0 +1,98 @@
+package redismirror
+
+import (
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// operation is the future of a request or a transaction, by the database that decides.
+type operation struct {
+	send.Forward
+	m        *Mirror
+	n        uint64
+	resolved atomic.Bool
+	*mirrored
+}
+
+// mirrored is what the Mirror knows of an operation. It outlives the operation, because it is repeated, and does not
+// refer to the caller.
+type mirrored struct {
+	name        string // of the command, or EXEC
+	transaction bool
+	keys        []string
+	slots       []int // of keys, or slot.Count
+	writes      bool
+	code        bool // scripts and functions, which may have written when they fail
+	flushes     bool
+	blocks      bool
+	reqs        []send.Request // encoded, if they are to be repeated
+	bytes       int
+
+	side    int    // the index of the database that decides
+	inside  bool   // of the gates of slots
+	sampled bool   // a read that is to be compared
+	digest  digest // of the answer
+}
+
+// encode keeps the requests, whose arguments are their caller's.
+func (o *mirrored) encode(reqs []redis.Request) error {
+	if o.reqs != nil {
+		return nil
+	}
+	for _, req := range reqs {
+		r, buf, err := backend.Encode(nil, req, false)
+		if err != nil {
+			o.reqs = nil
+			return err
+		}
+		o.reqs, o.bytes = append(o.reqs, r), o.bytes+len(buf)
+	}
+	return nil
+}
+
+// requests returns what encode has kept.
+func (o *mirrored) requests() []redis.Request {
+	reqs := make([]redis.Request, len(o.reqs))
+	for i := range o.reqs {
+		reqs[i] = redis.Request{Cmd: o.reqs[i].Cmd, Args: o.reqs[i].Args()}
+	}
+	return reqs
+}
+
+// sendTo sends what encode has kept.
+func (o *mirrored) sendTo(s redis.Sender, cb redis.Future) {
+	reqs := o.requests()
+	if o.transaction {
+		s.SendTransaction(reqs, cb, 0)
+		return
+	}
+	s.Send(reqs[0], cb, 0)
+}
+
+// refuse ends an operation that is not sent.
+func (o *operation) refuse(err error) { send.Resolve(o.To, err, o.n) }
+
+// Resolve implements redis.Future.
+func (o *operation) Resolve(res any, n uint64) {
+	if o.resolved.Swap(true) { // a sender of another library may do it twice
+		return
+	}
+	o.m.decided(o.mirrored, res)
+	send.Resolve(o.To, res, n)
+}
+
+// decided decides what follows from the answer of the database that decides. It does not wait.
+func (m *Mirror) decided(o *mirrored, res any) {
+	switch outcome := redis.OutcomeOf(res); {
+	case outcome == redis.OutcomeValue && (o.writes || o.sampled):
+		o.digest = digestOf(o.name, res)
+		m.add(o)
+		return
+	case o.writes && (outcome == redis.OutcomeUnknown || outcome == redis.OutcomeRefused && o.code):
+		m.findings.add(o, Unknown, redis.Err(res))
+	}
+	m.gates.leave(o)
+}

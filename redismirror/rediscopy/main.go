@@ -1,0 +1,127 @@
+// Command rediscopy copies keys from one database to another, with the time that they live, and then compares them:
+//
+//	rediscopy -from redis://old:6379 -to redis-cluster://new1:7000,new2:7000 -match 'user:*'
+//
+// Keys that are different afterwards, such as those that were written at the same time, are copied again, up to
+// -rounds times. With -check it only compares. It prints the keys that are different, and exits with 1 if there are
+// any. Keys that only the second database has are found with -from and -to exchanged, and -check.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redismirror"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "rediscopy:", err)
+		os.Exit(1)
+	}
+}
+
+// batch is how many keys are copied or compared at once.
+const batch = 64
+
+// copier is a run of the program.
+type copier struct {
+	from, to *redispipe.Client
+	match    string
+	out      io.Writer
+}
+
+// run is the program.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("rediscopy", flag.ContinueOnError)
+	flags.SetOutput(out)
+	from := flags.String("from", "", "URL of the database to copy from, as for redispipe.Open")
+	to := flags.String("to", "", "URL of the database to copy to")
+	match := flags.String("match", "", "pattern of the keys, as for SCAN; default: all")
+	check := flags.Bool("check", false, "compare only")
+	rounds := flags.Int("rounds", 3, "how often a key that is different is copied again")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	c := copier{match: *match, out: out}
+	for _, side := range []struct {
+		url    string
+		client **redispipe.Client
+	}{{*from, &c.from}, {*to, &c.to}} {
+		client, err := redispipe.Open(ctx, side.url, redispipe.Logger(nil))
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		*side.client = client
+	}
+	if !*check {
+		n, err := c.each(ctx, func(keys []string) error { return redismirror.CopyKeys(ctx, c.from, c.to, keys) })
+		fmt.Fprintf(out, "%d keys copied\n", n)
+		if err != nil {
+			return err
+		}
+	} else {
+		*rounds = 0
+	}
+	return c.compare(ctx, *rounds)
+}
+
+// compare compares the keys, and copies those that are different again.
+func (c *copier) compare(ctx context.Context, rounds int) error {
+	different := 0
+	n, err := c.each(ctx, func(keys []string) error {
+		for round := 0; ; round++ {
+			left, err := redismirror.Compare(ctx, c.from, c.to, keys)
+			if err != nil {
+				return err
+			}
+			if keys = left; len(keys) == 0 || round >= rounds {
+				break
+			}
+			if err := redismirror.CopyKeys(ctx, c.from, c.to, keys); err != nil {
+				return err
+			}
+		}
+		for _, key := range keys {
+			fmt.Fprintf(c.out, "different: %q\n", key)
+		}
+		different += len(keys)
+		return nil
+	})
+	fmt.Fprintf(c.out, "%d keys compared, %d different\n", n, different)
+	if err == nil && different > 0 {
+		return fmt.Errorf("%d keys are different", different)
+	}
+	return err
+}
+
+// each calls f with the keys of the first database, some at a time, and returns how many it was called with.
+func (c *copier) each(ctx context.Context, f func(keys []string) error) (n int, err error) {
+	for it := (redis.SyncCtx{S: c.from}).Scanner(ctx, redis.ScanOpts{Match: c.match, Count: batch}); ; {
+		keys, err := it.Next()
+		if err == redis.ScanEOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		for part := range slices.Chunk(keys, batch) {
+			if err := f(part); err != nil {
+				return n, err
+			}
+			n += len(part)
+		}
+	}
+}

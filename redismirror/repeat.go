@@ -1,0 +1,170 @@
+package redismirror
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// repeats are the operations that are repeated on the database that does not decide.
+type repeats struct {
+	queue    chan *mirrored // has room for all that may be pending
+	suspects chan *mirrored // reads whose replies were different
+	pending  atomic.Int64   // in the queue, or on their way
+	bytes    atomic.Int64   // of these
+}
+
+const (
+	// suspectsMost bounds the reads that are to be compared again.
+	suspectsMost = 256
+	// checks is how often in a row the replies to a read must be different, checkAfter the time in between: another
+	// process may write the key in between, and what it writes may arrive on the other database later.
+	checks     = 3
+	checkAfter = 50 * time.Millisecond
+	// checkWithin is how long a comparison may take.
+	checkWithin = 2 * time.Second
+)
+
+// add adds an operation to the queue. If there is no room, it is not repeated.
+func (m *Mirror) add(o *mirrored) {
+	r := &m.repeats
+	pending, bytes := r.pending.Add(1), r.bytes.Add(int64(o.bytes))
+	if pending > int64(m.opts.MaxPending) || pending > 1 && bytes > maxPendingBytes {
+		m.counts.dropped.Add(1)
+		if o.writes {
+			m.findings.add(o, Dropped, nil)
+		}
+		m.done(o)
+		return
+	}
+	r.queue <- o
+}
+
+// done ends the repetition of an operation.
+func (m *Mirror) done(o *mirrored) {
+	m.repeats.pending.Add(-1)
+	m.repeats.bytes.Add(-int64(o.bytes))
+	m.gates.leave(o)
+}
+
+// repeat sends what is in the queue, in its order. New starts it; it ends with Close. If a sender blocks, nobody
+// else waits for it.
+func (m *Mirror) repeat() {
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case o := <-m.repeats.queue:
+			o.sendTo(m.sides[1-o.side], &repetition{m: m, of: o})
+		}
+	}
+}
+
+// repetition is the future of an operation on the database that does not decide.
+type repetition struct {
+	m        *Mirror
+	of       *mirrored
+	resolved atomic.Bool
+}
+
+// Cancelled implements redis.Future.
+func (*repetition) Cancelled() error { return nil }
+
+// Resolve implements redis.Future.
+func (r *repetition) Resolve(res any, _ uint64) {
+	if r.resolved.Swap(true) {
+		return
+	}
+	m, o := r.m, r.of
+	defer m.done(o)
+	outcome := redis.OutcomeOf(res)
+	same := outcome == redis.OutcomeValue && digestOf(o.name, res) == o.digest
+	switch {
+	case !o.writes && outcome >= redis.OutcomeNotSent:
+		m.counts.failed.Add(1)
+	case !o.writes:
+		m.compared(o, same)
+	case outcome != redis.OutcomeValue:
+		m.counts.failed.Add(1)
+		m.findings.add(o, Failed, redis.Err(res))
+	default:
+		if m.counts.writes.Add(1); !same {
+			m.findings.add(o, Different, nil)
+		}
+	}
+}
+
+// compared counts a comparison. A read whose replies were different is compared again.
+func (m *Mirror) compared(o *mirrored, same bool) {
+	if same {
+		m.counts.reads.Add(1)
+		return
+	}
+	select {
+	case m.repeats.suspects <- o:
+	default:
+		m.counts.dropped.Add(1)
+	}
+}
+
+// checkAgain reads again what was different. New starts it; it ends with Close.
+func (m *Mirror) checkAgain() {
+	for {
+		var suspects []*mirrored
+		select {
+		case <-m.ctx.Done():
+			return
+		case o := <-m.repeats.suspects:
+			suspects = append(suspects, o)
+		}
+		for range checks {
+			if _, err := pause.For(m.ctx, checkAfter, nil); err != nil {
+				return
+			}
+			for len(m.repeats.suspects) > 0 {
+				suspects = append(suspects, <-m.repeats.suspects)
+			}
+			var left []*mirrored
+			for _, o := range suspects {
+				if m.check(o) {
+					left = append(left, o)
+				}
+			}
+			suspects = left
+		}
+		for _, o := range suspects {
+			m.counts.reads.Add(1)
+			m.findings.add(o, Different, nil)
+		}
+	}
+}
+
+// check compares a read once more, and reports whether the replies are different. Keys that are written at the same
+// time are not compared.
+func (m *Mirror) check(o *mirrored) (different bool) {
+	ctx, cancel := context.WithTimeout(m.ctx, checkWithin)
+	defer cancel()
+	version, quiet := m.gates.version(o.slots)
+	var digests [2]digest
+	for i, s := range m.sides {
+		res := redis.SyncCtx{S: s}.Do(ctx, o.reqs[0].Cmd, o.reqs[0].Args()...)
+		if redis.OutcomeOf(res) >= redis.OutcomeNotSent {
+			m.counts.failed.Add(1)
+			return false
+		}
+		digests[i] = digestOf(o.name, res)
+	}
+	now, still := m.gates.version(o.slots)
+	switch {
+	case digests[0] == digests[1]:
+		m.counts.reads.Add(1)
+		return false
+	case !quiet || !still || now != version:
+		m.counts.raced.Add(1)
+		return false
+	}
+	return true
+}
