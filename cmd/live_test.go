@@ -232,7 +232,7 @@ func TestKeys(t *testing.T) {
 		words := wordsOf(t, encoded)
 		keys, err := CommandGetKeys(words[0], words[1:]...).Do(t.Context(), conn)
 		if failed := redis.AsErrorx(err); failed != nil {
-			if c.newer || strings.Contains(failed.Message(), "wrong number of arguments") { // of GETKEYS, says 7.0 of RANDOMKEY
+			if c.newer || strings.Contains(failed.Message(), "wrong number of arguments") { // Redis 7.0 refuses COMMAND GETKEYS for RANDOMKEY with this error
 				continue
 			}
 			// Redis 6.2 answers that a call is invalid if there is no key in its place.

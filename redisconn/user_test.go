@@ -98,7 +98,7 @@ func (l rudeLogger) Report(conn *redisconn.Connection, event redisconn.LogEvent)
 	l.end()
 }
 
-// A connection goes on as it would with any logger.
+// A connection works normally even if its logger does not return.
 func TestConnectionOutlivesItsLogger(t *testing.T) {
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	s := testbed.NewServer(t)

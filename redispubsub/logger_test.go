@@ -33,7 +33,7 @@ func (l *rudeLogger) Report(*redispubsub.Subscriber, redispubsub.LogEvent) {
 	l.end()
 }
 
-// A subscriber goes on as it would with any logger.
+// A subscriber works normally even if its logger does not return.
 func TestSubscriberOutlivesItsLogger(t *testing.T) {
 	log.SetOutput(io.Discard) // of the default logger, which is told instead
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })

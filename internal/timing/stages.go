@@ -139,7 +139,7 @@ type Callbacks struct {
 	total atomic.Int64 // the time of earlier runs
 }
 
-// Start starts it unless it is running.
+// Start starts the measurement, unless it is running.
 func (c *Callbacks) Start() {
 	if c != nil && c.since.Load() == 0 {
 		c.since.Store(int64(Clock()))

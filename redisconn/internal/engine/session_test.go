@@ -57,8 +57,8 @@ func pipeSession(t *testing.T, p *Pipe) (*Session, net.Conn) {
 	return s, there
 }
 
-// The life cycle goes on, and may make the next session, as soon as it sees that this one has
-// failed: by then the queue is told, and it is told once.
+// The lifecycle may begin the next session as soon as it sees that this one has failed. By then the
+// queue has been told, exactly once.
 func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	p := testPipe()
 	for range 100 {
