@@ -134,7 +134,7 @@ func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ende
 		c.state.CompareAndSwap(callSending, callPending)
 	}
 	for {
-		if c.deaf || ctx.Done() == nil || c.state.Load() == callResolved {
+		if c.deaf || ctx.Done() == nil && !t.Moves || c.state.Load() == callResolved {
 			<-c.signals
 		} else if !c.signalled(ctx, t) {
 			return send.ReadRight{}, true
@@ -155,17 +155,28 @@ func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ende
 
 // signalled waits for a signal, and returns false if ctx ends or the server stalls first.
 func (c *call) signalled(ctx context.Context, t *send.Ticket) bool {
-	var stalled <-chan struct{}
-	if t.Moves {
-		stalled = t.Queue.(send.Staller).Stalled().Done()
+	for {
+		var stalled <-chan struct{}
+		if t.Moves {
+			stalled = t.Queue.(send.Staller).Stalled().Done()
+		}
+		select {
+		case <-c.signals:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-stalled:
+		}
+		if c.moves(t) {
+			return false
+		}
 	}
-	select {
-	case <-c.signals:
-		return true
-	case <-ctx.Done():
-	case <-stalled:
-	}
-	return false
+}
+
+// moves reports whether the request moves, as its server has stalled. If it may not, it no longer tries to.
+func (c *call) moves(t *send.Ticket) bool {
+	t.Moves = t.Queue.(send.Staller).Leave()
+	return t.Moves
 }
 
 // read reads replies, with the right to read, until the call is resolved. It returns false if that
@@ -177,8 +188,13 @@ func (c *call) read(ctx context.Context, r send.ReadRight, t *send.Ticket) bool 
 			return true
 		}
 	}
-	if t.Moves && ctx.Done() != nil {
-		ctx = &patience{ctx, t.Queue.(send.Staller).Stalled()}
+	if t.Moves {
+		if r.Reader.ReadUntil(&patience{ctx, t.Queue.(send.Staller).Stalled()}, r.Last, false) {
+			return true
+		}
+		if ctx.Err() != nil || c.moves(t) {
+			return false
+		}
 	}
 	return r.Reader.ReadUntil(ctx, r.Last, false)
 }

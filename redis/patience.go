@@ -15,6 +15,14 @@ type patience struct {
 	stalled context.Context
 }
 
+// Done implements context.Context. Package context takes nil for a context that never ends.
+func (p *patience) Done() <-chan struct{} {
+	if done := p.Context.Done(); done != nil {
+		return done
+	}
+	return p.stalled.Done()
+}
+
 // Err implements context.Context.
 func (p *patience) Err() error {
 	if err := p.Context.Err(); err != nil {

@@ -19,9 +19,11 @@ type stalling struct {
 	readRight
 	stall context.Context
 	take  bool // a request can be taken back
+	full  bool // nothing may be sent again
 }
 
 func (s *stalling) Stalled() context.Context { return s.stall }
+func (s *stalling) Leave() bool              { return !s.full }
 func (s *stalling) Withdraw(uint64) bool     { return s.take }
 
 // ReadUntil waits for a reply, which never comes.
@@ -39,14 +41,15 @@ func (s *stalling) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
 // A request whose server stalls is sent again. If the first attempt may have run, and no later one
 // was sent, that is the result.
 func TestMoves(t *testing.T) {
-	for how := range 32 {
+	for how := range 64 {
 		deaf, reads, taken, refused, late := how&1 != 0, how&2 != 0, how&4 != 0, how&8 != 0, how&16 != 0
-		t.Run(fmt.Sprintf("deaf=%t reads=%t taken=%t refused=%t late=%t", deaf, reads, taken, refused, late), func(t *testing.T) {
+		endless := how&32 != 0
+		t.Run(fmt.Sprintf("deaf=%t reads=%t taken=%t refused=%t late=%t endless=%t", deaf, reads, taken, refused, late, endless), func(t *testing.T) {
 			stall, end := context.WithCancel(t.Context())
 			queue := &stalling{stall: stall, take: taken, readRight: readRight{told: make(chan struct{})}}
 			attempts := 0
 			var first Future
-			s := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
+			s := &ownSender{slots: true, encoded: func(r *send.Request, cb Future, n uint64) {
 				if attempts++; attempts > 1 {
 					if refused {
 						cb.Resolve(errDown, n)
@@ -69,6 +72,9 @@ func TestMoves(t *testing.T) {
 			}}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
+			if endless {
+				ctx = context.Background()
+			}
 			res := SyncCtx{s}.Do(ctx, "GET", "key")
 			assert.Equal(t, 2, attempts)
 			if reads {
@@ -86,6 +92,27 @@ func TestMoves(t *testing.T) {
 				first.Resolve("late", 0) // the server goes on
 			}
 		})
+	}
+}
+
+// A request whose server stalls waits on if too many are sent again.
+func TestMovesWithinBudget(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		stall, end := context.WithCancel(t.Context())
+		queue := &stalling{stall: stall, full: true, readRight: readRight{told: make(chan struct{})}}
+		ctx, cancel := context.WithCancel(t.Context())
+		attempts := 0
+		s := &ownSender{encoded: func(r *send.Request, _ Future, _ uint64) {
+			attempts++
+			r.Ticket = send.Ticket{Queue: queue, Moves: true}
+			if reads {
+				require.True(t, r.Caller.GiveRead(send.ReadRight{Reader: queue, Last: 1}))
+			}
+			end()
+			time.AfterFunc(time.Millisecond, cancel)
+		}}
+		require.ErrorIs(t, Err(SyncCtx{s}.Do(ctx, "GET", "key")), context.Canceled)
+		require.Equal(t, 1, attempts)
 	}
 }
 

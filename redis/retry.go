@@ -79,9 +79,14 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 		return s
 	}
 	_, inner := unhook(s)
-	r := &retrier{opts: opts, budget: budget{left: budgetFirst * budgetShare}}
+	r := &retrier{opts: opts}
 	to := send.BackendOf[Future](inner)
-	r.counter, _ = to.(send.Counter)
+	if spends, ok := to.(send.Spender); ok {
+		r.Budget = spends.Budget()
+	} else {
+		counter, _ := to.(send.Counter)
+		r.Budget = send.NewBudget(counter)
+	}
 	r.restorer, _ = to.(send.Restorer)
 	if lives, ok := inner.(interface{ Ctx() context.Context }); ok {
 		r.ended = lives.Ctx().Done()
@@ -105,7 +110,7 @@ type retrier struct {
 	// request failed tells.
 	restorer send.Restorer
 	waiting  atomic.Int64 // callers that wait for their next attempt
-	budget
+	*send.Budget
 }
 
 // maxRetryWaiting bounds the callers that wait for their next attempt, as a cluster does.
@@ -161,7 +166,7 @@ type retryingScanner struct {
 // next is scanNext.
 func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string, error) {
 	var y *retry
-	for s.by.count(1); ; {
+	for s.by.Count(1); ; {
 		keys, err := scanNext(ctx, s.Scanner, seen)
 		if err == nil || err == ScanEOF {
 			return keys, err
@@ -176,7 +181,7 @@ func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string
 func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *send.Server) ([]any, error) {
 	var y *retry
 	of := send.Together(len(reqs), func(i int) send.Nature { return r.nature(reqs[i].Cmd, reqs[i].Args) })
-	for r.count(len(reqs)); ; {
+	for r.Count(len(reqs)); ; {
 		results, err := sendTransaction(ctx, r.Sender, reqs, seen)
 		if err == nil {
 			return results, nil

@@ -9,7 +9,7 @@ import (
 
 // sendMany is SendMany of a caller that waits.
 func (r *retrying) sendMany(ctx context.Context, reqs []Request, seen *send.Server) []any {
-	r.count(len(reqs))
+	r.Count(len(reqs))
 	m := manyRetry{r: r.retrier, reqs: reqs, results: sendMany(ctx, r.Sender, reqs, seen)}
 	for failed := m.failed(nil); len(failed) > 0 && m.wait(ctx, failed); failed = m.failed(failed) {
 		part := make([]Request, len(failed))
@@ -59,7 +59,7 @@ func (m *manyRetry) repeats(i int) bool {
 	}
 	t := m.trials[i]
 	may := m.r.nature(m.reqs[i].Cmd, m.reqs[i].Args).After(err)
-	again := may.Waits() && (!may.Sent() || m.r.take())
+	again := may.Waits() && (!may.Sent() || m.r.Take())
 	if !again && t == nil {
 		return false
 	}

@@ -354,7 +354,7 @@ func TestRetryBudget(t *testing.T) {
 			require.ErrorIs(t, Err(retries.Do(t.Context(), "GET", "k")), ErrUnknown)
 		}
 		require.Greater(t, len(s.sent), requests)
-		require.InDelta(t, requests+requests/budgetCost+budgetFirst, len(s.sent), requests/20) // over 6 deviations of what is sampled
+		require.InDelta(t, requests+requests/send.BudgetCost+send.BudgetFirst, len(s.sent), requests/20) // over 6 deviations of what is sampled
 
 		s.set(errDown)
 		s.sent = nil
@@ -404,20 +404,20 @@ func TestBudgetOfCounter(t *testing.T) {
 	c := &counting{ownSender: &ownSender{}}
 	r := WithRetry(c, RetryOpts{}).(*retrying)
 	taken := func() (n int) {
-		for r.take() {
+		for r.Take() {
 			n++
 		}
 		return n
 	}
-	require.Equal(t, budgetFirst*budgetShare/budgetCost, taken())
+	require.Equal(t, send.BudgetFirst*send.BudgetShare/send.BudgetCost, taken())
 	c.requests = 1_000
-	require.InDelta(t, 1_000/budgetCost, taken(), 1)
+	require.InDelta(t, 1_000/send.BudgetCost, taken(), 1)
 	c.requests = 500 // connections were closed
 	require.Zero(t, taken())
 	c.requests = 1_500
-	require.InDelta(t, 1_000/budgetCost, taken(), 1)
+	require.InDelta(t, 1_000/send.BudgetCost, taken(), 1)
 	c.requests = 1_000_000
-	require.Equal(t, budgetMost*budgetShare/budgetCost, taken())
+	require.Equal(t, send.BudgetMost*send.BudgetShare/send.BudgetCost, taken())
 }
 
 // A step of an iteration is a read.

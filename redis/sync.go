@@ -251,8 +251,8 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	to := new(opened)
 	r, retries := s.(*retrying)
 	if retries {
-		if to = &r.opened; r.counter == nil {
-			r.sample(1)
+		if to = &r.opened; r.Counter == nil {
+			r.Sample(1)
 		}
 	} else {
 		*to = open(s)

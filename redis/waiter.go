@@ -195,6 +195,9 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 
 var _ resp.ReplyDecoder = (*waiter)(nil)
 
+// never stands for the end of a context that does not end.
+var never = make(chan struct{})
+
 func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *target, seen *send.Server) any {
 	if to.backend == nil {
 		if d := delegateOf(to.Sender); d != nil {
@@ -234,6 +237,8 @@ func pooledWaiter(ctx context.Context, r *send.Request, t *target, seen *send.Se
 	r.Ticket, r.Done, r.Inline = send.Ticket{}, ctx.Done(), r.Shared == command.WouldBlock
 	if r.Inline { // while it runs, its sender watches the context
 		r.Done, w.blocks, w.ctx = nil, true, ctx
+	} else if r.Done == nil && r.ReadOnly && r.Slot >= 0 {
+		r.Done = never // the server may stall while another could answer
 	}
 	if w.deaf = r.Done != nil; w.deaf {
 		w.state.Store(callDeaf)

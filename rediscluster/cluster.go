@@ -14,6 +14,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -109,6 +110,7 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.rules.Zone, c.rules.AsksZone = opts.Zone, opts.Zone != "" && opts.ZoneOf == nil
 	c.rules.Tolerance = opts.ReplicaLinkDownTolerance
 	c.rules.RenewPause = opts.HostOpts.ReconnectPauseMax
+	c.rules.Budget = send.NewBudget(c.with(MasterOnly))
 	c.rules.Withdrawn = func() { c.accepted.Add(-1) }
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = lifetime.Begin(ctx)

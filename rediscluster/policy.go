@@ -172,6 +172,9 @@ func (w *routed) Requests() (sum uint64) {
 	return sum
 }
 
+// Budget implements send.Spender.
+func (w *routed) Budget() *send.Budget { return w.c.rules.Budget }
+
 // WantsSlot implements send.Backend.
 func (*routed) WantsSlot() bool { return true }
 

@@ -62,6 +62,9 @@ type Ticket struct {
 type Staller interface {
 	// Stalled returns a context that ends when the server stalls, and another may answer.
 	Stalled() context.Context
+	// Leave reports whether a caller may leave a server that has stalled, and send its request again.
+	// Otherwise the caller waits on.
+	Leave() bool
 }
 
 // Withdrawer can take requests back.

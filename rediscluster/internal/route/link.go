@@ -110,6 +110,9 @@ func (l *Link) TakeTicket(r *send.Request) {
 // Stalled implements send.Staller.
 func (l *Link) Stalled() context.Context { return l.Node.stall.Load().Context }
 
+// Leave implements send.Staller.
+func (l *Link) Leave() bool { return l.Node.rules.Budget.Take() }
+
 // Withdraw implements send.Withdrawer.
 func (l *Link) Withdraw(seq uint64) bool {
 	if !l.Queue.Withdraw(seq) {

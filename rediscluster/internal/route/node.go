@@ -37,6 +37,8 @@ type Rules struct {
 	// Tolerance is how long a replica may have lost the link to its master and still be read from;
 	// negative: not at all.
 	Tolerance time.Duration
+	// Budget limits the reads that leave nodes that have stalled.
+	Budget *send.Budget
 	// Withdrawn is called for each request that is withdrawn before it was written.
 	Withdrawn func()
 	// RenewPause is how long new connections to a master are kept in any case: see [Node.Outdated].

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/send"
 )
 
 const ms = time.Millisecond
@@ -42,6 +43,28 @@ func TestSilent(t *testing.T) {
 		assert.Equal(t, c.want, silent, c.name)
 	}
 }
+
+// The reads that leave nodes that have stalled are a tenth of all, and some more at the start.
+func TestLeaveWithinBudget(t *testing.T) {
+	requests := counted(0)
+	rules := &Rules{Budget: send.NewBudget(&requests)}
+	leave := func() (n int) {
+		l, other := NewLink(rules.NewNode("a:1", true, "")), NewLink(rules.NewNode("b:1", true, ""))
+		for l.Leave() && other.Leave() {
+			n += 2
+		}
+		return n
+	}
+	require.InDelta(t, send.BudgetFirst, leave(), send.BudgetFirst/10+2)
+	requests = 1_000
+	require.InDelta(t, 1_000/send.BudgetCost, leave(), 2)
+	require.Zero(t, leave())
+}
+
+// counted is how many requests a client was asked to send.
+type counted uint64
+
+func (c *counted) Requests() uint64 { return uint64(*c) }
 
 // A node loses its share at once, and gets it back over a time that depends on how long it was
 // silent.
