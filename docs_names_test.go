@@ -22,7 +22,7 @@ import (
 func TestOperatingNames(t *testing.T) {
 	known := map[string]bool{
 		"Future": true, // an interface of package redis
-		"Stats":  true, "Shutdown": true, "ErrOverloaded": true, "DoStream": true,
+		"Stats":  true, "Shutdown": true, "Close": true, "ErrOverloaded": true, "DoStream": true,
 		"Gap": true, "Subscribe": true, "Unsubscribe": true, // of package redispubsub
 	}
 	for _, typ := range []reflect.Type{

@@ -11,24 +11,6 @@ import (
 	"github.com/joomcode/redispipe/redistest"
 )
 
-func Example_outcome() {
-	mock := redistest.NewMock(nil)
-	mock.Expect("INCR", "counter").Reply(1)
-	db := redis.SyncCtx{S: mock}
-	ctx := context.Background()
-
-	res := db.Do(ctx, "INCR", "counter")
-	switch redis.OutcomeOf(res) {
-	case redis.OutcomeValue: // it ran
-	case redis.OutcomeRefused: // the server answered with an error
-	case redis.OutcomeNotSent: // it did not run
-	case redis.OutcomeUnknown: // it may have run
-	}
-
-	fmt.Println(redis.OutcomeOf(res))
-	// Output: value
-}
-
 func Example_outcomes() {
 	for _, res := range []any{
 		"OK",
@@ -60,17 +42,4 @@ func Example_deadline() {
 	fmt.Println(redis.OutcomeOf(err), errors.Is(err, context.DeadlineExceeded))
 	mock.Close()
 	// Output: unknown true
-}
-
-func Example_shutdown() {
-	db, end := opened()
-	defer end()
-
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := db.Shutdown(ctx); err != nil {
-		log.Print(err) // how many requests were not answered
-	}
-	fmt.Println(redis.OutcomeOf(db.Do(context.Background(), "PING")))
-	// Output: not sent
 }
