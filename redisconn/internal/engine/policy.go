@@ -58,20 +58,31 @@ const overload = 10 * time.Millisecond
 // in flight: then the server works on one half while the client handles the replies to the other.
 // Nor does it wait if it has enoughMost requests or enoughBytes. If the callers send to several
 // servers, it waits until it has as many requests as are in flight, because the client handles the
-// other servers' replies while one server works.
+// other servers' replies while one server works. If the program has one processor (GOMAXPROCS), no
+// goroutine runs during a write, so enoughMostOfOne is the limit instead.
 const (
-	enoughLeast = 16
-	enoughMost  = 128
-	enoughBytes = 128 << 10
+	enoughLeast     = 16
+	enoughMost      = 128
+	enoughMostOfOne = 512
+	enoughBytes     = 128 << 10
 )
 
-// enough reports whether a batch is large enough to be written without waiting for more.
-func enough(items, bytes, concurrency int, manyServers bool) bool {
+// mostWaited returns how many requests are enough in any case, for so many processors.
+func mostWaited(processors int) int {
+	if processors == 1 {
+		return enoughMostOfOne
+	}
+	return enoughMost
+}
+
+// enough reports whether a batch is large enough to be written without waiting for more. most is
+// from [mostWaited].
+func enough(items, bytes, concurrency, most int, manyServers bool) bool {
 	share := concurrency / 2
 	if manyServers {
 		share = concurrency
 	}
-	return bytes >= enoughBytes || items >= min(enoughMost, max(enoughLeast, share))
+	return bytes >= enoughBytes || items >= min(most, max(enoughLeast, share))
 }
 
 // postponeMost is the longest round trip for which a small batch waits for the answer to the
@@ -130,5 +141,5 @@ func (q *queue) postponable() bool {
 // requests.
 func (q *queue) enough() bool {
 	b := q.open
-	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.others != nil)
+	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.mostWaited, q.others != nil)
 }

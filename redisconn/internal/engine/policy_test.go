@@ -28,22 +28,27 @@ func TestYields(t *testing.T) {
 
 func TestEnough(t *testing.T) {
 	for _, c := range []struct {
-		items, bytes, concurrency int
-		manyServers, want         bool
+		items, bytes, concurrency, processors int
+		manyServers, want                     bool
 	}{
-		{1, 100, 1, false, false},
-		{15, 100, 2, false, false},
-		{16, 100, 2, false, true},
-		{63, 100, 128, false, false},
-		{64, 100, 128, false, true},
-		{127, 100, 1000, false, false},
-		{128, 100, 1000, false, true},
-		{64, 100, 100, true, false},
-		{100, 100, 100, true, true},
-		{1, enoughBytes, 1000, false, true},
-		{1, enoughBytes - 1, 1000, false, false},
+		{1, 100, 1, 2, false, false},
+		{15, 100, 2, 2, false, false},
+		{16, 100, 2, 2, false, true},
+		{63, 100, 128, 2, false, false},
+		{64, 100, 128, 2, false, true},
+		{127, 100, 1000, 2, false, false},
+		{128, 100, 1000, 2, false, true},
+		{63, 100, 128, 1, false, false},
+		{64, 100, 128, 1, false, true},
+		{499, 100, 1000, 1, false, false},
+		{500, 100, 1000, 1, false, true},
+		{512, 100, 5000, 1, false, true},
+		{64, 100, 100, 2, true, false},
+		{100, 100, 100, 2, true, true},
+		{1, enoughBytes, 1000, 2, false, true},
+		{1, enoughBytes - 1, 1000, 2, false, false},
 	} {
-		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, c.manyServers), "%+v", c)
+		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, mostWaited(c.processors), c.manyServers), "%+v", c)
 	}
 }
 

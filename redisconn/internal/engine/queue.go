@@ -2,6 +2,7 @@ package engine
 
 import (
 	"container/list"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,8 @@ type queue struct {
 	listening
 	others func() int64 // set by Shares
 
+	mostWaited int // set by newQueue: see policy.go
+
 	// load is concurrency, to be read without the lock, and so is crowded.
 	load    atomic.Int64
 	crowded atomic.Bool
@@ -36,7 +39,7 @@ type queue struct {
 
 // newQueue makes a queue. It is disconnected.
 func newQueue(o Opts) *queue {
-	q := &queue{opts: o}
+	q := &queue{opts: o, mostWaited: mostWaited(runtime.GOMAXPROCS(0))}
 	q.maxRequests, q.maxBytes = o.MaxRequests, o.MaxBytes
 	return q
 }
