@@ -41,7 +41,8 @@ func certain(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Mi
 // Context returns the context of the hold.
 func (h *Hold) Context() context.Context { return holdContext{h.ctx, h} }
 
-// End ends the hold and its context, and reports whether the lease was certain until now, or until an earlier End.
+// End ends the hold and its context, and reports whether the lease was certainly held until then. A
+// later call reports the same as the first.
 func (h *Hold) End(cause error) bool {
 	h.certain()
 	h.end(cause)
