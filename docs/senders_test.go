@@ -23,3 +23,16 @@ func Example_prefix() {
 	// Output:
 	// k <nil>
 }
+
+func Example_join() {
+	ctx := context.Background()
+	db, end := opened()
+	defer end()
+	db.Do(ctx, "SET", "page:home", "welcome")
+
+	shared := redis.WithJoin(db)
+	page, err := redis.DoAs[string](ctx, shared, "GET", "page:home")
+	fmt.Println(page, err)
+	// Output:
+	// welcome <nil>
+}

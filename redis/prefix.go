@@ -35,19 +35,24 @@ import (
 // The retries and hooks of s still work, and get requests without the prefix. WithPrefix may be
 // applied several times: the prefix that was added first comes first.
 func WithPrefix(s Sender, text string) Sender {
-	return withPrefix(known(s), prefix.Prefix(text))
+	return inmost(known(s), func(s Sender) Sender { return withPrefix(s, prefix.Prefix(text)) })
 }
 
-func withPrefix(s Sender, p prefix.Prefix) Sender {
+// inmost applies f to the sender under s, and adds the retries and hooks of s to the result.
+func inmost(s Sender, f func(Sender) Sender) Sender {
 	if d := delegateOf(s); d != nil {
-		return withPrefix(d, p)
+		return inmost(d, f)
 	}
 	switch s := s.(type) {
 	case *retrying:
-		return s.around(withPrefix(s.Sender, p))
+		return s.around(inmost(s.Sender, f))
 	case *hooked:
-		return WithHook(withPrefix(s.s, p), s.Hook)
+		return WithHook(inmost(s.s, f), s.Hook)
 	}
+	return f(s)
+}
+
+func withPrefix(s Sender, p prefix.Prefix) Sender {
 	own := &prefixed{to: s, prefix: p}
 	switch to := open(s); {
 	case to.backend == nil:

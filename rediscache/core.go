@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -51,14 +52,14 @@ func (c *core) sweepSoon() {
 }
 
 // changed evicts the replies whose keys a request may have modified.
-func (c *core) changed(w written) {
+func (c *core) changed(w changes.Set) {
 	c.nodes.check()
-	if w.all {
+	if w.All {
 		c.nodes.each((*feed).replaceLease)
 		return
 	}
-	for _, key := range w.keys {
-		c.store.Changed(key, memory.ByWrite)
+	for _, key := range w.Keys {
+		c.store.Changed(memory.HashOf(key), memory.ByWrite)
 	}
 }
 

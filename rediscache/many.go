@@ -2,6 +2,7 @@ package rediscache
 
 import (
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -79,7 +80,7 @@ func (m *many) encode() (bad int) {
 			}
 			continue
 		}
-		if !onlyReads(r) {
+		if !changes.OnlyReads(r) {
 			m.changes = min(m.changes, i)
 		}
 	}
@@ -137,11 +138,11 @@ func (m *many) send(to redis.Sender, which []int) {
 	}
 	reqs := make([]redis.Request, len(which))
 	f := &restOfMany{Forward: send.Forward{To: m.cb}, core: m.s.core, start: m.start, index: which}
-	f.changes = make([]written, len(which))
+	f.changes = make([]changes.Set, len(which))
 	for at, i := range which {
 		reqs[at] = m.reqs[i]
 		if m.wires[i].Buf != nil { // otherwise the request is malformed
-			f.changes[at] = writtenBy(&m.wires[i])
+			f.changes[at] = changes.Of(&m.wires[i])
 		}
 	}
 	to.SendMany(reqs, f, 0)
@@ -164,12 +165,12 @@ type restOfMany struct {
 	core    *core
 	start   uint64
 	index   []int
-	changes []written
+	changes []changes.Set
 }
 
 // Resolve implements redis.Future.
 func (f *restOfMany) Resolve(res any, n uint64) {
-	if change := f.changes[n]; !change.nothing() {
+	if change := f.changes[n]; !change.Empty() {
 		f.core.changed(change)
 	}
 	waiter{f.To, f.start + uint64(f.index[n])}.resolve(res)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -112,7 +113,7 @@ func TestReplacedWhileReading(t *testing.T) {
 	require.Equal(t, isAnswered, how)
 	cluster.node = after
 	must(t, redis.Sync{S: after}.Do("SET", "key", "new"))
-	c.changed(written{keys: []uint64{memory.HashOf("key")}})
+	c.changed(changes.Set{Keys: []string{"key"}})
 	got := make(chan any, 1)
 	if _, how := s.enter(q, waiter{redis.FuncFuture(func(res any, _ uint64) { got <- res }), 0}); how == memory.Asks {
 		q.send(r)
@@ -133,7 +134,7 @@ func TestWriteWhoseSocketIsGone(t *testing.T) {
 	p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: tracked - 1})
 	c := p.cache.core
 	require.Eventually(t, func() bool { return c.nodes.local() == "" }, patient, time.Millisecond)
-	c.changed(written{keys: []uint64{memory.HashOf("another")}})
+	c.changed(changes.Set{Keys: []string{"another"}})
 	require.False(t, kept(t, p.cache, "GET", "key"))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -69,7 +70,7 @@ func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (
 	if err != nil {
 		return nil, err
 	}
-	return &dedicated{Dedicated: d, core: s.core}, nil
+	return &dedicated{changes.Dedicated{Dedicated: d, Changed: s.core.changed}}, nil
 }
 
 // SendEncoded implements send.Backend.
@@ -85,7 +86,7 @@ func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		s.core.backend.SendEncoded(r, cb, n)
 		return
 	}
-	cb = s.watching(cb, writtenBy(r))
+	cb = s.watching(cb, changes.Of(r))
 	if s.backend == nil {
 		s.to.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, cb, n)
 		return
@@ -183,30 +184,30 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case cb != nil && send.IsCancelled(cb):
-		s.to.Send(req, s.watching(cb, writtenBy(r)), n) // the servers' sender calls Cancelled again, and refuses the request
+		s.to.Send(req, s.watching(cb, changes.Of(r)), n) // the servers' sender calls Cancelled again, and refuses the request
 	case s.recall(r, waiter{cb, n}):
 	default:
 		switch s.read(r, waiter{cb, n}) {
 		case isFirst:
 			s.masters.Send(req, cb, n)
 		case isForwarded:
-			s.to.Send(req, s.watching(cb, writtenBy(r)), n)
+			s.to.Send(req, s.watching(cb, changes.Of(r)), n)
 		}
 	}
 }
 
 // watching returns a future that evicts the written keys, before it passes its
 // result on to cb.
-func (s *sender) watching(cb redis.Future, change written) redis.Future {
-	if change.nothing() {
+func (s *sender) watching(cb redis.Future, change changes.Set) redis.Future {
+	if change.Empty() {
 		return cb
 	}
-	return &write{Forward: send.Forward{To: cb}, core: s.core, change: change}
+	return &changes.Future{Forward: send.Forward{To: cb}, Set: change, Changed: s.core.changed}
 }
 
 // SendTransaction implements redis.Sender. No part of a transaction is answered from memory.
 func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	var change written
+	var change changes.Set
 	for _, req := range reqs {
 		r, err := encoded(req)
 		switch {
@@ -216,7 +217,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 			s.refused(waiter{cb, start}, errSwap().WithProperty(redis.EKRequest, req))
 			return
 		}
-		change.add(writtenBy(r))
+		change.Add(changes.Of(r))
 	}
 	s.to.SendTransaction(reqs, s.watching(cb, change), start)
 }

@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"slices"
 	"sync"
+
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // Value is a kept reply. It never changes.
@@ -21,7 +23,7 @@ func ValueOf(reply any) Value {
 	if text, ok := reply.([]byte); ok {
 		return TextOf(string(text))
 	}
-	return Value{other: copied(reply)}
+	return Value{other: values.CopyResult(reply)}
 }
 
 func (v *Value) null() bool { return !v.isText && v.other == nil }
@@ -34,30 +36,7 @@ func (v *Value) Result() any {
 	if v.isText {
 		return []byte(v.text)
 	}
-	return copied(v.other)
-}
-
-// copied returns a copy of a result that shares no mutable part with it.
-func copied(v any) any {
-	switch v := v.(type) {
-	case []byte:
-		return slices.Clone(v)
-	case []any:
-		c := make([]any, len(v))
-		for i, el := range v {
-			c[i] = copied(el)
-		}
-		return c
-	case map[string]any:
-		c := make(map[string]any, len(v))
-		for key, el := range v {
-			c[key] = copied(el)
-		}
-		return c
-	case *big.Int:
-		return new(big.Int).Set(v)
-	}
-	return v
+	return values.CopyResult(v.other)
 }
 
 // The sizes of a value without the bytes of its texts.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // A copy shares nothing that can be changed.
@@ -13,7 +15,7 @@ func TestCopied(t *testing.T) {
 	t.Parallel()
 	text, number := []byte("text"), big.NewInt(1)
 	list := []any{text, int64(1), nil, map[string]any{"key": []byte("v")}, number}
-	c := copied(list).([]any)
+	c := values.CopyResult(list).([]any)
 	require.Equal(t, list, c)
 	clear(text)
 	number.SetInt64(2)

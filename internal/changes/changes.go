@@ -1,0 +1,81 @@
+// Package changes finds out which keys requests may change, for senders that keep or share what they
+// have read.
+package changes
+
+import (
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// Set is what requests may change: keys, or anything.
+type Set struct {
+	Keys []string
+	All  bool
+}
+
+// Add adds the possible changes of another request.
+func (s *Set) Add(o Set) {
+	s.Keys = append(s.Keys, o.Keys...)
+	s.All = s.All || o.All
+}
+
+// Empty reports whether nothing may change.
+func (s *Set) Empty() bool { return !s.All && len(s.Keys) == 0 }
+
+// harmless are commands without keys that change no keys and no slots, listed by the first word of
+// their names, or by both.
+var harmless = func() map[string]bool {
+	table := map[string]bool{}
+	for _, name := range strings.Fields(`ACL ASKING AUTH BGREWRITEAOF BGSAVE CLIENT COMMAND CONFIG
+		DISCARD ECHO EXEC HELLO INFO LASTSAVE LATENCY LOLWUT MEMORY MULTI PING PUBLISH PUBSUB
+		READONLY READWRITE ROLE SAVE SCRIPT SELECT SLOWLOG SPUBLISH TIME UNWATCH WAIT WAITAOF WATCH`) {
+		table[name] = true
+	}
+	for _, name := range strings.Fields(`COUNT-FAILURE-REPORTS COUNTKEYSINSLOT GETKEYSINSLOT
+		GETSLOTMIGRATIONS HELP INFO KEYSLOT LINKS MYID MYSHARDID NODES REPLICAS SAVECONFIG SHARDS
+		SLAVES SLOT-STATS SLOTS`) {
+		table["CLUSTER "+name] = true
+	}
+	return table
+}()
+
+// Of returns what a request may change. An unknown command, or a script without KEYS, may change
+// anything.
+func Of(r *send.Request) (s Set) {
+	if OnlyReads(r) {
+		return s
+	}
+	args := r.Args()
+	call := command.Of(r.Cmd, args)
+	if call.Info == nil {
+		return Set{All: true}
+	}
+	if first, _, _ := strings.Cut(call.Name, " "); harmless[first] || harmless[call.Name] {
+		return s
+	}
+	for i := range call.Keys {
+		s.Keys = append(s.Keys, keyAt(r, args, i))
+	}
+	if strings.HasPrefix(call.Name, "GEORADIUS") { // with several STOREs, servers report the first and use the last
+		for _, word := range r.All {
+			s.Keys = append(s.Keys, string(word))
+		}
+	}
+	s.All = len(s.Keys) == 0
+	return s
+}
+
+// keyAt returns the key that package command has found at i.
+func keyAt(r *send.Request, args []any, i int) string {
+	if i == command.InCmd {
+		_, key, _ := strings.Cut(r.Cmd, " ")
+		return key
+	}
+	return args[i].(string) // as send.Request.Args makes them
+}
+
+// OnlyReads reports whether a request changes nothing. Servers list PFCOUNT as a read, but it may write
+// the count that it has computed into its key.
+func OnlyReads(r *send.Request) bool { return r.ReadOnly && !r.Is("PFCOUNT") }

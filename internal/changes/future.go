@@ -1,0 +1,30 @@
+package changes
+
+import (
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// Future is the future of requests that may change keys. Whatever the result, it calls Changed before it
+// passes the result on. So when the result is known, nothing is kept or shared that is older.
+type Future struct {
+	send.Forward
+	Set     Set
+	Changed func(Set)
+}
+
+// Resolve implements redis.Future.
+func (f *Future) Resolve(res any, n uint64) {
+	f.Changed(f.Set)
+	send.Resolve(f.To, res, n)
+}
+
+// DecodeReply implements resp.ReplyDecoder. It is used only if To implements it.
+func (f *Future) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
+	return f.To.(resp.ReplyDecoder).DecodeReply(d, n)
+}
+
+var (
+	_ send.Future       = (*Future)(nil)
+	_ resp.ReplyDecoder = (*Future)(nil)
+)

@@ -1,0 +1,99 @@
+// Package join shares the replies to reads that are under way. It sends nothing.
+package join
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/joomcode/redispipe/internal/changes"
+	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// Table has the reads that are under way. It is safe for concurrent use.
+type Table struct {
+	seed maphash.Seed
+	// all counts what may have changed any key, and each of some what may have changed the keys that fall
+	// on it. They only grow, so their sum is the same only if none of them has grown.
+	all    atomic.Uint64
+	some   [1 << 10]atomic.Uint64
+	shards [16]shard
+}
+
+// shard has some of the reads.
+type shard struct {
+	mu    sync.Mutex // guards reads, and the waiters of these reads
+	reads map[string]*Read
+}
+
+// NewTable returns an empty table.
+func NewTable() *Table {
+	t := &Table{seed: maphash.MakeSeed()}
+	for i := range t.shards {
+		t.shards[i].reads = map[string]*Read{}
+	}
+	return t
+}
+
+// Changed notes that keys may have changed. Reads that begin after it join no read that has begun before.
+func (t *Table) Changed(s changes.Set) {
+	if s.All {
+		t.all.Add(1)
+	}
+	for _, key := range s.Keys {
+		t.some[t.place(key)].Add(1)
+	}
+}
+
+// Join adds a waiter to a read of the same request that is under way, and returns nil. If there is none, it
+// returns the read that the caller must send. ok is false if the request can't be shared.
+func (t *Table) Join(r *send.Request, cb send.Future, n uint64) (first *Read, ok bool) {
+	if cb == nil || !r.ReplicaSafe || r.Shared != command.Allowed {
+		return nil, false
+	}
+	stamp, ok := t.stamp(r)
+	if !ok {
+		return nil, false
+	}
+	s := &t.shards[maphash.Bytes(t.seed, r.Buf)%uint64(len(t.shards))]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if read := s.reads[string(r.Buf)]; read != nil && read.stamp == stamp {
+		read.waiters = append(read.waiters, waiter{cb, n})
+		return nil, true
+	}
+	read := &Read{shard: s, request: string(r.Buf), stamp: stamp, waiters: []waiter{{cb, n}}}
+	s.reads[read.request] = read
+	return read, true
+}
+
+// stamp returns a number that is another one after any of the request's keys may have changed. ok is false
+// if the reply depends on more than its keys: on chance, on code, or on keys that it does not name.
+func (t *Table) stamp(r *send.Request) (stamp uint64, ok bool) {
+	info := command.Lookup(r.Cmd)
+	if info == nil || alone[info.Name] {
+		return 0, false
+	}
+	stamp = t.all.Load()
+	if at := info.OnlyKey(); at > 0 {
+		word := r.Arg(at)
+		return stamp + t.some[maphash.Bytes(t.seed, word)%uint64(len(t.some))].Load(), word != nil
+	}
+	args := r.Args()
+	for i := range command.Of(r.Cmd, args).Keys { // Cmd is a name, so no key is in it
+		stamp += t.some[t.place(args[i].(string))].Load()
+		ok = true
+	}
+	return stamp, ok
+}
+
+// place returns which of some a key falls on.
+func (t *Table) place(key string) uint64 { return maphash.String(t.seed, key) % uint64(len(t.some)) }
+
+// alone are reads that are never shared.
+var alone = map[string]bool{
+	"HRANDFIELD": true, "SRANDMEMBER": true, "VRANDMEMBER": true, "ZRANDMEMBER": true, // by chance
+	"EVAL_RO": true, "EVALSHA_RO": true, "FCALL_RO": true, // code
+	"SORT_RO": true, "TS.GET": true, "TS.RANGE": true, "TS.REVRANGE": true, // of other keys as well
+}

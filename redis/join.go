@@ -1,0 +1,182 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/changes"
+	"github.com/joomcode/redispipe/internal/join"
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// WithJoin returns a Sender that sends through s. If a read is sent while the same read is under way, it
+// joins that: one request is sent, and each caller gets a copy of the reply. So when many callers want the
+// same at once, the server is asked a few times instead of thousands of times.
+//
+// A read joins no read that began before the latest write through this sender to one of its keys: neither
+// before the write was sent, nor before it was answered. So callers see their own writes. A write that names no
+// keys, such as a script without KEYS, counts as a write to all keys. But the sender does not know writes
+// of other clients. A read that joins may be as old as one that began with the first of those that share it.
+//
+// It joins requests sent by themselves: of Sync, SyncCtx, ChanFutured and Send. Batches, transactions,
+// sessions and the senders that EachShard passes send their reads, and their writes count. It does
+// not join reads whose replies depend on chance (SRANDMEMBER), that run code, block, iterate, or read keys
+// that they don't name (SORT_RO).
+//
+// A caller that leaves does not disturb the others: the shared request lasts as long as one waits. If it
+// fails, all get its error. The retries and hooks of s stay around it, and see each caller's request.
+func WithJoin(s Sender) Sender {
+	table := join.NewTable()
+	return inmost(known(s), func(s Sender) Sender { return withJoin(s, table, true) })
+}
+
+func withJoin(s Sender, table *join.Table, reads bool) Sender {
+	own := &joined{s, table, reads}
+	switch to := open(s); {
+	case to.backend == nil:
+		return own
+	case to.memory != nil:
+		return &joinedMemory{joinedBackend{own, to.backend}, to.memory}
+	default:
+		return &joinedBackend{own, to.backend}
+	}
+}
+
+// joined is the Sender that WithJoin returns for a Sender of a user's.
+type joined struct {
+	to    Sender
+	table *join.Table
+	reads bool // reads join; not those to a shard
+}
+
+// join returns the future with which the caller sends a request, or nil if it has joined another.
+func (j *joined) join(r *send.Request, cb Future, n uint64) (to Future, first bool) {
+	if j.reads {
+		if read, ok := j.table.Join(r, cb, n); ok && read == nil {
+			return nil, false
+		} else if ok {
+			return read, true
+		}
+	}
+	return j.changing(cb, changes.Of(r)), false
+}
+
+// changing returns the future of requests that may change keys. They count when they are sent, and when
+// they are answered.
+func (j *joined) changing(cb Future, set changes.Set) Future {
+	if set.Empty() {
+		return cb
+	}
+	j.table.Changed(set)
+	return &changes.Future{Forward: send.Forward{To: cb}, Set: set, Changed: j.table.Changed}
+}
+
+// Send implements Sender.
+func (j *joined) Send(req Request, cb Future, n uint64) {
+	scratch := send.GetScratch()
+	defer send.PutScratch(scratch)
+	r := &scratch.Request
+	var bad int
+	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, req.Cmd, req.Args); bad >= 0 {
+		j.to.Send(req, cb, n) // it returns the error
+		return
+	}
+	r.Encoded(req.Cmd, req.Args, scratch.Buf, false)
+	switch to, first := j.join(r, cb, n); {
+	case first:
+		j.to.Send(req, to, 0)
+	case to != nil || cb == nil:
+		j.to.Send(req, to, n)
+	}
+}
+
+// SendMany implements Sender.
+func (j *joined) SendMany(reqs []Request, cb Future, start uint64) {
+	j.to.SendMany(reqs, j.changing(cb, changesOf(reqs)), start)
+}
+
+// SendTransaction implements Sender.
+func (j *joined) SendTransaction(reqs []Request, cb Future, start uint64) {
+	j.to.SendTransaction(reqs, j.changing(cb, changesOf(reqs)), start)
+}
+
+// changesOf returns what requests may change. A malformed one is not sent.
+func changesOf(reqs []Request) (all changes.Set) {
+	var r send.Request
+	var buf []byte
+	for _, req := range reqs {
+		var bad int
+		if buf, bad = resp.AppendCommand(buf[:0], req.Cmd, req.Args); bad < 0 {
+			r.Encoded(req.Cmd, req.Args, buf, false)
+			all.Add(changes.Of(&r))
+		}
+	}
+	return all
+}
+
+// Scanner implements Sender.
+func (j *joined) Scanner(opts ScanOpts) Scanner { return j.to.Scanner(opts) }
+
+// EachShard implements Sender.
+func (j *joined) EachShard(f func(Sender, error) bool) {
+	j.to.EachShard(func(shard Sender, err error) bool {
+		if shard != nil {
+			shard = withJoin(shard, j.table, false)
+		}
+		return f(shard, err)
+	})
+}
+
+// Close implements Sender.
+func (j *joined) Close() { j.to.Close() }
+
+func (j *joined) storedKey(key string) string { return storedKey(j.to, key) }
+
+// joinedBackend is the Sender that WithJoin returns for one of this module.
+type joinedBackend struct {
+	*joined
+	backend send.Backend[Future] // of to
+}
+
+// SendEncoded implements send.Backend. A shared request does not depend on the caller that sends it. That
+// caller only reads the reply while it waits, and listens to its context from the start.
+func (j *joinedBackend) SendEncoded(r *send.Request, cb Future, n uint64) {
+	to, first := j.join(r, cb, n)
+	switch {
+	case first:
+		r.Done, r.Typed, r.Observed, r.Deadline = nil, false, true, time.Time{}
+		j.backend.SendEncoded(r, to, 0)
+		r.Ticket = send.Ticket{}
+	case to != nil || cb == nil:
+		j.backend.SendEncoded(r, to, n)
+	}
+}
+
+// WantsSlot implements send.Backend.
+func (j *joinedBackend) WantsSlot() bool { return j.backend.WantsSlot() }
+
+// OpenDedicated implements send.Backend.
+func (j *joinedBackend) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
+	d, err := j.backend.OpenDedicated(ctx, keys, last)
+	if err != nil {
+		return nil, err
+	}
+	return &changes.Dedicated{Dedicated: d, Changed: j.table.Changed}, nil
+}
+
+// joinedMemory is a joinedBackend around a sender that answers some requests from its memory.
+type joinedMemory struct {
+	joinedBackend
+	memory send.Memory[Future]
+}
+
+// Recall implements send.Memory.
+func (j *joinedMemory) Recall(request []byte) (send.Remembered, bool) {
+	return j.memory.Recall(request)
+}
+
+var (
+	_ send.Backend[Future] = (*joinedBackend)(nil)
+	_ send.Memory[Future]  = (*joinedMemory)(nil)
+)
