@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
 )
 
 // ObserveClient counts the connections of a client whenever metrics are read, which does not slow down
@@ -20,8 +21,8 @@ import (
 //   - db.client.connection.pending_requests, the callers that wait for a dedicated connection, or for room in
 //     the queue of a shared one.
 //
-// The name of a pool is that of a node and the database: "host:port/0". The sockets of subscribers are not
-// counted.
+// The name of a pool is that of a node and the database: "host:port/0". The sockets of subscribers are
+// counted by [ObserveSubscriber]. How long it takes to open a connection, and how long callers wait for one, is not measured.
 //
 // ObserveClient uses MeterProvider, DB and URL of opts. Call Unregister of the result when you close the
 // client. It returns a [redis.ErrOpts] if client is nil, and a [redis.ErrURL] if the URL is malformed.
@@ -34,8 +35,7 @@ func ObserveClient(client *redispipe.Client, opts Opts) (metric.Registration, er
 		return nil, err
 	}
 	meter := opts.meter()
-	count, err := meter.Int64ObservableUpDownCounter("db.client.connection.count", metric.WithUnit("{connection}"),
-		metric.WithDescription("The number of connections that are currently in state described by the state attribute."))
+	count, err := connectionCount(meter)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,46 @@ func ObserveClient(client *redispipe.Client, opts Opts) (metric.Registration, er
 		}
 		return nil
 	}, count, pending)
+}
+
+// ObserveSubscriber counts the connected sockets of a subscriber in db.client.connection.count, with the state "used",
+// whenever metrics are read. The name of a pool is "host:port/pubsub".
+//
+// ObserveSubscriber uses MeterProvider of opts. Call Unregister of the result when you close the subscriber. It returns
+// a [redis.ErrOpts] if subscriber is nil.
+func ObserveSubscriber(subscriber *redispubsub.Subscriber, opts Opts) (metric.Registration, error) {
+	if subscriber == nil {
+		return nil, redis.Err(redis.ErrOpts.NewType("no_subscriber").New("the subscriber is nil"))
+	}
+	opts, err := opts.complete()
+	if err != nil {
+		return nil, err
+	}
+	meter := opts.meter()
+	count, err := connectionCount(meter)
+	if err != nil {
+		return nil, err
+	}
+	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		connected := make(map[string]int64)
+		for _, socket := range subscriber.Stats().Sockets {
+			n := int64(0)
+			if socket.State == redispubsub.SocketConnected {
+				n = 1
+			}
+			connected[hostPort(socket.Addr)+"/pubsub"] += n
+		}
+		for name, n := range connected {
+			pool := attribute.String("db.client.connection.pool.name", name)
+			o.ObserveInt64(count, n, metric.WithAttributes(pool, state.String("used")))
+		}
+		return nil
+	}, count)
+}
+
+func connectionCount(meter metric.Meter) (metric.Int64ObservableUpDownCounter, error) {
+	return meter.Int64ObservableUpDownCounter("db.client.connection.count", metric.WithUnit("{connection}"),
+		metric.WithDescription("The number of connections that are currently in state described by the state attribute."))
 }
 
 const state = attribute.Key("db.client.connection.state")
@@ -86,10 +126,12 @@ func pools(client *redispipe.Client, db int) map[string]*pool {
 	return all
 }
 
-func poolName(addr string, db int) string {
+func poolName(addr string, db int) string { return hostPort(addr) + "/" + strconv.Itoa(db) }
+
+func hostPort(addr string) string {
 	host, port := split(addr)
 	if port != 0 {
 		host = net.JoinHostPort(host, strconv.Itoa(port))
 	}
-	return host + "/" + strconv.Itoa(db)
+	return host
 }

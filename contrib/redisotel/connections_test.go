@@ -12,6 +12,7 @@ import (
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redispubsub"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -91,4 +92,32 @@ func TestObserveClientRefuses(t *testing.T) {
 	_, err = ObserveClient(new(redispipe.Client), Opts{URL: "redis://user:canary/x@host"})
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL))
 	require.NotContains(t, err.Error(), "canary")
+}
+
+// A subscriber has a socket once something is subscribed to, and none when the server is gone.
+func TestObserveSubscriber(t *testing.T) {
+	server := testbed.NewServer(t)
+	tel := newTelemetry()
+	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute})
+	require.NoError(t, err)
+	defer conn.Close()
+	subscriber, err := redispubsub.New(conn, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
+	require.NoError(t, err)
+	defer subscriber.Close()
+	registration, err := ObserveSubscriber(subscriber, tel.opts)
+	require.NoError(t, err)
+	sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{})
+	require.NoError(t, sub.Subscribe(t.Context(), redispubsub.Channel("news")))
+	await := func(want map[string]int64) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, tel.sums(c, server.Addr()+"/pubsub")) }, time.Minute, time.Millisecond)
+	}
+	await(map[string]int64{"db.client.connection.count{connection}used": 1})
+	require.NoError(t, server.Kill())
+	await(map[string]int64{"db.client.connection.count{connection}used": 0})
+	require.NoError(t, registration.Unregister())
+	assert.Empty(t, tel.sums(t, ""))
+
+	_, err = ObserveSubscriber(nil, tel.opts)
+	assert.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()))
 }
