@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,8 @@ type database struct {
 	// frozen holds up all answers, dead refuses connections, and mute runs what comes but does not
 	// answer it.
 	frozen, dead, mute atomic.Bool
+	loading            atomic.Bool  // refuse two of three INCRs
+	asked              atomic.Int64 // INCRs while it is set
 }
 
 func newDatabase(t *testing.T, n int) *database {
@@ -66,6 +69,10 @@ func (d *database) answer(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error 
 		<-c.Done()
 		return net.ErrClosed
 	case "GET", "INCR":
+		if r.Cmd == "INCR" && d.loading.Load() && d.asked.Add(1)%3 > 0 {
+			reply = "-LOADING two of three\r\n"
+			break
+		}
 		if d.gets.Add(1); r.Cmd == "INCR" {
 			d.incrs.Add(1)
 		}
@@ -233,5 +240,30 @@ func TestShiftUnblocks(t *testing.T) {
 		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res), "%v", res)
 		require.ErrorContains(t, redis.Err(res), "m1 is not the active member any more")
 		require.NotErrorIs(t, redis.Err(res), context.Canceled, "its caller's context has not ended")
+	})
+}
+
+// While both members refuse two of three requests, though probes succeed, there is at most one shift per Failback, and
+// each request that succeeded ran once. It takes a minute of virtual time, and half an hour with REDISPIPE_LONG.
+func TestShiftsWhileBothFail(t *testing.T) {
+	minutes := 1
+	if os.Getenv("REDISPIPE_LONG") != "" {
+		minutes = 30
+	}
+	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, seen *events) {
+		before := m1.incrs.Load() + m2.incrs.Load()
+		m1.loading.Store(true)
+		m2.loading.Store(true)
+		var good int64
+		for began := time.Now(); time.Since(began) < time.Duration(minutes)*time.Minute; time.Sleep(10 * time.Millisecond) {
+			if redis.OutcomeOf(db.Do(t.Context(), "INCR", "k")) == redis.OutcomeValue {
+				good++
+			}
+		}
+		shifts := strings.Count(seen.all(), " to ")
+		t.Logf("%d shifts, %d good", shifts, good)
+		require.Greater(t, shifts, 2)
+		require.LessOrEqual(t, shifts, 6*minutes+1)
+		require.Equal(t, good, m1.incrs.Load()+m2.incrs.Load()-before)
 	})
 }
