@@ -10,8 +10,8 @@ import (
 
 // What the page shows for databases that do not exist.
 var (
-	_ = func(ctx context.Context, old, new redis.Sender) error {
-		m, err := redismirror.New(old, new, redismirror.Opts{Reads: 0.01})
+	_ = func(ctx context.Context, from, to redis.Sender) error {
+		m, err := redismirror.New(from, to, redismirror.Opts{Reads: 0.01})
 		if err != nil {
 			return err
 		}

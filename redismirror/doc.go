@@ -4,7 +4,7 @@
 // the keys that are different. [Mirror.Copy] copies what was there before, and [Mirror.CutOver] lets the new
 // database decide, for a growing share of the keys, and back.
 //
-//	m, err := redismirror.New(old, new, redismirror.Opts{Reads: 0.01})
+//	m, err := redismirror.New(from, to, redismirror.Opts{Reads: 0.01})
 //	if err != nil {
 //		return err
 //	}

@@ -31,14 +31,14 @@ type Mirror struct {
 
 var _ redis.Sender = (*Mirror)(nil)
 
-// New returns a Mirror for which the old database decides. Both senders may be clients, connections or clusters,
+// New returns a Mirror of two databases, the old one, which decides, and the new one. Both senders may be clients, connections or clusters,
 // with the same protocol; with clusters, leave ConnHostPolicy as it is, so that the writes of a key keep their
 // order. Nothing else may write to the new database. The error is of the type [ErrSenders].
-func New(old, new redis.Sender, opts Opts) (*Mirror, error) {
-	if old == nil || new == nil {
+func New(from, to redis.Sender, opts Opts) (*Mirror, error) {
+	if from == nil || to == nil {
 		return nil, redis.Err(ErrSenders.New("a Mirror needs two senders"))
 	}
-	m := &Mirror{sides: [2]redis.Sender{old, new}, opts: opts.withDefaults()}
+	m := &Mirror{sides: [2]redis.Sender{from, to}, opts: opts.withDefaults()}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.gates.emptied = make(chan struct{}, 1)
 	m.findings.most = m.opts.MaxFindings

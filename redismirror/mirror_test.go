@@ -14,12 +14,12 @@ import (
 )
 
 // mocks returns a Mirror of two senders.
-func mocks(t *testing.T, opts Opts) (m *Mirror, old, new *redistest.Mock) {
-	old, new = redistest.NewMock(t), redistest.NewMock(t)
-	m, err := New(old, new, opts)
+func mocks(t *testing.T, opts Opts) (m *Mirror, from, to *redistest.Mock) {
+	from, to = redistest.NewMock(t), redistest.NewMock(t)
+	m, err := New(from, to, opts)
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
-	return m, old, new
+	return m, from, to
 }
 
 // settle waits until everything is repeated.
@@ -30,7 +30,7 @@ func settle(t *testing.T, m *Mirror) {
 // What becomes of a write on each database decides whether its key is listed.
 func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		old, new func(*redistest.Expectation)
+		from, to func(*redistest.Expectation)
 		kind     Kind
 	}{
 		"both answer":             {func(e *redistest.Expectation) { e.Reply(int64(1)) }, func(e *redistest.Expectation) { e.Reply(int64(1)) }, 0},
@@ -43,10 +43,10 @@ func TestOutcomes(t *testing.T) {
 		"unknown on the old one":  {func(e *redistest.Expectation) { e.Unknown() }, nil, Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, old, new := mocks(t, Opts{})
-			tt.old(old.Expect("INCR", "k"))
-			if tt.new != nil {
-				tt.new(new.Expect("INCR", "k"))
+			m, from, to := mocks(t, Opts{})
+			tt.from(from.Expect("INCR", "k"))
+			if tt.to != nil {
+				tt.to(to.Expect("INCR", "k"))
 			}
 			redis.SyncCtx{S: m}.Do(t.Context(), "INCR", "k")
 			settle(t, m)
@@ -67,16 +67,16 @@ func TestOutcomes(t *testing.T) {
 // Each way of sending is repeated, and gets the answer of the old database.
 func TestSends(t *testing.T) {
 	ctx := t.Context()
-	m, old, new := mocks(t, Opts{Reads: 1})
-	for _, at := range []*redistest.Mock{old, new} {
+	m, from, to := mocks(t, Opts{Reads: 1})
+	for _, at := range []*redistest.Mock{from, to} {
 		at.Expect("GET", "k").Reply([]byte("7"))
 		at.Expect("SET", "a", "x").Reply("OK")
 		at.Expect("SET", "b", "y").Reply("OK")
 		at.ExpectTransaction(redis.Req("INCR", "n"), redis.Req("GET", "n")).Reply([]any{int64(8), []byte("8")})
 		at.Expect("PUBLISH", "c", "m").Reply(int64(1))
 	}
-	old.Expect("PING").Reply("PONG")
-	old.Expect("TIME").Reply([]any{[]byte("1"), []byte("2")})
+	from.Expect("PING").Reply("PONG")
+	from.Expect("TIME").Reply([]any{[]byte("1"), []byte("2")})
 	db := redis.SyncCtx{S: m}
 	var n int
 	require.NoError(t, db.DoInto(ctx, &n, "GET", "k"))
@@ -101,7 +101,7 @@ func TestSends(t *testing.T) {
 // What can't be mirrored is not sent.
 func TestRefuses(t *testing.T) {
 	ctx := t.Context()
-	m, old, new := mocks(t, Opts{})
+	m, from, to := mocks(t, Opts{})
 	db := redis.SyncCtx{S: m}
 	refused := func(err error) {
 		t.Helper()
@@ -124,13 +124,13 @@ func TestRefuses(t *testing.T) {
 		refused(err)
 		require.True(t, redis.AsErrorx(err).IsOfType(ErrBothSides), "%v", err)
 	}
-	old.Expect("GET", keys[0]).Reply([]byte("old"))
-	new.Expect("GET", keys[1]).Reply([]byte("new"))
+	from.Expect("GET", keys[0]).Reply([]byte("old"))
+	to.Expect("GET", keys[1]).Reply([]byte("new"))
 	require.Equal(t, []byte("old"), db.Do(ctx, "GET", keys[0]))
 	require.Equal(t, []byte("new"), db.Do(ctx, "GET", keys[1]))
 	require.NoError(t, m.CutOver(ctx, 0.5), "nothing was left in flight")
 
-	_, err := New(nil, new, Opts{})
+	_, err := New(nil, to, Opts{})
 	require.True(t, redis.AsErrorx(err).IsOfType(ErrSenders), "%v", err)
 }
 
@@ -143,15 +143,15 @@ func (silent) Close()                                   {}
 // A dead database costs callers nothing, memory is bounded, and the keys are listed within the bound. What can't be
 // cut over stays, and its writes go on.
 func TestDeadDatabase(t *testing.T) {
-	old := redistest.NewMock(t)
-	m, err := New(old, silent{}, Opts{MaxPending: 10, MaxFindings: 20, Reads: 1})
+	from := redistest.NewMock(t)
+	m, err := New(from, silent{}, Opts{MaxPending: 10, MaxFindings: 20, Reads: 1})
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
 	db := redis.SyncCtx{S: m}
 	for i := range 100 {
-		old.Expect("SET", i, "v").Reply("OK")
+		from.Expect("SET", i, "v").Reply("OK")
 		require.Equal(t, "OK", db.Do(t.Context(), "SET", i, "v"))
-		old.Expect("GET", i).Reply([]byte("v"))
+		from.Expect("GET", i).Reply([]byte("v"))
 		require.Equal(t, []byte("v"), db.Do(t.Context(), "GET", i))
 	}
 	stats := m.Stats()
@@ -165,8 +165,8 @@ func TestDeadDatabase(t *testing.T) {
 	go func() { cut <- m.CutOver(ctx, 1) }()
 	of := int(slot.Of("key"))
 	require.Eventually(t, m.gates.of[of].closed.Load, time.Minute, time.Millisecond)
-	old.Expect("SET", "key", "v").Reply("OK")
-	old.Expect("SET", "key", "w").Reply("OK")
+	from.Expect("SET", "key", "v").Reply("OK")
+	from.Expect("SET", "key", "w").Reply("OK")
 	got := make(chan any, 2)
 	value := []byte("v")
 	for range 2 {
