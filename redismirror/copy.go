@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// copyMost is how many keys are copied at once.
+	// copyMost is the number of keys that are copied at once.
 	copyMost = 64
 	// ttlSlack is how much longer a copy may live, in milliseconds.
 	ttlSlack = 2000
 )
 
-// Copy copies all keys that match to the database that does not decide for them, with the time that they live. Writes
-// of the keys that are being copied wait. Set nothing in opts but Match and Count. It returns how many keys it has
-// copied. Copying them again is safe: after an error call it again. Without Match, Copy also forgets the findings
-// that are not listed.
+// Copy copies all keys that match to the database that does not decide for them, with their times to
+// live. Writes of the keys that are being copied wait. Set nothing in opts but Match and Count. It
+// returns how many keys it has copied. Copying them again is safe: after an error call it again.
+// Without Match, Copy also forgets the findings that are not listed.
 func (m *Mirror) Copy(ctx context.Context, opts redis.ScanOpts) (n int, err error) {
 	unlisted := 0
 	if opts.Match == "" {
@@ -86,9 +86,9 @@ func (m *Mirror) copy(ctx context.Context, keys []string) error {
 	})
 }
 
-// CopyKeys copies keys by DUMP and RESTORE, and deletes those that from does not have. A copy lives longer by the time
-// that copying takes. What is written at the same time may be lost: compare afterwards, or use [Mirror.Copy]. It
-// returns the first error; a retry is safe.
+// CopyKeys copies keys by DUMP and RESTORE, and deletes those that from does not have. A copy expires
+// later, by the time that copying takes. Writes at the same time may be lost: compare afterwards, or
+// use [Mirror.Copy]. It returns the first error; a retry is safe.
 func CopyKeys(ctx context.Context, from, to redis.Sender, keys []string) error {
 	dumps, err := dump(ctx, from, keys)
 	if err != nil {
@@ -104,7 +104,8 @@ func CopyKeys(ctx context.Context, from, to redis.Sender, keys []string) error {
 	return redis.FirstError(redis.SyncCtx{S: redis.WithRetry(to, redis.RetryOpts{})}.SendMany(ctx, reqs))
 }
 
-// dumped is a key as DUMP returns it, with the milliseconds that it lives; nil if there is none, and at most 0 for ever.
+// dumped is a key as DUMP returns it, or nil if it does not exist, with its time to live in
+// milliseconds, which is 0 or less if it has none.
 type dumped struct {
 	value []byte
 	ttl   int64
@@ -136,9 +137,10 @@ var contents = map[string][]any{
 	"list": {"LRANGE", 0, -1}, "zset": {"ZRANGE", 0, -1, "WITHSCORES"}, "stream": {"XRANGE", "-", "+"},
 }
 
-// Compare returns the keys that are different in two databases: whose values are, or of which one lives more than two
-// seconds longer. It compares what DUMP returns, and if that is different, as it is between versions, the values. A
-// key that is written at the same time may seem different. Values are read as a whole.
+// Compare returns the keys that differ in two databases: by their values, or by more than two seconds
+// in their times to live. It compares the results of DUMP. If these differ, as they do between
+// versions, it compares the values. A key that is written at the same time may seem different. Values
+// are read as a whole.
 func Compare(ctx context.Context, a, b redis.Sender, keys []string) (different []string, err error) {
 	ofA, err := dump(ctx, a, keys)
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// CutOver lets the new database decide for a share of the keys, from 0 to 1, and the old one for the rest. A key
-// belongs to a share by its slot, so that it does not move when the share grows, unless it is among those that are
-// added; with a smaller share keys go back. The database that does not decide for a key gets its writes as before.
+// CutOver lets the new database decide for a share of the keys, from 0 to 1, and the old one for the
+// rest. The slot of a key determines from which share on the new database decides for it. So a larger
+// share only adds keys, and a smaller one only moves keys back. The database that does not decide for a
+// key still gets its writes.
 //
 // Writes of the keys that move wait until those in flight have ended on both databases, so that both have the same
 // state, and no acknowledged write is lost. If ctx is done before, or a key that moves may be different, nothing

@@ -134,7 +134,8 @@ func TestCutOver(t *testing.T) {
 	require.False(t, report.Failed(), report)
 }
 
-// Each key that was changed behind the Mirror is found, no other is, and the others don't hinder a cut-over.
+// Each key that was changed without the Mirror is found, and no other one. The other keys can be cut
+// over.
 func TestPlantedDifferences(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// digest stands for a reply: those of equal replies are equal. It keeps nothing of the reply, which is its caller's.
+// digest is a hash of a reply. It keeps no reference to the reply, which belongs to the caller.
 type digest uint64
 
 var seed = maphash.MakeSeed()
@@ -85,7 +85,7 @@ func write(h *maphash.Hash, res any) {
 	}
 }
 
-// writeWord writes a word in such a way that no two lists of words are written alike.
+// writeWord writes a word in a form in which different lists of words have different bytes.
 func writeWord(h *maphash.Hash, kind byte, word string) {
 	_ = h.WriteByte(kind)
 	maphash.WriteComparable(h, len(word))

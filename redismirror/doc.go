@@ -1,8 +1,9 @@
-// Package redismirror moves a program from one database to another while it runs: from a server to a cluster, say,
-// or to another vendor. A [Mirror] is a [redis.Sender] over both. At first the old database decides: callers get its
-// answers. The Mirror repeats writes and a share of the reads on the new database, compares the replies, and lists
-// the keys that are different. [Mirror.Copy] copies what was there before, and [Mirror.CutOver] lets the new
-// database decide, for a growing share of the keys, and back.
+// Package redismirror moves a program from one database to another while it runs: from a server to a
+// cluster, say, or to another vendor. A [Mirror] is a [redis.Sender] over both. At first the old
+// database decides: callers get its answers. The Mirror repeats writes and a share of the reads on the
+// new database, compares the replies, and lists the keys that are different. [Mirror.Copy] copies the
+// older keys. [Mirror.CutOver] lets the new database decide for a share of the keys, which you raise
+// step by step, or lower to go back.
 //
 //	m, err := redismirror.New(from, to, redismirror.Opts{Reads: 0.01})
 //	if err != nil {
@@ -14,10 +15,11 @@
 //
 // # What callers notice
 //
-// A caller gets the answer of the database that decides, as soon as it has come. What is repeated waits in a
-// bounded queue. If the other database is slow or dead, the queue is full: then reads are not compared, and the keys
-// of writes are listed for [Mirror.Repair]. Two pauses are noticed: [Mirror.CutOver], Copy and Repair hold
-// writes of their keys until those in flight have ended on both databases.
+// A caller gets the answer of the deciding database as soon as it arrives. Repeated requests wait in a
+// bounded queue. If the other database is slow or dead, the queue is full: then reads are not compared,
+// and the keys of writes are listed for [Mirror.Repair]. Callers notice pauses only when
+// [Mirror.CutOver], Copy and Repair hold back writes of their keys until those in flight have ended on
+// both databases.
 //
 // # What is refused
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// gate says of the keys of a slot which database decides for them, and counts their writes.
+// gate holds which database decides for the keys of a slot, and counts their writes in flight.
 type gate struct {
 	inFlight atomic.Int32  // writes that have not ended on both databases
 	begun    atomic.Uint32 // writes so far
@@ -77,7 +77,7 @@ func (g *gates) admit(o *operation) bool {
 	return true
 }
 
-// leave ends what count has begun.
+// leave counts the operation out.
 func (g *gates) leave(o *mirrored) {
 	if !o.inside {
 		return

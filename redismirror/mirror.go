@@ -85,7 +85,7 @@ func (m *Mirror) Scanner(opts redis.ScanOpts) redis.Scanner { return m.keyless()
 // senders of shards are not repeated.
 func (m *Mirror) EachShard(f func(redis.Sender, error) bool) { m.keyless().EachShard(f) }
 
-// Close ends the Mirror and closes both senders. What waits to be repeated is not.
+// Close ends the Mirror and closes both senders. Requests that wait to be repeated are dropped.
 func (m *Mirror) Close() {
 	m.cancel()
 	m.sides[0].Close()

@@ -27,7 +27,7 @@ func settle(t *testing.T, m *Mirror) {
 	require.Eventually(t, func() bool { return m.Stats().Pending == 0 }, time.Minute, time.Millisecond)
 }
 
-// What becomes of a write on each database decides whether its key is listed.
+// Whether the key of a write is listed depends on its outcomes on both databases.
 func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		from, to func(*redistest.Expectation)
@@ -140,8 +140,8 @@ type silent struct{ redis.Sender }
 func (silent) Send(redis.Request, redis.Future, uint64) {}
 func (silent) Close()                                   {}
 
-// A dead database costs callers nothing, memory is bounded, and the keys are listed within the bound. What can't be
-// cut over stays, and its writes go on.
+// A dead database does not delay callers, memory is bounded, and keys are listed up to the bound. If
+// keys can't be cut over, they stay, and their writes continue.
 func TestDeadDatabase(t *testing.T) {
 	from := redistest.NewMock(t)
 	m, err := New(from, silent{}, Opts{MaxPending: 10, MaxFindings: 20, Reads: 1})

@@ -17,8 +17,8 @@ type operation struct {
 	*mirrored
 }
 
-// mirrored is what the Mirror knows of an operation. It outlives the operation, because it is repeated, and does not
-// refer to the caller.
+// mirrored is the Mirror's copy of an operation. It outlives the operation, because it is repeated
+// later, and has no reference to the caller.
 type mirrored struct {
 	name        string // of the command, or EXEC
 	transaction bool
@@ -62,7 +62,7 @@ func (o *mirrored) requests() []redis.Request {
 	return reqs
 }
 
-// sendTo sends what encode has kept.
+// sendTo sends the requests that encode has kept.
 func (o *mirrored) sendTo(s redis.Sender, cb redis.Future) {
 	reqs := o.requests()
 	if o.transaction {
@@ -84,7 +84,7 @@ func (o *operation) Resolve(res any, n uint64) {
 	send.Resolve(o.To, res, n)
 }
 
-// decided decides what follows from the answer of the database that decides. It does not wait.
+// decided handles the answer of the deciding database. It does not block.
 func (m *Mirror) decided(o *mirrored, res any) {
 	switch outcome := redis.OutcomeOf(res); {
 	case outcome == redis.OutcomeValue && (o.writes || o.sampled):

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Values of every type are copied with the time that they live; what is different is found, and only there.
+// Values of every type are copied with their times to live. Exactly the different keys are reported.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	from, to := testbed.NewServer(t), testbed.NewServer(t)
