@@ -19,7 +19,7 @@ type call struct {
 	// session: it is sent in one, with those before it. node: it is sent to one of a cluster.
 	session, node bool
 	in            func(s Caller) error
-	// unsent: it is compared, and not sent. The reason stands where it is listed.
+	// unsent is set if the call is only encoded and compared, and not sent. The list of calls gives the reason.
 	unsent bool
 }
 
