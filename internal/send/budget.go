@@ -21,10 +21,11 @@ type Budget struct {
 
 const (
 	// BudgetFirst is how many requests may be sent again at the start: what a few hundred callers have
-	// in flight when a server stops. BudgetMost is the most that can be saved up: a few times what a
-	// thousand callers have in flight, and a fraction of what a server answers in a second.
+	// in flight when a server stops.
 	BudgetFirst = 256
-	BudgetMost  = 4096
+	// BudgetMost is the most that can be saved up: a few times what a thousand callers have in flight,
+	// and a fraction of what a server answers in a second.
+	BudgetMost = 4096
 	// BudgetShare is how many requests allow one retry.
 	BudgetShare = 10
 	// BudgetCost is the price of a retry, which itself counts as a request.
