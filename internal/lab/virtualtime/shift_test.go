@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisfailover"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -265,5 +267,47 @@ func TestShiftsWhileBothFail(t *testing.T) {
 		require.Greater(t, shifts, 2)
 		require.LessOrEqual(t, shifts, 6*minutes+1)
 		require.Equal(t, good, m1.incrs.Load()+m2.incrs.Load()-before)
+	})
+}
+
+// A master with sentinels is a member like any other: while its master is frozen, requests go to the other member, and
+// they return when the sentinels have another master.
+func TestShiftFromSentinels(t *testing.T) {
+	Run(t, func(t *testing.T) {
+		g := &pipeGroup{master: old, conns: make(map[string][]net.Conn)}
+		opts := redisconn.Opts{Dialer: g.dial}
+		group, err := rediscluster.NewSentinel(t.Context(), []string{"10.0.0.9:26379"}, "main", rediscluster.Opts{
+			HostOpts: opts, SentinelOpts: opts, Logger: rediscluster.NoopLogger{},
+		})
+		require.NoError(t, err)
+		m2, seen := newDatabase(t, 2), new(events)
+		db, err := redisfailover.Open(t.Context(), []redisfailover.Member{{Name: "m1", Sender: group, Weight: 1}, {
+			Name: "m2", URL: "redis://" + m2.pipes.addr,
+			Options: []redispipe.Option{redispipe.Logger(nil), redispipe.Conn(func(o *redisconn.Opts) { o.Dialer = m2.dial })},
+		}}, redisfailover.Opts{Logger: seen})
+		require.NoError(t, err)
+		defer db.Close()
+		until := func(name string) time.Duration {
+			began := time.Now()
+			for !slices.ContainsFunc(db.Members(), func(m redisfailover.MemberState) bool { return m.Active && m.Name == name }) {
+				require.Less(t, time.Since(began), time.Minute)
+				time.Sleep(10 * time.Millisecond)
+			}
+			return time.Since(began)
+		}
+		require.Equal(t, "OK", db.Do(t.Context(), "GET", "k"))
+		time.Sleep(time.Second)
+		g.mu.Lock()
+		g.silent = old
+		g.mu.Unlock()
+		inFlight := make(chan any, 1)
+		go func() { inFlight <- db.Do(t.Context(), "GET", "k") }()
+		require.Less(t, until("m2"), time.Second, "one IOTimeout")
+		require.Equal(t, []byte("m2"), db.Do(t.Context(), "GET", "k"))
+		require.Equal(t, []byte("m2"), <-inFlight)
+		g.promote(next)
+		until("m1")
+		require.Equal(t, "OK", db.Do(t.Context(), "GET", "k"))
+		require.Equal(t, "m1 down, m1 to m2: failed, m1 up, m2 to m1: restored", seen.all())
 	})
 }
