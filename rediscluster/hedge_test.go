@@ -30,7 +30,7 @@ type identities struct {
 	keys []string
 }
 
-func newIdentities(t *testing.T, c *Cluster, n int) *identities {
+func newIdentities(t testing.TB, c *Cluster, n int) *identities {
 	t.Helper()
 	ids := &identities{db: redis.SyncCtx{S: c.WithPolicy(MasterAndSlaves)}}
 	for i := range n {
