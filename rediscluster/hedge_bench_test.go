@@ -69,8 +69,8 @@ func (l *lateness) dial(ctx context.Context, network, addr string) (net.Conn, er
 	return client, nil
 }
 
-// BenchmarkLateReplies reads at a steady rate while one of a hundred replies is late: -benchtime=20000x. load is how many more
-// replies than reads there are, in percent.
+// BenchmarkLateReplies reads at a steady rate while one of a hundred replies is late. %load is how many more replies
+// than reads there are. Run it with -benchtime=20000x.
 func BenchmarkLateReplies(b *testing.B) {
 	tb := sharedCluster(b)
 	for _, rate := range []int{350, 1000} {

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
@@ -115,7 +117,7 @@ func TestT41Jobs(t *testing.T) {
 	}
 }
 
-// T41: the same while the master of the queue's slot hands over to its replica, or is killed.
+// T41: the same while the master of the queue's slot hands over to its replica, is killed, or gives the slot away.
 func TestT41JobsInCluster(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
@@ -133,6 +135,11 @@ func TestT41JobsInCluster(t *testing.T) {
 				}
 				return master.Restart()
 			})
+		},
+		"moved slot": func(r *ClusterRig) error {
+			m := newSlotMover(r)
+			m.often, m.seldom, m.handsOver = []string{"jobs"}, []string{"jobs"}, false
+			return m.next()
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
@@ -158,6 +165,44 @@ func TestT41JobsInCluster(t *testing.T) {
 			pushed := playJobs(t, j, func(jobs []any) error { return pushReplicated(r.Client, jobs) },
 				func(context.Context, int) error { return faults[name](r) }, owner)
 			judgeJobs(t, j, pushed, name == "killed master")
+		})
+	}
+}
+
+// T41: the same while sentinels elect another master.
+func TestT41JobsWithSentinels(t *testing.T) {
+	beside(t)
+	if !drill.InFull {
+		t.Skip("takes a minute: make nightly runs it")
+	}
+	for _, how := range []testbed.FailoverMode{testbed.Graceful, testbed.Force} {
+		t.Run(cmp.Or(string(how), "graceful"), func(t *testing.T) {
+			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: noElection})
+			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: nodeLost}})
+			defer r.Close()
+			require.NoError(t, err)
+			j := &Jobs{
+				Connect: func() (redis.Sender, func(), error) { return r.Client, func() {}, nil },
+				Opts:    redis.JobOpts{Queue: "jobs", Ack: true, MinIdle: time.Second},
+				Seed:    seed, Workers: 8,
+			}
+			master := func(cmd string, args ...any) any {
+				node, err := group.Master()
+				if err != nil {
+					return err
+				}
+				return node.Do(cmd, args...)
+			}
+			again := redis.WithRetry(r.Client, redis.RetryOpts{}) // the client may not know the master yet
+			pushed := playJobs(t, j, func(jobs []any) error { return pushReplicated(again, jobs) },
+				func(context.Context, int) error {
+					promoted, err := group.Failover(how)
+					if err != nil {
+						return err
+					}
+					return group.WaitSettled(promoted)
+				}, master)
+			judgeJobs(t, j, pushed, how == testbed.Force)
 		})
 	}
 }
