@@ -60,7 +60,7 @@ func TestTheAddressOfADeadReplicaIsGivenToAnotherCluster(t *testing.T) {
 	master, replica := tb.Node(0), tb.Node(1)
 	if replica.Addr() > master.Addr() {
 		require.NoError(t, tb.Failover(replica, testbed.Graceful))
-		master, replica = replica, master
+		replica = master
 	}
 	var d Detours
 	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: minCheckInterval, HostOpts: redisconn.Opts{Dialer: d.Dial, ReconnectPause: time.Millisecond}})
