@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -62,6 +63,11 @@ func TestReadsAvoidFrozenReplica(t *testing.T) {
 	await(t, "the replica's share again", share)
 }
 
+// plenty counts requests that nobody has sent.
+type plenty struct{ atomic.Uint64 }
+
+func (p *plenty) Requests() uint64 { return p.Add(1000) }
+
 // Reads that wait for a replica when it freezes are sent to another node, no matter which goroutine
 // reads the replies.
 func TestReadsLeaveFrozenReplica(t *testing.T) {
@@ -69,6 +75,7 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 	opts := calm
 	opts.HostOpts.IOTimeout = time.Minute
 	c, _ := connect(t, tb.Addrs(), opts)
+	c.rules.Budget = send.NewBudget(new(plenty)) // on a busy machine all nodes stall now and then
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
 	slot, _ := owner(t, tb, "key")
 	reads := redis.SyncCtx{S: c.WithPolicy(MasterAndSlaves)}
