@@ -179,8 +179,8 @@ func TestT41JobsWithSentinels(t *testing.T) {
 		t.Run(cmp.Or(string(how), "graceful"), func(t *testing.T) {
 			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: noElection})
 			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: nodeLost}})
-			defer r.Close()
 			require.NoError(t, err)
+			defer r.Close()
 			j := &Jobs{
 				Connect: func() (redis.Sender, func(), error) { return r.Client, func() {}, nil },
 				Opts:    redis.JobOpts{Queue: "jobs", Ack: true, MinIdle: time.Second},
