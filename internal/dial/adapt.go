@@ -1,11 +1,9 @@
 package dial
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/joomcode/errorx"
 
@@ -74,15 +72,7 @@ func (p *peers) learn(first sock.Peer, whole bool) {
 
 // wasClosed reports whether a handshake failed because the other side closed the connection.
 func wasClosed(failure *errorx.Error) bool {
-	if !failure.IsOfType(ErrConnSetup) {
-		return false
-	}
-	for _, why := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
-		if errs.CausedBy(failure, why) {
-			return true
-		}
-	}
-	return false
+	return failure.IsOfType(ErrConnSetup) && errs.HungUp(failure)
 }
 
 // leanest returns the part of the error that says that a lean handshake failed as well, and which

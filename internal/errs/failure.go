@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/joomcode/errorx"
 )
@@ -120,6 +123,13 @@ func CausedBy(err, target error) bool {
 		}
 	}
 	return false
+}
+
+// HungUp reports whether err says that the other side closed a connection. Bytes that it had not read turn
+// its end into a reset.
+func HungUp(err error) bool {
+	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE},
+		func(end error) bool { return CausedBy(err, end) })
 }
 
 // causes calls yield with err and with the causes of err and of the errors that it wraps.

@@ -1,8 +1,6 @@
 package errs
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -16,7 +14,7 @@ import (
 // to the error that a command may be the reason.
 func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	switch {
-	case proxy && err.Type() == ErrIO && errors.Is(err.Cause(), io.EOF) && !ProxyClosed(err):
+	case proxy && err.Type() == ErrIO && HungUp(err) && !ProxyClosed(err):
 		return Like(err, err.Cause(), err.Message()+proxyClosed)
 	case err.Type() != ErrResult: // errors of other types have codes that only servers use
 		return err

@@ -2,6 +2,8 @@ package errs
 
 import (
 	"io"
+	"os"
+	"syscall"
 	"testing"
 
 	"github.com/joomcode/errorx"
@@ -12,6 +14,7 @@ import (
 func TestExplainedOnce(t *testing.T) {
 	for _, err := range []*errorx.Error{
 		ErrIO.Wrap(io.EOF, "reading"),
+		ErrIO.Wrap(os.NewSyscallError("read", syscall.ECONNRESET), "reading"),
 		ErrResult.New("upstream failure"),
 		ErrResult.New("ERR Protocol error: invalid bulk length"),
 		ErrMoved.New("MOVED 1 127.0.0.1:1"),
