@@ -1,7 +1,6 @@
 package torture
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -173,11 +172,24 @@ func TestT41JobsInCluster(t *testing.T) {
 func TestT41JobsWithSentinels(t *testing.T) {
 	beside(t)
 	if !drill.InFull {
-		t.Skip("takes a minute: make nightly runs it")
+		t.Skip("takes minutes: make nightly runs it")
 	}
-	for _, how := range []testbed.FailoverMode{testbed.Graceful, testbed.Force} {
-		t.Run(cmp.Or(string(how), "graceful"), func(t *testing.T) {
-			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: noElection})
+	failover := func(how testbed.FailoverMode) func(*testbed.Group) (*testbed.Server, error) {
+		return func(g *testbed.Group) (*testbed.Server, error) { return g.Failover(how) }
+	}
+	for name, kind := range map[string]struct {
+		downAfter time.Duration
+		lossy     bool
+		fault     func(*testbed.Group) (promoted *testbed.Server, err error)
+	}{
+		"graceful": {noElection, false, failover(testbed.Graceful)},
+		"forced":   {noElection, true, failover(testbed.Force)},
+		// Sentinels connect anew to a server that they promoted, which may take a second: if they waited
+		// no longer, they would replace it at once.
+		"killed": {3 * time.Second, true, killAndRestart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: kind.downAfter})
 			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: nodeLost}})
 			require.NoError(t, err)
 			defer r.Close()
@@ -196,15 +208,30 @@ func TestT41JobsWithSentinels(t *testing.T) {
 			again := redis.WithRetry(r.Client, redis.RetryOpts{}) // the client may not know the master yet
 			pushed := playJobs(t, j, func(jobs []any) error { return pushReplicated(again, jobs) },
 				func(context.Context, int) error {
-					promoted, err := group.Failover(how)
+					promoted, err := kind.fault(group)
 					if err != nil {
 						return err
 					}
 					return group.WaitSettled(promoted)
 				}, master)
-			judgeJobs(t, j, pushed, how == testbed.Force)
+			judgeJobs(t, j, pushed, kind.lossy)
 		})
 	}
+}
+
+// killAndRestart kills the master, and restarts it when sentinels have promoted a replica.
+func killAndRestart(g *testbed.Group) (promoted *testbed.Server, err error) {
+	old, err := g.Master()
+	if err != nil {
+		return nil, err
+	}
+	if err := old.Kill(); err != nil {
+		return nil, err
+	}
+	if promoted, err = g.WaitPromoted(old); err != nil {
+		return nil, err
+	}
+	return promoted, old.Restart()
 }
 
 // pushReplicated pushes jobs, and waits until a replica has them: those are not lost with their master.
