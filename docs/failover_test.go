@@ -30,7 +30,7 @@ var (
 			return err
 		}
 		for _, m := range db.Members() {
-			fmt.Println(m.Name, m.Active, m.Up, m.Since, m.Err)
+			fmt.Println(m.Name, m.Active, m.Share, m.Up, m.Since, m.Err)
 		}
 		return nil
 	}

@@ -14,8 +14,16 @@ import (
 //
 // Writes of the keys that move wait until those in flight have ended on both databases, so that both have the same
 // state, and no acknowledged write is lost. If ctx is done before, or a key that moves may be different, nothing
-// moves: the error is that of ctx, or an [ErrDifferent]. A retry is safe.
+// moves: the error is that of ctx, or an [ErrDifferent]. A share out of range is an [ErrShare]. A retry is safe.
 func (m *Mirror) CutOver(ctx context.Context, share float64) error {
+	switch {
+	case ctx == nil:
+		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+	case !(share >= 0 && share <= 1): // NaN as well
+		return redis.Err(ErrShare.New("a share is from 0 to 1, not %v: nothing was moved", share))
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
 	m.moving.Lock()
 	defer m.moving.Unlock()
 	to, from := int(slot.Count*min(max(share, 0), 1)), int(m.moved.Load())

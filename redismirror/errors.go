@@ -8,6 +8,8 @@ var ErrMirror = redis.Errors.NewSubNamespace("mirror")
 var (
 	// ErrSenders is returned by [New] if a sender is missing.
 	ErrSenders = redis.ErrOpts.NewType("mirror_senders")
+	// ErrShare is returned by [Mirror.CutOver] for a share that is not from 0 to 1. Nothing moves.
+	ErrShare = redis.ErrOpts.NewType("mirror_share")
 	// ErrBothSides is the error of a request that was not sent because one database decides for some of its keys, and
 	// the other one for the rest. A retry helps after the next CutOver.
 	ErrBothSides = ErrMirror.NewType("both_sides", redis.ErrTraitNotSent)

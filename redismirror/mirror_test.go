@@ -3,6 +3,7 @@ package redismirror
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -130,6 +131,13 @@ func TestRefuses(t *testing.T) {
 	require.Equal(t, []byte("new"), db.Do(ctx, "GET", keys[1]))
 	require.NoError(t, m.CutOver(ctx, 0.5), "nothing was left in flight")
 
+	for _, share := range []float64{-1, 1.5, 50, math.NaN()} {
+		require.True(t, redis.AsErrorx(m.CutOver(t.Context(), share)).IsOfType(ErrShare), share)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, m.CutOver(ended, 1), context.Canceled)
+	require.Equal(t, 0.5, m.Stats().Share)
 	_, err := New(nil, to, Opts{})
 	require.True(t, redis.AsErrorx(err).IsOfType(ErrSenders), "%v", err)
 }

@@ -27,7 +27,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	page.Add("sessions", client)
+	if err := page.Add("sessions", client); err != nil {
+		log.Fatal(err)
+	}
 	mux.Handle("/debug/redispipe", page)
 
 	defer client.Close()

@@ -44,7 +44,7 @@ func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any,
 	case r.err != nil:
 		return "", nil, NoNames, r.err
 	case !r.touched && !isKeyless(call.Name):
-		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s has no key here, so it is not known which keys it touches", call.Name)
+		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s names no key here, so a sender of WithPrefix can not limit it to the prefix: send it through the sender inside", call.Name)
 	case !r.touched:
 		return cmd, args, NoNames, nil
 	}

@@ -54,14 +54,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: all arguments are flags", flags.Arg(0))
+	}
+	if *from == *to {
+		return errors.New("-from and -to are the same")
+	}
 	c := copier{match: *match, out: out}
 	for _, side := range []struct {
-		url    string
-		client **redispipe.Client
-	}{{*from, &c.from}, {*to, &c.to}} {
+		name, url string
+		client    **redispipe.Client
+	}{{"-from", *from, &c.from}, {"-to", *to, &c.to}} {
 		client, err := redispipe.Open(ctx, side.url, redispipe.Logger(nil))
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", side.name, err)
 		}
 		defer client.Close()
 		*side.client = client

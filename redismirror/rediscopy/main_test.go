@@ -45,7 +45,13 @@ func TestCopies(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "151 keys compared, 0 different")
 	_, err = run("-from", "mailto:x")
-	require.Error(t, err)
+	require.ErrorContains(t, err, "-from: ")
+	_, err = run("-to", "redis://"+from.Addr())
+	require.ErrorContains(t, err, "are the same")
+	do(to, "SET", "s9", "other")
+	_, err = run("true", "-check") // flags behind a word that is not one would be left out
+	require.ErrorContains(t, err, `unexpected argument "true"`)
+	require.Equal(t, "other", string(to.Do("GET", "s9").([]byte)))
 }
 
 func asError(res any) error {
