@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/changes"
@@ -17,7 +18,8 @@ import (
 // A read joins no read that began before the latest write through this sender to one of its keys: neither
 // before the write was sent, nor before it was answered. So callers see their own writes. A write that names no
 // keys, such as a script without KEYS, counts as a write to all keys. But the sender does not know writes
-// of other clients. A read that joins may be as old as one that began with the first of those that share it.
+// of other clients. A read that joins may be as old as the first of those that share it: it joins none that began
+// 100 ms earlier or more. Callers that wait leave a node of a cluster that has stalled, as they do without it.
 //
 // It joins requests sent by themselves: of Sync, SyncCtx, ChanFutured and Send. Batches, transactions,
 // sessions and the senders that EachShard passes send their reads, and their writes count. It does
@@ -50,16 +52,14 @@ type joined struct {
 	reads bool // reads join; not those to a shard
 }
 
-// join returns the future with which the caller sends a request, or nil if it has joined another.
-func (j *joined) join(r *send.Request, cb Future, n uint64) (to Future, first bool) {
-	if j.reads {
-		if read, ok := j.table.Join(r, cb, n); ok && read == nil {
-			return nil, false
-		} else if ok {
-			return read, true
-		}
+// join returns the read that the request has joined. If first is set, the caller must send it. If the request is not
+// shared, join returns nil.
+func (j *joined) join(r *send.Request, cb Future, n uint64) (read *join.Read, first bool) {
+	if !j.reads {
+		return nil, false
 	}
-	return j.changing(cb, changes.Of(r)), false
+	read, first, _ = j.table.Join(r, cb, n)
+	return read, first
 }
 
 // changing returns the future of requests that may change keys. They count when they are sent, and when
@@ -83,36 +83,50 @@ func (j *joined) Send(req Request, cb Future, n uint64) {
 		return
 	}
 	r.Encoded(req.Cmd, req.Args, scratch.Buf, false)
-	switch to, first := j.join(r, cb, n); {
+	switch read, first := j.join(r, cb, n); {
 	case first:
-		j.to.Send(req, to, 0)
-	case to != nil || cb == nil:
-		j.to.Send(req, to, n)
+		j.to.Send(req, read, 0)
+	case read == nil:
+		j.to.Send(req, j.changing(cb, changes.Of(r)), n)
 	}
 }
 
 // SendMany implements Sender.
 func (j *joined) SendMany(reqs []Request, cb Future, start uint64) {
-	j.to.SendMany(reqs, j.changing(cb, changesOf(reqs)), start)
+	sets := changesOf(reqs)
+	if !slices.ContainsFunc(sets, func(s changes.Set) bool { return !s.Empty() }) {
+		j.to.SendMany(reqs, cb, start)
+		return
+	}
+	for _, s := range sets {
+		j.table.Changed(s)
+	}
+	many := &changes.Many{Forward: send.Forward{To: cb}, Sets: sets, Start: start, Changed: j.table.Changed}
+	j.to.SendMany(reqs, many, start)
 }
 
 // SendTransaction implements Sender.
 func (j *joined) SendTransaction(reqs []Request, cb Future, start uint64) {
-	j.to.SendTransaction(reqs, j.changing(cb, changesOf(reqs)), start)
+	var all changes.Set
+	for _, s := range changesOf(reqs) {
+		all.Add(s)
+	}
+	j.to.SendTransaction(reqs, j.changing(cb, all), start)
 }
 
-// changesOf returns what requests may change. A malformed one is not sent.
-func changesOf(reqs []Request) (all changes.Set) {
+// changesOf returns what each of the requests may change. A malformed one is not sent.
+func changesOf(reqs []Request) []changes.Set {
 	var r send.Request
 	var buf []byte
-	for _, req := range reqs {
+	sets := make([]changes.Set, len(reqs))
+	for i, req := range reqs {
 		var bad int
 		if buf, bad = resp.AppendCommand(buf[:0], req.Cmd, req.Args); bad < 0 {
 			r.Encoded(req.Cmd, req.Args, buf, false)
-			all.Add(changes.Of(&r))
+			sets[i] = changes.Of(&r)
 		}
 	}
-	return all
+	return sets
 }
 
 // Scanner implements Sender.
@@ -142,14 +156,18 @@ type joinedBackend struct {
 // SendEncoded implements send.Backend. A shared request does not depend on the caller that sends it. That
 // caller only reads the reply while it waits, and listens to its context from the start.
 func (j *joinedBackend) SendEncoded(r *send.Request, cb Future, n uint64) {
-	to, first := j.join(r, cb, n)
-	switch {
+	switch read, first := j.join(r, cb, n); {
 	case first:
 		r.Done, r.Typed, r.Observed, r.Deadline = nil, false, true, time.Time{}
-		j.backend.SendEncoded(r, to, 0)
-		r.Ticket = send.Ticket{}
-	case to != nil || cb == nil:
-		j.backend.SendEncoded(r, to, n)
+		j.backend.SendEncoded(r, read, 0)
+		if r.Ticket.Moves {
+			read.Watch(r.Ticket.Queue.(send.Staller))
+		}
+		r.Ticket = read.Ticket()
+	case read != nil:
+		r.Ticket = read.Ticket()
+	default:
+		j.backend.SendEncoded(r, j.changing(cb, changes.Of(r)), n)
 	}
 }
 

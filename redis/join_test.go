@@ -240,6 +240,24 @@ func TestJoinLeaves(t *testing.T) {
 	})
 }
 
+// Nobody joins a read that began long ago: its server may have stopped while another answers.
+func TestJoinNothingOld(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
+		h := newHeldReads()
+		s := WithJoin(h)
+		read := func() { s.Send(Req("GET", "k"), FuncFuture(func(any, uint64) {}), 0) }
+		read()
+		time.Sleep(100*time.Millisecond - 1)
+		read()
+		require.Equal(t, 1, h.sent())
+		time.Sleep(1)
+		read()
+		require.Equal(t, 2, h.sent())
+		read()
+		require.Equal(t, 2, h.sent())
+	})
+}
+
 // Reads that depend on more than their keys are sent by themselves, and all get the error of a shared one.
 func TestJoinOfOthers(t *testing.T) {
 	for _, req := range []Request{

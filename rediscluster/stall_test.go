@@ -78,13 +78,18 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 	c.rules.Budget = send.NewBudget(new(plenty)) // on a busy machine all nodes stall now and then
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
 	slot, _ := owner(t, tb, "key")
-	reads := redis.SyncCtx{S: c.WithPolicy(MasterAndSlaves)}
+	plain := c.WithPolicy(MasterAndSlaves)
+	reads := redis.SyncCtx{S: plain}
 	frozen := c.topology.Load().Shard(slot).Nodes[1]
 	waiting := func() int { return frozen.Links[0].Conn.Stats().InFlight }
 	node := nodeOf(t, tb, frozen.Addr)
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
-	for _, callers := range []int{1, 8, 64} {
+	for _, tt := range []struct {
+		callers int
+		through redis.Sender
+	}{{1, plain}, {8, plain}, {64, plain}, {8, redis.WithJoin(plain)}} {
+		reads.S = tt.through
 		await(t, "the replica's share", func() bool {
 			before := frozen.Links[0].Conn.Stats().Values
 			for range 10 {
@@ -95,7 +100,7 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 		require.NoError(t, node.Pause())
 		defer func() { _ = node.Resume() }()
 		var wg sync.WaitGroup
-		for range callers {
+		for range tt.callers {
 			wg.Go(func() {
 				for i := 0; i < 10 || waiting() == 0; i++ {
 					res := reads.Do(ctx, "GET", "key")

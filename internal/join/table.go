@@ -2,9 +2,11 @@
 package join
 
 import (
+	"context"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/command"
@@ -46,26 +48,34 @@ func (t *Table) Changed(s changes.Set) {
 	}
 }
 
-// Join adds a waiter to a read of the same request that is under way, and returns nil. If there is none, it
-// returns the read that the caller must send. ok is false if the request can't be shared.
-func (t *Table) Join(r *send.Request, cb send.Future, n uint64) (first *Read, ok bool) {
+// joinFor is how long others may join a read. Then the next one is sent, because the server of the first may be
+// slow or have stopped while another answers.
+const joinFor = 100 * time.Millisecond
+
+// Join adds a waiter to a read of the same request that is under way. If there is none, first is set, and the
+// caller must send the read that it returns. ok is false if the request can't be shared.
+func (t *Table) Join(r *send.Request, cb send.Future, n uint64) (read *Read, first, ok bool) {
 	if cb == nil || !r.ReplicaSafe || r.Shared != command.Allowed {
-		return nil, false
+		return nil, false, false
 	}
 	stamp, ok := t.stamp(r)
 	if !ok {
-		return nil, false
+		return nil, false, false
 	}
 	s := &t.shards[maphash.Bytes(t.seed, r.Buf)%uint64(len(t.shards))]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if read := s.reads[string(r.Buf)]; read != nil && read.stamp == stamp {
+	now := time.Now()
+	if read = s.reads[string(r.Buf)]; read != nil && read.stamp == stamp && now.Sub(read.began) < joinFor {
 		read.waiters = append(read.waiters, waiter{cb, n})
-		return nil, true
+		return read, false, true
 	}
-	read := &Read{shard: s, request: string(r.Buf), stamp: stamp, waiters: []waiter{{cb, n}}}
+	read = &Read{shard: s, request: string(r.Buf), stamp: stamp, began: now, waiters: []waiter{{cb, n}}}
+	if r.Slot >= 0 {
+		read.moves, read.move = context.WithCancel(context.Background())
+	}
 	s.reads[read.request] = read
-	return read, true
+	return read, true, true
 }
 
 // stamp returns a number that is another one after any of the request's keys may have changed. ok is false
@@ -95,5 +105,5 @@ func (t *Table) place(key string) uint64 { return maphash.String(t.seed, key) % 
 var alone = map[string]bool{
 	"HRANDFIELD": true, "SRANDMEMBER": true, "VRANDMEMBER": true, "ZRANDMEMBER": true, // by chance
 	"EVAL_RO": true, "EVALSHA_RO": true, "FCALL_RO": true, // code
-	"SORT_RO": true, "TS.GET": true, "TS.RANGE": true, "TS.REVRANGE": true, // of other keys as well
+	"SORT_RO": true, "TS.GET": true, "TS.INFO": true, "TS.RANGE": true, "TS.REVRANGE": true, // of other keys as well
 }

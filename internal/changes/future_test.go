@@ -1,0 +1,27 @@
+package changes
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// Each result of a batch counts the keys of its own request alone, so a large batch takes no longer for each.
+func TestManyChangesOnlyItsOwn(t *testing.T) {
+	var changed []Set
+	f := &Many{
+		Forward: send.Forward{To: nobody{}}, Sets: []Set{{Keys: []string{"a"}}, {}, {All: true}}, Start: 7,
+		Changed: func(s Set) { changed = append(changed, s) },
+	}
+	f.Resolve("OK", 9)
+	f.Resolve("OK", 7)
+	f.Resolve("OK", 8)
+	require.Equal(t, []Set{{All: true}, {Keys: []string{"a"}}, {}}, changed)
+}
+
+type nobody struct{}
+
+func (nobody) Resolve(any, uint64) {}
+func (nobody) Cancelled() error    { return nil }
