@@ -13,6 +13,7 @@
 #   keys afterwards, by EXISTS: 'some'
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931 17932
 python3 - <<'EOF'

@@ -10,6 +10,7 @@
 #   … an error: True
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931
 python3 - <<'EOF'

@@ -12,6 +12,7 @@
 #   BITOP NOT KEY KEY of each string of 5 bytes: [0, 5]
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931 17932
 python3 - <<'EOF'

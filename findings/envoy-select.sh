@@ -11,6 +11,7 @@
 #   through Envoy, SET of the other lands in database: [3]
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931
 python3 - <<'EOF'

@@ -11,6 +11,7 @@
 #   through Envoy, microseconds are those since 1970: True
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931
 python3 - <<'EOF'

@@ -12,6 +12,7 @@
 #   through Envoy, k: '1'
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931
 python3 - <<'EOF'

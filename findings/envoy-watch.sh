@@ -9,6 +9,7 @@
 #   through Envoy: ['OK', 'mine', 'OK', 'QUEUED', ['OK'], 'lost update']
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931
 python3 - <<'EOF'

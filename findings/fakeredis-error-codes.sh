@@ -10,6 +10,7 @@
 #   fakeredis, EVALSHA of an unknown script: 'NOSCRIPT No matching script. Please use EVAL.'
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 fakeredis 17930
 redis 17931

@@ -12,6 +12,7 @@
 #   fakeredis, MGET: 'bulk'
 #
 # Wants redis-server, python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 fakeredis 17930
 redis 17931

@@ -12,6 +12,7 @@
 #   DBSize after FlushAll: some
 #
 # Wants go, redis-server and redis-cli.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 cluster 17931 17932 17933
 cat >main.go <<'END'

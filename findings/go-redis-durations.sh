@@ -11,6 +11,7 @@
 #   SetEx: [setex k 1 v]
 #
 # Wants go.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 cat >main.go <<'END'
 package main

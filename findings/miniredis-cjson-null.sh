@@ -10,6 +10,7 @@
 #   miniredis: ['[]', '[]']
 #
 # Wants go, redis-server, python3.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 miniredis 17930
 redis 17931

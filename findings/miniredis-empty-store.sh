@@ -11,6 +11,7 @@
 #   miniredis, TYPE: ['set', 'set', 'zset']
 #
 # Wants go, redis-server, python3.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 miniredis 17930
 redis 17931

@@ -9,6 +9,7 @@
 #   miniredis: (3, 'Push', "ERR Can't execute 'get': only (P)SUBSCRIBE / (P)UNSUBSCRIBE / PING / QUIT are allowed in this context", 'Push')
 #
 # Wants go, redis-server, python3.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 miniredis 17930
 redis 17931

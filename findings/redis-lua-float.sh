@@ -10,6 +10,7 @@
 #   redis-8.10: ['0.1', '0.1']
 #
 # Wants python3 with pip.
+dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 start "$("$lib/../../scripts/server.sh" redis-6.2)" --port 17931 --bind 127.0.0.1 --save '' --dir "$dir"
 start "$("$lib/../../scripts/server.sh" redis-8.10)" --port 17932 --bind 127.0.0.1 --save '' --dir "$dir"

@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// heldReads is a sender that holds reads of one key until they are answered, and answers all else at once.
+// heldReads is a sender that holds each read until the test answers it. It answers other requests at once.
 type heldReads struct {
 	ownSender
 	mu   sync.Mutex // guards held

@@ -44,8 +44,7 @@ func TestMovedToWhereItWasAsked(t *testing.T) {
 	}
 }
 
-// A subscriber leaves its connection, too, if the server redirects it to the address that it is
-// connected to.
+// A subscriber also leaves its connection if the server redirects it to the address that it is connected to.
 func TestSubscriberMovedToWhereItIs(t *testing.T) {
 	t.Parallel()
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))

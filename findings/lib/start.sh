@@ -1,9 +1,8 @@
-# What the scripts of findings share. They source it, and find resp.py beside it. What they
-# started ends with them, and $dir goes. Nothing listens but on the loopback address.
+# What the scripts of findings share. They make the folder $dir, source it, and find resp.py beside it.
+# What they started ends with them, and $dir goes. Nothing listens but on the loopback address.
 set -eu
 
 lib=$(cd "$(dirname "$0")/lib" && pwd)
-dir=$(mktemp -d)
 started=
 finish() {
 	status=$?

@@ -63,7 +63,7 @@ func (o *Opts) ticks() (every time.Duration, beats int) {
 	return max(every, time.Millisecond), beats
 }
 
-// ran tells whether this process has run recently. If it was stopped or had no processor, replies
+// ran reports whether this process has run recently. If it was stopped or had no processor, replies
 // may wait to be read, so silence says nothing about the server yet.
 type ran struct {
 	last  time.Time // when until was last called

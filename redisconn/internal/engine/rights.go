@@ -84,7 +84,7 @@ func (q *queue) nextReader(s *Session) readHolder {
 			offers++
 			it := &b.items[i]
 			if it.future == nil {
-				continue // it has no future, so it does not matter who reads its reply
+				continue // it has no future: any reader may read its reply
 			}
 			if it.caller == nil {
 				return readLoop
