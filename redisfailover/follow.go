@@ -12,7 +12,8 @@ import (
 
 // NewSubscriber returns a subscriber on the active member. After a shift its subscriptions move to the
 // new active member, and get a [redispubsub.Gap] with the reason [redispubsub.Failover], which begins
-// at least two seconds before the shift. They get no messages that are published on another member: if
+// at least two seconds before the shift. If the connection was lost before the shift, the gap begins then, with
+// the reason [redispubsub.ConnectionLost]. They get no messages that are published on another member: if
 // publishers may shift later than this client, subscribe on every member instead (see
 // [MemberState].Sender). While a member of another library is active, a subscription waits for the next
 // shift. The subscriber is closed with the client.

@@ -31,8 +31,8 @@ type Mirror struct {
 
 var _ redis.Sender = (*Mirror)(nil)
 
-// New returns a Mirror of two databases, the old one, which decides, and the new one. Both senders may be clients, connections or clusters,
-// with the same protocol; with clusters, leave ConnHostPolicy as it is, so that the writes of a key keep their
+// New returns a Mirror of two databases, the old one, which decides, and the new one. Both senders may be
+// clients, connections or clusters, with the same protocol; with clusters, leave ConnHostPolicy as it is, so that the writes of a key keep their
 // order. Nothing else may write to the new database. The error is of the type [ErrSenders].
 func New(from, to redis.Sender, opts Opts) (*Mirror, error) {
 	if from == nil || to == nil {
