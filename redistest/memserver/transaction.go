@@ -55,10 +55,6 @@ func (s *Server) exec(c *conn) string {
 	}
 	reply := fmt.Sprintf("*%d\r\n", len(q.calls))
 	for _, call := range q.calls {
-		if subscribes[call[0]] {
-			c.peer.WriteRaw(reply)
-			reply = ""
-		}
 		reply += s.do(c, call[0], call[1:], true)
 	}
 	return reply

@@ -11,13 +11,10 @@ import (
 // conn is the state of a client's connection. It belongs to the goroutine that holds Server.turn.
 type conn struct {
 	peer *server.Peer
-	// ctx is miniredis's state for all commands except those that subscribe. For these the peer has a
-	// separate state, because a client with RESP3 may send any command while it is subscribed.
-	ctx   any
-	queue *queue // not nil between MULTI and EXEC
-	// subscribing is set while miniredis handles the peer itself. Only the goroutine that serves the peer
-	// uses it.
-	subscribing bool
+	// ctx is miniredis's state for all commands except those that subscribe.
+	ctx        any
+	queue      *queue      // not nil between MULTI and EXEC
+	subscriber *subscriber // nil before a command that subscribes
 }
 
 // hook answers commands before miniredis gets them, and reports whether it did. It answers one command
@@ -29,13 +26,10 @@ func (s *Server) hook(p *server.Peer, cmd string, args ...string) bool {
 	s.connsMu.Lock()
 	c := s.conns[p]
 	s.connsMu.Unlock()
-	switch {
-	case c == nil && p.Ctx != nil: // a script calls, which has the turn
+	if c == nil && p.Ctx != nil { // a script calls, which has the turn
 		c := &call{s: s, reply: reply{Peer: p}, cmd: cmd, args: args, once: true}
 		s.warn(c)
 		return c.mend()
-	case c != nil && c.subscribing:
-		return false
 	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -86,13 +80,18 @@ func (s *Server) do(c *conn, cmd string, args []string, once bool) string {
 		return s.subscribe(c, cmd, args)
 	}
 	if s.subscribed(c) {
-		out.Ctx = c.peer.Ctx
+		out.Ctx = c.subscriber.Ctx
 	}
 	if !call.mend() {
 		call.pass(cmd, args...)
 	}
-	c.peer.Resp3 = out.Resp3 // after HELLO
-	if out.Closed() {        // after QUIT
+	if out.Resp3 != c.peer.Resp3 { // after HELLO
+		c.peer.Resp3 = out.Resp3
+		if c.subscriber != nil {
+			c.subscriber.speak(out.Resp3)
+		}
+	}
+	if out.Closed() { // after QUIT
 		c.peer.Close()
 	}
 	return out.text()
