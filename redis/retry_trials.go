@@ -13,11 +13,12 @@ import (
 type trials struct {
 	attempts errs.Attempts
 	failed   []error // the first trialsKept of them
-	closed   int     // how many ended because a proxy closed the connection
+	closed   int     // how many ended because a proxy closed the connection; those at this request count twice
 }
 
-// closedMost is how many attempts may end because a proxy closed the connection. Then the proxy does not
-// know the command, and each further attempt would cost others their replies.
+// closedMost is how many attempts may end because a proxy closed the connection, and half of it if no other
+// request was in flight. Then the proxy does not know the command, and each further attempt would cost others
+// their replies.
 const closedMost = 4
 
 // trialsKept bounds the errors that AttemptsOf returns.
@@ -29,7 +30,9 @@ func (t *trials) note(err *errorx.Error) bool {
 	if len(t.failed) < trialsKept {
 		t.failed = append(t.failed, errs.Err(err))
 	}
-	if errs.ProxyClosed(err) {
+	if closed, at := errs.ProxyClosed(err); at {
+		t.closed += 2
+	} else if closed {
 		t.closed++
 	}
 	return t.closed < closedMost

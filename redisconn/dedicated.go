@@ -5,6 +5,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
@@ -28,8 +29,8 @@ func (o owner) Withheld() bool { return o.c.pipe.Withheld() }
 // ShortestTrip implements dedicated.Owner.
 func (o owner) ShortestTrip() time.Duration { return time.Duration(o.c.shortest.Load()) }
 
-// WithConn implements dedicated.Owner.
-func (o owner) WithConn(err *errorx.Error) *errorx.Error { return o.c.withConn(err) }
+// WithConn implements dedicated.Owner. A dedicated connection has one request, or one transaction, at a time.
+func (o owner) WithConn(err *errorx.Error) *errorx.Error { return errs.ClosedAt(o.c.withConn(err)) }
 
 // Shared implements dedicated.Owner.
 func (o owner) Shared() dedicated.Shared {

@@ -412,17 +412,23 @@ func TestProxyClosesEachTime(t *testing.T) {
 	})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	do := redis.SyncCtx{S: redis.WithRetry(conn, redis.RetryOpts{Within: patience})}
-	for name, send := range map[string]func() any{
-		"alone":       func() any { return do.Do(background, "SCAN", 0) },
-		"many":        func() any { return do.SendMany(background, requests(redis.Req("SCAN", 0)))[0] },
-		"transaction": func() any { _, err := do.SendTransaction(background, requests(redis.Req("SCAN", 0))); return err },
-		"scanner":     func() any { _, err := do.Scanner(background, redis.ScanOpts{}).Next(); return err },
+	scan := redis.Req("SCAN", 0)
+	for name, c := range map[string]struct {
+		send   func() any
+		closed int
+	}{
+		"alone":       {func() any { return do.Do(background, "SCAN", 0) }, 2},
+		"many":        {func() any { return do.SendMany(background, requests(scan))[0] }, 2},
+		"transaction": {func() any { _, err := do.SendTransaction(background, requests(scan)); return err }, 2},
+		"scanner":     {func() any { _, err := do.Scanner(background, redis.ScanOpts{}).Next(); return err }, 2},
+		"beside":      {func() any { return do.SendMany(background, requests(scan, redis.Req("GET", "k")))[0] }, 4},
 	} {
 		closed.Store(0)
-		res := send()
+		res := c.send()
 		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res), name)
 		require.ErrorContains(t, redis.AsError(res), "a proxy closed the connection", name)
-		require.EqualValues(t, 4, closed.Load(), name)
+		require.Equal(t, c.closed == 2, strings.Contains(redis.AsError(res).Error(), "at this request"), name)
+		require.EqualValues(t, c.closed, closed.Load(), name)
 	}
 }
 

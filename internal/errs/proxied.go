@@ -14,8 +14,8 @@ import (
 // to the error that a command may be the reason.
 func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	switch {
-	case proxy && err.Type() == ErrIO && HungUp(err) && !ProxyClosed(err):
-		return Like(err, err.Cause(), err.Message()+proxyClosed)
+	case proxy && err.Type() == ErrIO && HungUp(err) && !strings.Contains(err.Message(), proxyClosed):
+		return Like(err, err.Cause(), err.Message()+proxyClosed+asSome)
 	case err.Type() != ErrResult: // errors of other types have codes that only servers use
 		return err
 	}
@@ -31,10 +31,27 @@ func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	return ErrProxy.New("a proxy answered in place of the server, and the request may have run: %s", text)
 }
 
-// ProxyClosed reports whether a proxy has closed the connection before it answered.
-func ProxyClosed(err *errorx.Error) bool { return strings.HasSuffix(err.Message(), proxyClosed) }
+// ClosedAt is for the error of a request that was the only one in flight when the connection was lost. If a
+// proxy has closed the connection, that request is the reason.
+func ClosedAt(err *errorx.Error) *errorx.Error {
+	if closed, at := ProxyClosed(err); closed && !at {
+		return Like(err, err.Cause(), strings.Replace(err.Message(), proxyClosed, proxyClosed+closedAt, 1))
+	}
+	return err
+}
 
-const proxyClosed = ": a proxy closed the connection, as some do at a command that they do not know"
+// ProxyClosed reports whether a proxy has closed the connection before it answered. at is set if it did so at
+// this request, rather than at another one in flight.
+func ProxyClosed(err *errorx.Error) (closed, at bool) {
+	_, after, closed := strings.Cut(err.Message(), proxyClosed)
+	return closed, strings.HasPrefix(after, closedAt)
+}
+
+const (
+	proxyClosed = ": a proxy closed the connection"
+	closedAt    = " at this request"
+	asSome      = ", as some do at a command that they do not know"
+)
 
 // envoySays are errors that Envoy itself answers with. If it has split a request and some parts have
 // failed, it answers with "finished with" and their number instead.

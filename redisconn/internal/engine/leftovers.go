@@ -48,6 +48,11 @@ func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
 	l.collect(inflight, unsent, unknown)
 	l.collect(open, unsent, unknown)
 	p.queue.CountLeft(l.notSent, l.unknown)
+	if l.unknown == 1 {
+		for i := range l.items {
+			l.items[i].err = errs.ClosedAt(l.items[i].err)
+		}
+	}
 	l.resolveAll()
 }
 
