@@ -21,6 +21,9 @@ type call struct {
 	// told is set if one of the signals tells the caller to listen. It is set in the
 	// state callTold; after that, only the caller uses it.
 	told bool
+	// stays is set if the request is never sent to another server. The reply goes into its caller's
+	// buffer, and a server that has stalled may still answer. Only the caller uses it.
+	stays bool
 	// signals gets one signal when the caller must listen, one when right is set, and one
 	// when the call is resolved. It has room for all three, so no sender of a signal
 	// waits for the caller. Signals may arrive in a different order than their events, so
@@ -175,7 +178,7 @@ func (c *call) signalled(ctx context.Context, t *send.Ticket) bool {
 
 // moves reports whether the request moves, as its server has stalled. If it may not, it no longer tries to.
 func (c *call) moves(t *send.Ticket) bool {
-	t.Moves = t.Queue.(send.Staller).Leave()
+	t.Moves = !c.stays && t.Queue.(send.Staller).Leave()
 	return t.Moves
 }
 

@@ -89,7 +89,7 @@ func (w *waiter) recycle() {
 
 // reset empties the fields that only some requests need.
 func (w *waiter) reset() {
-	w.typed, w.target = false, target{}
+	w.typed, w.target, w.stays = false, target{}, false
 	if w.observed {
 		w.observed = false
 		w.AnsweredBy(send.Server{})
@@ -219,12 +219,9 @@ func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *tar
 	}
 	r := &scratch.Request
 	r.Encoded(cmd, args, scratch.Buf, to.backend.WantsSlot())
-	lends := t != nil && cap(t.Bytes) > 0
 	w := pooledWaiter(ctx, r, t, seen)
 	w.send(func() { to.backend.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
-	// A server that has stalled may answer later, and its reply would go to the caller's buffer.
-	ticket.Moves = ticket.Moves && !lends
 	send.PutScratch(scratch)
 	return w.result(ctx, ticket, t, seen)
 }
@@ -248,6 +245,7 @@ func pooledWaiter(ctx context.Context, r *send.Request, t *target, seen *send.Se
 	w.observed = seen != nil
 	if t != nil && t.Kind != resp.NoKind {
 		w.typed, w.target = true, *t
+		w.stays = cap(t.Bytes) > 0
 		t.Bytes = nil // result gives the caller its buffer back
 	}
 	r.Caller, r.Plain, r.Typed, r.Observed = &w.call, false, w.typed, w.observed

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/joomcode/errorx"
 
@@ -73,6 +74,13 @@ func (q *queue) admitsAlone(r *send.Request) bool {
 	return false
 }
 
+// tells decides whether the caller of r, which enters now, waits deaf until it is told to listen. A
+// caller listens at once if its deadline may pass before it would be told, or if requests take so long
+// that most callers would be told. now is from clock, and may be late.
+func (q *queue) tells(r *send.Request, now time.Duration) bool {
+	return q.avgLatency < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, now) >= deafMost+2*listenEvery)
+}
+
 // exchanger is the Reader of a caller that has both rights, and writes before it reads.
 type exchanger struct{ *Session }
 
@@ -124,6 +132,43 @@ func (s *Session) exchange(ctx context.Context, b *batch) bool {
 		s.writeBatch(b)
 	}
 	return !ended || s.hasFailed()
+}
+
+// interruptibly calls wait, which reads from the socket. It interrupts wait when ctx is done or, if the
+// caller is deaf, when the caller is told to listen; then ended is set, and wait may be called again.
+// Any other error of wait ends the session; then failed is set.
+func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
+	var err error
+	switch {
+	case ctx.Done() == nil:
+		err = wait()
+	case s.reader.deaf:
+		if ended, err = s.waitDeaf(wait); ended {
+			return true, false
+		}
+	default:
+		stop := context.AfterFunc(ctx, s.interrupt)
+		if err = wait(); !stop() && s.wasInterrupted(err) {
+			return true, false
+		}
+	}
+	if err != nil {
+		s.fail(redis.ErrIO.Wrap(err, "reading"))
+	}
+	return false, err != nil
+}
+
+// waitDeaf calls wait. ended is set if the caller is told to listen before wait has returned. Most
+// replies come earlier, and watching a context takes as long as a small request.
+func (s *Session) waitDeaf(wait func() error) (ended bool, err error) {
+	n := s.waits.Add(1)
+	if ended = s.listens.Load(); !ended {
+		err = wait()
+	}
+	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
+		return true, nil
+	}
+	return ended, err
 }
 
 // receive reads from the socket, but first writes the batch of exchange, if there is one.

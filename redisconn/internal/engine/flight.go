@@ -42,12 +42,12 @@ func (q *queue) fly(b *batch, now time.Duration) {
 		q.internal++
 	}
 	if q.head == nil {
-		q.head, q.sinceIdle = b, 0
+		q.head, q.sinceIdle = b, 1
 	} else {
 		q.tail.next = b
+		q.sinceIdle++
 	}
 	q.tail = b
-	q.sinceIdle++
 	b.unread = int(q.takenBytes - q.head.offset)
 	q.concurrency = smooth(q.concurrency, q.pending)
 	q.load.Store(int64(q.concurrency))

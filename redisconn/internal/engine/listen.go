@@ -1,15 +1,12 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"os"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // listen tells callers to listen if their contexts have ended, or their requests have been pending for
@@ -67,13 +64,6 @@ func ended(done <-chan struct{}) bool {
 	}
 }
 
-// tells decides whether the caller of r, which enters now, waits deaf until it is told to listen. A
-// caller listens at once if its deadline may pass before it would be told, or if requests take so long
-// that most callers would be told. now is from clock, and may be late.
-func (q *queue) tells(r *send.Request, now time.Duration) bool {
-	return q.avgLatency < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, now) >= deafMost+2*listenEvery)
-}
-
 // clock returns the time. While listen is called regularly, it may be late by one interval,
 // since reading the clock for each request would take longer.
 func (q *queue) clock() time.Duration {
@@ -87,44 +77,6 @@ func (q *queue) clock() time.Duration {
 func (l *listening) arrangeListen() duty {
 	l.due, l.called = true, timing.Clock()
 	return mustListen
-}
-
-// interruptibly calls wait, which reads from the socket. It interrupts wait when ctx is done or, if the
-// caller is deaf, when the caller is told to listen; then ended is set, and wait may be called again.
-// Any other error of wait ends the session; then failed is set.
-func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
-	var err error
-	switch {
-	case ctx.Done() == nil:
-		err = wait()
-	case s.reader.deaf:
-		var waited bool
-		if waited, err = s.waitDeaf(wait); !waited {
-			return true, false
-		}
-	default:
-		stop := context.AfterFunc(ctx, s.interrupt)
-		if err = wait(); !stop() && s.wasInterrupted(err) {
-			return true, false
-		}
-	}
-	if err != nil {
-		s.fail(redis.ErrIO.Wrap(err, "reading"))
-	}
-	return false, err != nil
-}
-
-// waitDeaf calls wait. It returns false if the caller is told to listen before wait has returned.
-// Most replies come earlier, and watching a context takes as long as a small request.
-func (s *Session) waitDeaf(wait func() error) (waited bool, err error) {
-	n := s.waits.Add(1)
-	if !s.listens.Load() {
-		waited, err = true, wait()
-	}
-	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
-		return false, nil
-	}
-	return waited, err
 }
 
 // interruptDeaf ends the wait of a caller that is deaf, if there is one.
