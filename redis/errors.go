@@ -31,6 +31,8 @@ var (
 	// URL is passed as an address. Its text shows no part of the URL except, at most,
 	// the name of a parameter.
 	ErrURL = errs.ErrURL
+	// ErrOption is returned by a constructor if an option is out of its bounds. The text names the option.
+	ErrOption = errs.ErrOption
 
 	// ErrContextClosed is the error of requests that are sent after Close, or after the end of
 	// the context with which the connection or cluster was created. Not sent.

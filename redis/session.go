@@ -76,6 +76,10 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 		if known(s) == Sender(nobody{}) {
 			return nil, errs.NoSender()
 		}
+		inside, _ := send.Inside(s)
+		if of, is := inside.(send.Sessionless); is {
+			return nil, errs.ErrSession.New("a %T has no sessions: %s", s, of.WhyNoSessions())
+		}
 		return nil, errs.ErrSession.New("a %T has no sessions, because a session would bypass the methods of a type that wraps a sender: "+
 			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
 	}

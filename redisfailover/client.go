@@ -3,6 +3,7 @@ package redisfailover
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -40,15 +41,19 @@ var _ redis.Sender = (*Client)(nil)
 
 // Open returns a client of the members. Among the members that are up, the one with the greatest weight
 // becomes active. Open waits until each member has answered or failed once. If no member can be opened,
-// it returns the errors of all; one server that is down counts as opened, as for redispipe.Open. If a
-// URL or an option is invalid, or the members do not meet the rules of [Member], it returns an error of
-// the namespace [redis.ErrOpts], such as [redis.ErrURL] or [ErrMembers]. After an error the given
+// it returns the errors of all, with their names; one server that is down counts as opened, as for
+// redispipe.Open. The logger gets a [LogDown] for each member that has failed. If a URL or an option is
+// invalid, or the members do not meet the rules of [Member], Open returns an error of the namespace
+// [redis.ErrOpts], such as [redis.ErrURL], [redis.ErrOption] or [ErrMembers]. After an error the given
 // Senders are still the caller's.
 //
 // ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
 func Open(ctx context.Context, members []Member, opts Opts) (*Client, error) {
 	if ctx == nil {
 		return nil, redis.Err(errs.NilContext())
+	}
+	if err := opts.check(); err != nil {
+		return nil, redis.Err(err)
 	}
 	c := &Client{opts: opts.withDefaults(), moved: make(chan struct{})}
 	var err error
@@ -71,6 +76,11 @@ func Open(ctx context.Context, members []Member, opts Opts) (*Client, error) {
 		s = redis.WithHook(s, hook)
 	}
 	c.sender = redis.WithRetry(s, c.opts.Retry)
+	for _, m := range c.members {
+		if !m.up {
+			c.report(LogDown{Member: m.name, Error: m.lastFailure()})
+		}
+	}
 	c.run()
 	return c, nil
 }
@@ -80,7 +90,7 @@ func (c *Client) openAll(ctx context.Context) error {
 	failed := make([]error, len(c.members))
 	var opening sync.WaitGroup
 	for i, m := range c.members {
-		opening.Go(func() { failed[i] = c.openOne(ctx, m) })
+		opening.Go(func() { _, failed[i] = c.openOne(ctx, m) })
 	}
 	opening.Wait()
 	for _, err := range failed {
@@ -99,12 +109,12 @@ func (c *Client) openAll(ctx context.Context) error {
 	return nil
 }
 
-// openOne opens a member and probes it once.
-func (c *Client) openOne(ctx context.Context, m *member) error {
+// openOne opens a member and probes it once. It reports whether the probe has succeeded.
+func (c *Client) openOne(ctx context.Context, m *member) (up bool, err error) {
 	opened, err := m.open(ctx)
 	if err != nil {
 		m.failed(err)
-		return err
+		return false, fmt.Errorf("%s: %w", m.name, redis.Err(err))
 	}
 	to := plain(opened)
 	m.probe(ctx, to)
@@ -112,11 +122,11 @@ func (c *Client) openOne(ctx context.Context, m *member) error {
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil { // nobody else closes it
 		go opened.Close()
-		return c.ctx.Err()
+		return false, c.ctx.Err()
 	}
 	m.opened, m.sender, m.since = opened, to, time.Now()
 	m.up = m.probes.Load() > 0
-	return nil
+	return m.up, nil
 }
 
 // best chooses among the members for which may returns true: the preferred member or, if that is not
@@ -136,7 +146,7 @@ func (c *Client) best(may func(*member) bool) *member {
 // SwitchTo makes the member with that name the active and the preferred one. When it returns, new
 // requests go there. The former member still answers the requests that it has got. SwitchTo does not
 // wait for them, nor until their writes are copied. If there is no such member, or it is down, the
-// error is an [ErrMembers], and nothing changes. Calling it again is safe.
+// error is an [ErrMembers], with the last failure as its cause, and nothing changes. Calling it again is safe.
 func (c *Client) SwitchTo(name string) error {
 	i := slices.IndexFunc(c.members, func(m *member) bool { return m.name == name })
 	if i < 0 {

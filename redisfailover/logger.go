@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Logger gets the events of a client. It runs in the goroutine that judges the members, or in that of
-// SwitchTo, so it should return quickly. So do hooks, which get shifts as redis.OperationShift.
+// Logger gets the events of a client. It runs in the goroutine that judges or opens the members, or in
+// that of Open or SwitchTo, so it should return quickly. So do hooks, which get shifts as redis.OperationShift.
 type Logger interface {
 	Report(c *Client, event LogEvent)
 }
@@ -29,13 +29,13 @@ type LogShift struct {
 	Error    error // the last failure of From, if that has failed
 }
 
-// LogDown: a member has failed for Opts.Patience.
+// LogDown: a member has failed for Opts.Patience, or its first probe has failed in Open, or Open could not open it.
 type LogDown struct {
 	Member string
 	Error  error // its last failure
 }
 
-// LogUp: a member answers again.
+// LogUp: a member that was down answers.
 type LogUp struct{ Member string }
 
 // LogReturn: keys begin to move from the active member, From, to the preferred one, To, for Opts.Ramp.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -26,7 +27,8 @@ type Member struct {
 	Options []redispipe.Option
 	// Sender is the member, if URL is empty: a client, a connection, a cluster, or a cache of package
 	// rediscache around one of them. Its own retries are not used. If it has hooks, or is not a Sender of
-	// this library, requests cost more, and it has no sessions. It is closed with the client.
+	// this library, requests cost more, and it has no sessions. Each member needs a different one. It is closed with
+	// the client.
 	Sender redis.Sender
 	// Weight decides which member is preferred: the one with the greatest weight, or the first of
 	// several with that weight.
@@ -57,16 +59,23 @@ func membersOf(given []Member, opts *Opts) ([]*member, error) {
 		return nil, redis.Err(ErrMembers.New("no members"))
 	}
 	all := make([]*member, len(given))
-	names := map[string]bool{}
 	for i, of := range given {
 		m := &member{Member: of, name: cmp.Or(of.Name, fmt.Sprintf("member %d", i+1)), opts: opts}
 		switch {
-		case names[m.name]:
-			return nil, redis.Err(ErrMembers.New("two members have the name %q", m.name))
 		case (of.URL == "") == (of.Sender == nil):
 			return nil, redis.Err(ErrMembers.New("%s needs a URL or a Sender, and not both", m.name))
+		case of.Sender != nil && usercall.IsNil(of.Sender):
+			return nil, redis.Err(ErrMembers.New("the Sender of %s is a nil %T", m.name, of.Sender))
 		}
-		names[m.name], all[i] = true, m
+		for _, earlier := range all[:i] {
+			switch {
+			case earlier.name == m.name:
+				return nil, redis.Err(ErrMembers.New("two members have the name %q", m.name))
+			case earlier.Sender != nil && of.Sender != nil && backend.Same(earlier.Sender, of.Sender):
+				return nil, redis.Err(ErrMembers.New("%s and %s have the same Sender", earlier.name, m.name))
+			}
+		}
+		all[i] = m
 	}
 	slices.SortStableFunc(all, func(a, b *member) int { return cmp.Compare(b.Weight, a.Weight) })
 	return all, nil

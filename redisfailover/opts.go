@@ -5,10 +5,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Opts are the options of [Open]. The zero value is fit for production.
+// Opts are the options of [Open]. The zero value is fit for production. If a value is out of its bounds, Open
+// returns a [redis.ErrOption].
 type Opts struct {
 	// Patience is how long the active member fails before another one becomes active; the shift takes
 	// up to a quarter longer, or up to half longer if the member does not answer at all. A probe must
@@ -27,14 +29,14 @@ type Opts struct {
 	// a steady rate, so that a member that has just started gets its load gradually. A request whose keys
 	// have not all moved goes to the member that is still active, as do sessions without keys, iterators
 	// and PUBLISH. If the preferred member fails during this time, all keys return at once. While keys
-	// move, requests write to both members. Default 0: all requests move at once.
+	// move, requests write to both members. It is not negative. Default 0: all requests move at once.
 	Ramp time.Duration
 	// Probe reports whether a member is well. It sends through member, which does not retry. It is
 	// called in a separate goroutine, with a context that ends after half of Patience. Default:
 	// PING.
 	Probe func(ctx context.Context, member redis.Sender) error
 	// Hooks are called around each attempt of an operation, the first one outermost: see
-	// [redis.WithHook].
+	// [redis.WithHook]. None is nil.
 	Hooks []redis.Hook
 	// Retry sets how long requests wait for a member, and which are sent again: see
 	// [redis.WithRetry]. With [redis.NoRetry] each request is sent once.
@@ -50,12 +52,28 @@ const (
 	defaultRate     = 0.5
 )
 
-func (o Opts) withDefaults() Opts {
-	o.Patience = max(leastPatience, cmp.Or(max(0, o.Patience), defaultPatience))
-	o.Failback = cmp.Or(o.Failback, defaultFailback)
-	if !(o.FailureRate > 0 && o.FailureRate <= 1) {
-		o.FailureRate = defaultRate
+// check returns an error if an option is out of its bounds.
+func (o *Opts) check() error {
+	switch {
+	case o.Patience != 0 && o.Patience < leastPatience:
+		return redis.ErrOption.New("Patience is at least %v, or 0 for the default, not %v", leastPatience, o.Patience)
+	case !(o.FailureRate >= 0 && o.FailureRate <= 1): // NaN as well
+		return redis.ErrOption.New("FailureRate is above 0 and at most 1, or 0 for the default, not %v", o.FailureRate)
+	case o.Ramp < 0:
+		return redis.ErrOption.New("Ramp is not negative: %v", o.Ramp)
 	}
+	for i, hook := range o.Hooks {
+		if usercall.IsNil(hook) {
+			return redis.ErrOption.New("Hooks[%d] is nil", i)
+		}
+	}
+	return nil
+}
+
+func (o Opts) withDefaults() Opts {
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
+	o.Failback = cmp.Or(o.Failback, defaultFailback)
+	o.FailureRate = cmp.Or(o.FailureRate, defaultRate)
 	if o.Probe == nil {
 		o.Probe = ping
 	}

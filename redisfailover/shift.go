@@ -124,7 +124,7 @@ func (c *Client) switchTo(m *member) (LogEvent, error) {
 	case c.ctx.Err() != nil:
 		return nil, redis.ErrContextClosed.New("the client is closed")
 	case !m.up:
-		return nil, ErrMembers.New("%s is down", m.name)
+		return nil, ErrMembers.Wrap(m.lastFailure(), "%s is down", m.name)
 	}
 	c.preferred = m
 	active := c.active.Load()
@@ -149,7 +149,9 @@ func (c *Client) attend(m *member) {
 		if _, err := pause.For(c.ctx, pause.Around(pause.Doubled(every, c.opts.between(), tries)), nil); err != nil {
 			return
 		}
-		_ = c.openOne(c.ctx, m) // it has noted the error
+		if up, _ := c.openOne(c.ctx, m); up { // it has noted an error
+			c.report(LogUp{Member: m.name})
+		}
 	}
 	for {
 		select {

@@ -143,21 +143,3 @@ func TestSwitchTo(t *testing.T) {
 	c.stop()
 	require.Error(t, c.SwitchTo("b"))
 }
-
-func TestMembersOf(t *testing.T) {
-	mock := redistest.NewMock(t)
-	for name, given := range map[string][]Member{
-		"none":           nil,
-		"twice the name": {{Name: "x", Sender: mock}, {Name: "x", Sender: mock}},
-		"nothing":        {{}},
-		"both":           {{URL: "redis://x", Sender: mock}},
-	} {
-		_, err := Open(t.Context(), given, Opts{})
-		require.True(t, redis.AsErrorx(err).IsOfType(ErrMembers), "%s: %v", name, err)
-	}
-	_, err := Open(t.Context(), []Member{{URL: "mailto:secret@example"}}, Opts{})
-	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL), "%v", err)
-	require.NotContains(t, err.Error(), "secret")
-	_, err = Open(nil, []Member{{Sender: mock}}, Opts{}) //nolint:staticcheck // it is what is tested
-	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil), "%v", err)
-}

@@ -21,6 +21,9 @@ const (
 // returns how many keys it has copied. Copying them again is safe: after an error call it again.
 // Without Match, Copy also forgets the findings that are not listed.
 func (m *Mirror) Copy(ctx context.Context, opts redis.ScanOpts) (n int, err error) {
+	if err := m.ended(); err != nil {
+		return 0, redis.Err(err)
+	}
 	unlisted := 0
 	if opts.Match == "" {
 		unlisted = m.findings.forget()
@@ -52,6 +55,9 @@ func (m *Mirror) Copy(ctx context.Context, opts redis.ScanOpts) (n int, err erro
 // them from the list. It returns how many there were. Writes of these keys wait. A command without keys, such as
 // SCRIPT LOAD, can't be repaired: Repair only removes it. After an error, call it again.
 func (m *Mirror) Repair(ctx context.Context) (n int, err error) {
+	if err := m.ended(); err != nil {
+		return 0, redis.Err(err)
+	}
 	keys, _ := m.findings.keys()
 	for part := range slices.Chunk(keys, copyMost) {
 		if err := m.copy(ctx, part); err != nil {

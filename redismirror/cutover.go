@@ -3,6 +3,7 @@ package redismirror
 import (
 	"context"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -18,7 +19,9 @@ import (
 func (m *Mirror) CutOver(ctx context.Context, share float64) error {
 	switch {
 	case ctx == nil:
-		return redis.Err(redis.ErrContextIsNil.New("context is nil"))
+		return redis.Err(errs.NilContext())
+	case m.ended() != nil:
+		return redis.Err(m.ended())
 	case !(share >= 0 && share <= 1): // NaN as well
 		return redis.Err(ErrShare.New("a share is from 0 to 1, not %v: nothing was moved", share))
 	case ctx.Err() != nil:
@@ -74,8 +77,8 @@ func (f *findings) among(slots []int) error {
 // quietly calls f while no write of the slots, and none without keys, is in flight on either database. moving is
 // held.
 func (m *Mirror) quietly(ctx context.Context, slots []int, f func(context.Context) error) error {
-	if err := context.Cause(m.ctx); err != nil {
-		return redis.ErrContextClosed.New("the Mirror is closed")
+	if err := m.ended(); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

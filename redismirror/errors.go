@@ -6,12 +6,12 @@ import "github.com/joomcode/redispipe/redis"
 var ErrMirror = redis.Errors.NewSubNamespace("mirror")
 
 var (
-	// ErrSenders is returned by [New] if a sender is missing.
+	// ErrSenders is returned by [New] if a sender is missing, or both are the same.
 	ErrSenders = redis.ErrOpts.NewType("mirror_senders")
 	// ErrShare is returned by [Mirror.CutOver] for a share that is not from 0 to 1. Nothing moves.
 	ErrShare = redis.ErrOpts.NewType("mirror_share")
 	// ErrBothSides is the error of a request that was not sent because one database decides for some of its keys, and
-	// the other one for the rest. A retry helps after the next CutOver.
+	// the other one for the rest. A retry before the next CutOver returns the same error: [redis.WithRetry] does not try.
 	ErrBothSides = ErrMirror.NewType("both_sides", redis.ErrTraitNotSent)
 	// ErrDifferent is returned by [Mirror.CutOver] if keys that it is to cut over may be different: see
 	// [Mirror.Repair].

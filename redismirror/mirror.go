@@ -6,9 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
+	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -33,10 +36,17 @@ var _ redis.Sender = (*Mirror)(nil)
 
 // New returns a Mirror of two databases, the old one, which decides, and the new one. Both senders may be
 // clients, connections or clusters, with the same protocol; with clusters, leave ConnHostPolicy as it is, so that the writes of a key keep their
-// order. Nothing else may write to the new database. The error is of the type [ErrSenders].
+// order. Nothing else may write to the new database. The error is an [ErrSenders] if a sender is missing, or both are
+// the same, and a [redis.ErrOption] if an option is out of its bounds.
 func New(from, to redis.Sender, opts Opts) (*Mirror, error) {
-	if from == nil || to == nil {
+	if usercall.IsNil(from) || usercall.IsNil(to) {
 		return nil, redis.Err(ErrSenders.New("a Mirror needs two senders"))
+	}
+	if backend.Same(from, to) {
+		return nil, redis.Err(ErrSenders.New("both senders of a Mirror are the same"))
+	}
+	if err := opts.check(); err != nil {
+		return nil, redis.Err(err)
 	}
 	m := &Mirror{sides: [2]redis.Sender{from, to}, opts: opts.withDefaults()}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -85,11 +95,20 @@ func (m *Mirror) Scanner(opts redis.ScanOpts) redis.Scanner { return m.keyless()
 // senders of shards are not repeated.
 func (m *Mirror) EachShard(f func(redis.Sender, error) bool) { m.keyless().EachShard(f) }
 
-// Close ends the Mirror and closes both senders. Requests that wait to be repeated are dropped.
+// Close ends the Mirror and closes both senders. Requests that wait to be repeated are dropped. Afterwards
+// requests, Copy, Repair and CutOver fail with [redis.ErrContextClosed].
 func (m *Mirror) Close() {
 	m.cancel()
 	m.sides[0].Close()
 	m.sides[1].Close()
+}
+
+// ended returns an error once the Mirror is closed.
+func (m *Mirror) ended() error {
+	if m.ctx.Err() == nil {
+		return nil
+	}
+	return redis.ErrContextClosed.New("the Mirror is closed")
 }
 
 // keyless returns the database that decides for requests without keys.
@@ -97,6 +116,10 @@ func (m *Mirror) keyless() redis.Sender { return m.sides[m.gates.side(slot.Count
 
 // send sends the requests of an operation, at once or when the gates of their slots are open.
 func (m *Mirror) send(o *operation, reqs []redis.Request) {
+	if err := m.ended(); err != nil {
+		o.refuse(err)
+		return
+	}
 	if err := o.describe(reqs); err != nil {
 		o.refuse(err)
 		return
@@ -114,7 +137,7 @@ func (m *Mirror) sendNow(o *operation, reqs []redis.Request) {
 	side, one := m.gates.sideOf(o.slots)
 	if !one || o.flushes && m.moved.Load()%slot.Count != 0 {
 		m.gates.leave(o.mirrored)
-		o.refuse(ErrBothSides.New("one database decides for some of the keys, and the other one for the rest"))
+		o.refuse(ErrBothSides.New("one database decides for some of the keys, and the other one for the rest").WithProperty(errs.EKStays, true))
 		return
 	}
 	o.side = side

@@ -11,6 +11,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
 )
 
@@ -138,8 +139,66 @@ func TestRefuses(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, m.CutOver(ended, 1), context.Canceled)
 	require.Equal(t, 0.5, m.Stats().Share)
-	_, err := New(nil, to, Opts{})
-	require.True(t, redis.AsErrorx(err).IsOfType(ErrSenders), "%v", err)
+}
+
+// Senders and options that can't be right are errors of New.
+func TestNewRefuses(t *testing.T) {
+	from, to := redistest.NewMock(t), redistest.NewMock(t)
+	for _, sides := range [][2]redis.Sender{
+		{nil, to}, {from, nil}, {from, (*redistest.Mock)(nil)}, {(*redisconn.Connection)(nil), to},
+		{from, from}, {from, redis.WithRetry(from, redis.RetryOpts{})}, {(*Mirror)(nil), to},
+	} {
+		_, err := New(sides[0], sides[1], Opts{})
+		require.True(t, redis.AsErrorx(err).IsOfType(ErrSenders), "%v", err)
+	}
+	for name, opts := range map[string]Opts{
+		"Reads is from 0 to 1, not 1.5": {Reads: 1.5}, "not -0.5": {Reads: -0.5}, "not NaN": {Reads: math.NaN()},
+		"MaxPending": {MaxPending: -1}, "MaxPending is from": {MaxPending: math.MaxInt}, "MaxFindings": {MaxFindings: -1},
+	} {
+		_, err := New(from, to, opts)
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrOption), "%v", err)
+		require.ErrorContains(t, err, name)
+	}
+}
+
+// A request that both databases decide for is not tried again.
+func TestBothSidesIsNotRetried(t *testing.T) {
+	m, _, _ := mocks(t, Opts{})
+	require.NoError(t, m.CutOver(t.Context(), 0.5))
+	err := redis.Err(redis.SyncCtx{S: redis.WithRetry(m, redis.RetryOpts{})}.Do(t.Context(), "FLUSHALL"))
+	require.True(t, redis.AsErrorx(err).IsOfType(ErrBothSides), "%v", err)
+	require.ErrorIs(t, err, redis.ErrNotSent)
+	require.Empty(t, redis.AttemptsOf(err))
+	require.False(t, redis.SafeToRetry(err))
+}
+
+// Watch and sessions through a Mirror fail, and the error does not advise a sender that bypasses it.
+func TestNoSessions(t *testing.T) {
+	m, _, _ := mocks(t, Opts{})
+	for _, s := range []redis.Sender{m, redis.WithRetry(m, redis.RetryOpts{})} {
+		_, err := redis.Watch(t.Context(), s, []string{"k"}, func(*redis.Tx) error { return nil })
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrSession), "%v", err)
+		require.ErrorIs(t, err, redis.ErrNotSent)
+		require.ErrorContains(t, err, "a *redismirror.Mirror has no sessions: it can't repeat")
+	}
+}
+
+// Whatever is called on a closed Mirror fails with the same error.
+func TestClosed(t *testing.T) {
+	m, _, _ := mocks(t, Opts{})
+	m.Close()
+	ctx := t.Context()
+	_, copied := m.Copy(ctx, redis.ScanOpts{})
+	_, repaired := m.Repair(ctx)
+	db := redis.SyncCtx{S: redis.WithRetry(m, redis.RetryOpts{})}
+	_, transacted := db.SendTransaction(ctx, []redis.Request{redis.Req("INCR", "k")})
+	for i, err := range []error{
+		copied, repaired, transacted, m.CutOver(ctx, 0), m.CutOver(ctx, 1), redis.Err(db.Do(ctx, "GET", "k")), redis.Err(db.Do(ctx, "INCR", "k")),
+		redis.Err(db.SendMany(ctx, []redis.Request{redis.Req("INCR", "k")})[0]),
+	} {
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextClosed), "%d: %v", i, err)
+		require.ErrorContains(t, err, "the Mirror is closed", i)
+	}
 }
 
 // silent is a sender that takes requests and never answers.
@@ -186,6 +245,4 @@ func TestDeadDatabase(t *testing.T) {
 	require.ErrorIs(t, <-cut, context.Canceled)
 	require.Equal(t, []any{"OK", "OK"}, []any{<-got, <-got})
 	require.Zero(t, m.Stats().Share)
-	m.Close()
-	require.True(t, redis.AsErrorx(m.CutOver(t.Context(), 1)).IsOfType(redis.ErrContextClosed))
 }

@@ -4,6 +4,7 @@ package backend
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/dial"
@@ -126,6 +127,15 @@ func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) 
 		layer(s, again)
 		s = inner
 	}
+}
+
+// Same reports whether a and b send through the same client, connection or cluster. Neither is a nil pointer.
+func Same(a, b redis.Sender) bool {
+	var inside [2]any
+	for i, s := range []redis.Sender{a, b} {
+		inside[i], _ = send.Inside(Inside(s, func(redis.Sender, func(redis.Sender) redis.Sender) {}))
+	}
+	return reflect.ValueOf(inside[0]).Comparable() && inside[0] == inside[1]
 }
 
 // BusLag is how late a message, or the news of a slot's new owner, may arrive over the cluster bus.

@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -95,7 +94,7 @@ func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*S
 	if err != nil {
 		return nil, ErrDial.Wrap(err, "dialing")
 	}
-	if v := reflect.ValueOf(conn); conn == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+	if usercall.IsNil(conn) {
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
 	}
 	conn = sock.Wrap(conn) // the Dialer's may be TLS

@@ -21,6 +21,7 @@ var (
 	ErrNoAddressProvided = ErrOpts.NewType("no_address")
 	ErrURL               = ErrOpts.NewType("url")
 	ErrNoSender          = ErrOpts.NewType("no_sender")
+	ErrOption            = ErrOpts.NewType("option")
 
 	ErrContextClosed = Errors.NewType("context_closed", ErrTraitNotSent)
 	ErrIO            = Errors.NewType("io", ErrTraitConnectivity)

@@ -39,3 +39,9 @@ func DelegateOf[F, S any](sender S) (delegate S, is bool) {
 	delegate, is = inside.(S)
 	return delegate, is
 }
+
+// Sessionless is inside a sender of this module that has no sessions, although the senders that it sends to have them.
+type Sessionless interface {
+	// WhyNoSessions returns the reason, for an error.
+	WhyNoSessions() string
+}

@@ -4,6 +4,7 @@ package usercall
 
 import (
 	"context"
+	"reflect"
 	"runtime/debug"
 )
 
@@ -39,4 +40,10 @@ func Until[T any](ctx context.Context, f func() T, late func(T), panicked func(v
 	case <-ctx.Done():
 	}
 	return v, returned
+}
+
+// IsNil reports whether a user's value is nil or a nil pointer, whose methods may panic.
+func IsNil(v any) bool {
+	of := reflect.ValueOf(v)
+	return v == nil || of.Kind() == reflect.Pointer && of.IsNil()
 }

@@ -3,8 +3,9 @@
 //	rediscopy -from redis://old:6379 -to redis-cluster://new1:7000,new2:7000 -match 'user:*'
 //
 // Keys that are different afterwards, such as those that were written at the same time, are copied again, up to
-// -rounds times. With -check it only compares. It prints the keys that are different, and exits with 1 if there are
-// any. Keys that only the second database has are found with -from and -to exchanged, and -check.
+// -rounds times. With -check it only compares. It prints the keys that are different. Keys that only the second
+// database has are found with -from and -to exchanged, and -check. It exits with 0 if no key is different, with 1 if
+// some are, and with 2 after an error.
 package main
 
 import (
@@ -26,10 +27,27 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	err := run(ctx, os.Args[1:], os.Stdout)
+	if code := exitCode(err); code != 0 {
 		fmt.Fprintln(os.Stderr, "rediscopy:", err)
-		os.Exit(1)
+		os.Exit(code)
 	}
+}
+
+// different is the error of a run that has found so many different keys.
+type different int
+
+func (n different) Error() string { return fmt.Sprintf("%d keys are different", int(n)) }
+
+// exitCode returns the exit code of a run, as diff does.
+func exitCode(err error) int {
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, new(different)):
+		return 1
+	}
+	return 2
 }
 
 // batch is how many keys are copied or compared at once.
@@ -56,6 +74,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q: all arguments are flags", flags.Arg(0))
+	}
+	if *rounds < 0 {
+		return fmt.Errorf("-rounds is not negative: %d", *rounds)
 	}
 	if *from == *to {
 		return errors.New("-from and -to are the same")
@@ -86,7 +107,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // compare compares the keys, and copies those that are different again.
 func (c *copier) compare(ctx context.Context, rounds int) error {
-	different := 0
+	found := 0
 	n, err := c.each(ctx, func(keys []string) error {
 		for round := 0; ; round++ {
 			left, err := redismirror.Compare(ctx, c.from, c.to, keys)
@@ -103,12 +124,12 @@ func (c *copier) compare(ctx context.Context, rounds int) error {
 		for _, key := range keys {
 			fmt.Fprintf(c.out, "different: %q\n", key)
 		}
-		different += len(keys)
+		found += len(keys)
 		return nil
 	})
-	fmt.Fprintf(c.out, "%d keys compared, %d different\n", n, different)
-	if err == nil && different > 0 {
-		return fmt.Errorf("%d keys are different", different)
+	fmt.Fprintf(c.out, "%d keys compared, %d different\n", n, found)
+	if err == nil && found > 0 {
+		return different(found)
 	}
 	return err
 }
