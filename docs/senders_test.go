@@ -3,8 +3,13 @@ package docs_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscache"
 )
 
 func Example_prefix() {
@@ -36,3 +41,41 @@ func Example_join() {
 	// Output:
 	// welcome <nil>
 }
+
+func Example_hotKeys() {
+	ctx := context.Background()
+	db, end := opened()
+	defer end()
+
+	watched, hot := redis.WithHotKeys(db, redis.HotKeysOpts{
+		OnHot: func(k redis.HotKey) { log.Printf("%q has %.0f %% of the traffic", k.Key, 100*k.Share) },
+	})
+	// Send everything through watched.
+	redis.SyncCtx{S: watched}.SendMany(ctx, slices.Repeat([]redis.Request{redis.Req("GET", "page:home")}, 1000))
+	for _, k := range hot.Top(10) { // by requests; TopBytes is by bytes
+		fmt.Printf("%s: %.0f %%\n", k.Key, 100*k.Share) // page:home: 100 %
+	}
+	// Output:
+	// page:home: 100 %
+}
+
+// cachingHotKeys returns a function that reads keys, the hot ones through a cache.
+func cachingHotKeys(db redis.Sender) (func(ctx context.Context, key string) (string, error), error) {
+	cache, err := rediscache.New(db, rediscache.Opts{}) // keeps nothing by itself
+	if err != nil {
+		return nil, err
+	}
+	var isHot sync.Map
+	recent := cache.WithMaxAge(time.Second)
+	watched, _ := redis.WithHotKeys(cache, redis.HotKeysOpts{
+		OnHot: func(k redis.HotKey) { isHot.Store(k.Key, true) },
+	})
+	return func(ctx context.Context, key string) (string, error) {
+		if _, hot := isHot.Load(key); hot {
+			return redis.DoAs[string](ctx, recent, "GET", key)
+		}
+		return redis.DoAs[string](ctx, watched, "GET", key)
+	}, nil
+}
+
+var _ = cachingHotKeys

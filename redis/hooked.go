@@ -94,12 +94,7 @@ func (h *hooked) SendTransaction(reqs []Request, cb Future, start uint64) {
 
 // EachShard implements Sender.
 func (h *hooked) EachShard(f func(Sender, error) bool) {
-	h.s.EachShard(func(shard Sender, err error) bool {
-		if shard != nil {
-			shard = WithHook(shard, h.Hook)
-		}
-		return f(shard, err)
-	})
+	eachShard(h.s, func(shard Sender) Sender { return WithHook(shard, h.Hook) }, f)
 }
 
 // Close implements Sender.

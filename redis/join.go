@@ -34,20 +34,17 @@ func WithJoin(s Sender) Sender {
 }
 
 func withJoin(s Sender, table *join.Table, reads bool) Sender {
-	own := &joined{s, table, reads}
-	switch to := open(s); {
-	case to.backend == nil:
+	own := &joined{layer{s}, table, reads}
+	to := open(s)
+	if to.backend == nil {
 		return own
-	case to.memory != nil:
-		return &joinedMemory{joinedBackend{own, to.backend}, to.memory}
-	default:
-		return &joinedBackend{own, to.backend}
 	}
+	return remembering(&joinedBackend{own, to.backend}, to.memory)
 }
 
 // joined is the Sender that WithJoin returns for a Sender of a user's.
 type joined struct {
-	to    Sender
+	layer
 	table *join.Table
 	reads bool // reads join; not those to a shard
 }
@@ -129,23 +126,10 @@ func changesOf(reqs []Request) []changes.Set {
 	return sets
 }
 
-// Scanner implements Sender.
-func (j *joined) Scanner(opts ScanOpts) Scanner { return j.to.Scanner(opts) }
-
 // EachShard implements Sender.
 func (j *joined) EachShard(f func(Sender, error) bool) {
-	j.to.EachShard(func(shard Sender, err error) bool {
-		if shard != nil {
-			shard = withJoin(shard, j.table, false)
-		}
-		return f(shard, err)
-	})
+	eachShard(j.to, func(shard Sender) Sender { return withJoin(shard, j.table, false) }, f)
 }
-
-// Close implements Sender.
-func (j *joined) Close() { j.to.Close() }
-
-func (j *joined) storedKey(key string) string { return storedKey(j.to, key) }
 
 // joinedBackend is the Sender that WithJoin returns for one of this module.
 type joinedBackend struct {
@@ -183,18 +167,4 @@ func (j *joinedBackend) OpenDedicated(ctx context.Context, keys []string, last e
 	return &changes.Dedicated{Dedicated: d, Changed: j.table.Changed}, nil
 }
 
-// joinedMemory is a joinedBackend around a sender that answers some requests from its memory.
-type joinedMemory struct {
-	joinedBackend
-	memory send.Memory[Future]
-}
-
-// Recall implements send.Memory.
-func (j *joinedMemory) Recall(request []byte) (send.Remembered, bool) {
-	return j.memory.Recall(request)
-}
-
-var (
-	_ send.Backend[Future] = (*joinedBackend)(nil)
-	_ send.Memory[Future]  = (*joinedMemory)(nil)
-)
+var _ send.Backend[Future] = (*joinedBackend)(nil)

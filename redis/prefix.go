@@ -38,22 +38,8 @@ func WithPrefix(s Sender, text string) Sender {
 	return inmost(known(s), func(s Sender) Sender { return withPrefix(s, prefix.Prefix(text)) })
 }
 
-// inmost applies f to the sender under s, and adds the retries and hooks of s to the result.
-func inmost(s Sender, f func(Sender) Sender) Sender {
-	if d := delegateOf(s); d != nil {
-		return inmost(d, f)
-	}
-	switch s := s.(type) {
-	case *retrying:
-		return s.around(inmost(s.Sender, f))
-	case *hooked:
-		return WithHook(inmost(s.s, f), s.Hook)
-	}
-	return f(s)
-}
-
 func withPrefix(s Sender, p prefix.Prefix) Sender {
-	own := &prefixed{to: s, prefix: p}
+	own := &prefixed{layer: layer{s}, prefix: p}
 	switch to := open(s); {
 	case to.backend == nil:
 		return own
@@ -66,17 +52,8 @@ func withPrefix(s Sender, p prefix.Prefix) Sender {
 
 // prefixed is the Sender that WithPrefix returns for a user's Sender.
 type prefixed struct {
-	to     Sender
+	layer
 	prefix prefix.Prefix
-}
-
-// storedKey returns the key as a sender's servers store it.
-func storedKey(s Sender, key string) string {
-	_, s = unhook(s)
-	if p, ok := s.(interface{ storedKey(key string) string }); ok {
-		return p.storedKey(key)
-	}
-	return key
 }
 
 func (p *prefixed) storedKey(key string) string { return storedKey(p.to, string(p.prefix)+key) }
@@ -221,16 +198,8 @@ func (s *prefixedScanner) step() Request { return stepOf(s.Scanner) }
 
 // EachShard implements Sender.
 func (p *prefixed) EachShard(f func(Sender, error) bool) {
-	p.to.EachShard(func(shard Sender, err error) bool {
-		if shard != nil {
-			shard = withPrefix(shard, p.prefix)
-		}
-		return f(shard, err)
-	})
+	eachShard(p.to, func(shard Sender) Sender { return withPrefix(shard, p.prefix) }, f)
 }
-
-// Close implements Sender.
-func (p *prefixed) Close() { p.to.Close() }
 
 // prefixedBackend is the Sender that WithPrefix returns for one of this module.
 type prefixedBackend struct {

@@ -247,7 +247,8 @@ func TestPrefixInCluster(t *testing.T) {
 	cluster, err := rediscluster.NewCluster(t.Context(), servers.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
 	require.NoError(t, err)
 	defer cluster.Close()
-	ctx, s := t.Context(), redis.WithPrefix(cluster, "t1:")
+	ctx := t.Context()
+	s, hot := redis.WithHotKeys(redis.WithPrefix(cluster, "t1:"), redis.HotKeysOpts{})
 	one, want := redis.SyncCtx{S: s}, []string{}
 	require.NoError(t, redis.Err(redis.SyncCtx{S: cluster}.Do(ctx, "SET", "other", 1)))
 	for _, key := range []string{"a", "b", "c", "d", "e", "{tag}1", "{tag}2"} {
@@ -267,4 +268,17 @@ func TestPrefixInCluster(t *testing.T) {
 		found = append(found, key)
 	}
 	assert.ElementsMatch(t, want, found)
+
+	gets := slices.Repeat([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b")}, 64)
+	require.NoError(t, redis.FirstError(one.SendMany(ctx, gets)))
+	_, err = one.Transact(ctx, slices.Repeat([]redis.Request{redis.Req("GET", "c")}, 64))
+	require.NoError(t, err)
+	keys := map[string]bool{}
+	for _, k := range hot.Top(10) {
+		keys[k.Key] = true
+	}
+	assert.True(t, keys["c"] && (keys["a"] || keys["b"]), "%v", keys)
+	for key := range keys {
+		assert.Contains(t, want, key)
+	}
 }

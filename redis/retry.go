@@ -144,12 +144,7 @@ func (r *retrying) Unhook() (inner Sender, again func(Sender) Sender) { return r
 
 // EachShard implements Sender.
 func (r *retrying) EachShard(f func(Sender, error) bool) {
-	r.Sender.EachShard(func(shard Sender, err error) bool {
-		if shard != nil {
-			shard = r.around(shard)
-		}
-		return f(shard, err)
-	})
+	eachShard(r.Sender, r.around, f)
 }
 
 // Scanner implements Sender.

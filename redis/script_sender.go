@@ -94,12 +94,7 @@ func (p *scriptSender) call(s *Script, r Request, cb Future, n uint64) *scriptCa
 
 // EachShard implements Sender.
 func (p *scriptSender) EachShard(f func(Sender, error) bool) {
-	p.Sender.EachShard(func(shard Sender, err error) bool {
-		if err != nil {
-			return f(nil, err)
-		}
-		return f(&scriptSender{shard, p.scripts}, nil)
-	})
+	eachShard(p.Sender, func(shard Sender) Sender { return &scriptSender{shard, p.scripts} }, f)
 }
 
 // find returns the script that the request runs, or nil.

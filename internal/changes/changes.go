@@ -56,7 +56,7 @@ func Of(r *send.Request) (s Set) {
 		return s
 	}
 	for i := range call.Keys {
-		s.Keys = append(s.Keys, keyAt(r, args, i))
+		s.Keys = append(s.Keys, r.KeyAt(args, i))
 	}
 	if strings.HasPrefix(call.Name, "GEORADIUS") { // with several STOREs, servers report the first and use the last
 		for _, word := range r.All {
@@ -65,15 +65,6 @@ func Of(r *send.Request) (s Set) {
 	}
 	s.All = len(s.Keys) == 0
 	return s
-}
-
-// keyAt returns the key that package command has found at i.
-func keyAt(r *send.Request, args []any, i int) string {
-	if i == command.InCmd {
-		_, key, _ := strings.Cut(r.Cmd, " ")
-		return key
-	}
-	return args[i].(string) // as send.Request.Args makes them
 }
 
 // OnlyReads reports whether a request changes nothing. Servers list PFCOUNT as a read, but it may write

@@ -91,8 +91,8 @@ func (t *Table) stamp(r *send.Request) (stamp uint64, ok bool) {
 		return stamp + t.some[maphash.Bytes(t.seed, word)%uint64(len(t.some))].Load(), word != nil
 	}
 	args := r.Args()
-	for i := range command.Of(r.Cmd, args).Keys { // Cmd is a name, so no key is in it
-		stamp += t.some[t.place(args[i].(string))].Load()
+	for i := range command.Of(r.Cmd, args).Keys {
+		stamp += t.some[t.place(r.KeyAt(args, i))].Load()
 		ok = true
 	}
 	return stamp, ok

@@ -158,6 +158,15 @@ func (r *Request) Args() []any {
 	return args
 }
 
+// KeyAt returns the key that package command has found at i; args are from Args.
+func (r *Request) KeyAt(args []any, i int) string {
+	if i == command.InCmd {
+		_, key, _ := strings.Cut(r.Cmd, " ")
+		return key
+	}
+	return args[i].(string)
+}
+
 // Words returns the number of words of the request, including the name of the command.
 func (r *Request) Words() int {
 	n := 0

@@ -1,0 +1,136 @@
+package hotkeys
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Of 10 million requests whose keys have a Zipf distribution, the counted ones show the ten most frequent of a
+// million keys, and about how frequent they are.
+func TestRecall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds under the race detector")
+	}
+	synctest.Test(t, func(t *testing.T) { // no time passes
+		c := NewCounter(1)
+		r := rand.New(rand.NewPCG(1, 2))
+		zipf := rand.NewZipf(r, 1.01, 1, 1e6)
+		const n = 10_000_000 / Every
+		exact := map[string]int{}
+		for range n {
+			key := fmt.Sprint(zipf.Uint64())
+			exact[key]++
+			c.Count([]string{key}, 100)
+		}
+		for unit := range units {
+			top := c.Top(unit, 10)
+			require.Len(t, top, 10)
+			found := 0
+			for _, k := range top {
+				if len(k.Key) == 1 { // of the ten most frequent
+					found++
+				}
+				assert.InDelta(t, float64(exact[k.Key])/n, k.Share, 0.001, k.Key)
+			}
+			assert.GreaterOrEqual(t, found, 9, "unit %d: %v", unit, top)
+			assert.Len(t, c.of[unit].entries, most)
+			assert.Len(t, c.of[unit].byKey, most)
+		}
+	})
+}
+
+// Keys with few large values are not the keys with many requests, and several keys of a request share its bytes.
+func TestUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCounter(1)
+		for range 8 {
+			c.Count([]string{"often"}, 100)
+		}
+		c.Count([]string{"large", "too"}, 3200)
+		c.Count(nil, 1e6)
+		assert.Equal(t, []Key{{"often", Requests, 0.8, 8 * Every}}, c.Top(Requests, 1))
+		assert.Equal(t, []Key{{"large", Bytes, 0.4, 1600 * Every}, {"too", Bytes, 0.4, 1600 * Every}}, c.Top(Bytes, 2))
+		assert.Len(t, c.Top(Bytes, 9), 3)
+		assert.Empty(t, c.Top(Bytes, -1))
+	})
+}
+
+// A rate is of the latest time, and the share of a key that is used no longer falls.
+func TestFades(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCounter(1)
+		use := func(key string, seconds int) {
+			for range seconds * 4 {
+				time.Sleep(time.Second / 4)
+				c.Count([]string{key}, 1)
+			}
+		}
+		use("old", 100)
+		assert.InDelta(t, 4*Every, c.Top(Requests, 1)[0].Rate, 5)
+		use("new", 20)
+		top := c.Top(Requests, 2)
+		require.Equal(t, "new", top[0].Key)
+		assert.InDelta(t, 0.75, top[0].Share, 0.02)
+		assert.InDelta(t, 3*Every, top[0].Rate, 5)
+		time.Sleep(10 * time.Minute)
+		assert.Less(t, c.Top(Requests, 1)[0].Rate, 1e-9)
+		time.Sleep(1000 * time.Hour)
+		assert.Empty(t, c.Top(Requests, 1))
+		c.Count([]string{"again"}, 1)
+		assert.Equal(t, 1.0, c.Top(Requests, 1)[0].Share)
+	})
+}
+
+// A key becomes hot once, and again after its share has fallen below half. It is no chance: neither because few
+// requests were counted, nor because another key had the place before.
+func TestHot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCounter(0.1)
+		rare := 0
+		use := func(hot, others int) (told []string) {
+			for i := range max(hot, others) {
+				if i < others {
+					rare++
+					for _, k := range c.Count([]string{fmt.Sprint("rare", rare)}, 1) {
+						told = append(told, k.Key)
+					}
+				}
+				if i < hot {
+					for _, k := range c.Count([]string{"hot"}, 1) {
+						told = append(told, fmt.Sprint(k.Key, k.Unit))
+					}
+				}
+			}
+			return told
+		}
+		require.Empty(t, use(50, 200))
+		require.Equal(t, []string{"hot0", "hot1"}, use(50, 2000)[:2])
+		require.Empty(t, use(1000, 5000), "known")
+		for range 12 {
+			time.Sleep(Halving)
+			require.Empty(t, use(60, 940), "its share falls, but not below half")
+		}
+		for range 12 {
+			time.Sleep(Halving)
+			require.Empty(t, use(0, 1000))
+		}
+		require.Len(t, use(1000, 1000), 2)
+	})
+}
+
+// The longest keys bound the memory.
+func TestMemory(t *testing.T) {
+	c := NewCounter(1)
+	for i := range 10 * most {
+		c.Count([]string{strings.Repeat("k", i)}, 1)
+	}
+	assert.Len(t, c.of[Requests].entries, most)
+	assert.Len(t, c.of[Requests].byKey, most)
+}

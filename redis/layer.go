@@ -1,0 +1,75 @@
+package redis
+
+import (
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// inmost applies f to the sender under s, and adds the retries and hooks of s to the result.
+func inmost(s Sender, f func(Sender) Sender) Sender {
+	if d := delegateOf(s); d != nil {
+		return inmost(d, f)
+	}
+	switch s := s.(type) {
+	case *retrying:
+		return s.around(inmost(s.Sender, f))
+	case *hooked:
+		return WithHook(inmost(s.s, f), s.Hook)
+	}
+	return f(s)
+}
+
+// eachShard calls f with the senders of the shards of s, each inside what around adds.
+func eachShard(s Sender, around func(Sender) Sender, f func(Sender, error) bool) {
+	s.EachShard(func(shard Sender, err error) bool {
+		if shard != nil {
+			shard = around(shard)
+		}
+		return f(shard, err)
+	})
+}
+
+// storedKey returns the key as a sender's servers store it.
+func storedKey(s Sender, key string) string {
+	_, s = unhook(s)
+	if p, ok := s.(interface{ storedKey(key string) string }); ok {
+		return p.storedKey(key)
+	}
+	return key
+}
+
+// layer is what senders around another one do alike.
+type layer struct{ to Sender }
+
+// Scanner implements Sender.
+func (l layer) Scanner(opts ScanOpts) Scanner { return l.to.Scanner(opts) }
+
+// Close implements Sender.
+func (l layer) Close() { l.to.Close() }
+
+func (l layer) storedKey(key string) string { return storedKey(l.to, key) }
+
+// layerBackend is a layer around a sender of this module.
+type layerBackend interface {
+	Sender
+	send.Backend[Future]
+	storedKey(key string) string
+}
+
+// remembering returns s, which answers from the memory of the sender inside, if that has one.
+func remembering(s layerBackend, memory send.Memory[Future]) Sender {
+	if memory == nil {
+		return s
+	}
+	return &layerMemory{s, memory}
+}
+
+// layerMemory is a layerBackend around a sender that answers some requests from its memory.
+type layerMemory struct {
+	layerBackend
+	memory send.Memory[Future]
+}
+
+// Recall implements send.Memory.
+func (l *layerMemory) Recall(request []byte) (send.Remembered, bool) { return l.memory.Recall(request) }
+
+var _ send.Memory[Future] = (*layerMemory)(nil)
