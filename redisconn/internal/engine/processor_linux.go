@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/timing"
 )
 
 // After a write to a server on the same machine, the writer yields its processor to
@@ -14,7 +16,7 @@ import (
 //
 // If no process waits for a processor, this is a system call that returns at once. If
 // processes other than the server wait too, one of them may run for a whole time
-// slice, some milliseconds. The time that is lost in this way is bounded.
+// slice, some milliseconds. The time that the whole process loses in this way is bounded.
 const (
 	// slowYield is how long a yield must take to count as lost time: the server takes up
 	// to 0.5 ms, other processes 1 to 4 ms.
@@ -29,14 +31,21 @@ const (
 // processor yields the processor to a server on the same machine.
 type processor struct {
 	local bool // the server shares the machine
-	began time.Time
-	// repaid is the time, counted from began, at which the lost time is made up for.
-	repaid atomic.Int64
+	*lostTime
 }
 
 func newProcessor(conn net.Conn) *processor {
-	return &processor{local: isLocal(conn.LocalAddr(), conn.RemoteAddr()), began: time.Now()}
+	return &processor{isLocal(conn.LocalAddr(), conn.RemoteAddr()), &lost}
 }
+
+// lostTime bounds the time that yields lose.
+type lostTime struct {
+	// repaid is the time on timing.Clock at which the lost time is made up for.
+	repaid atomic.Int64
+}
+
+// lost is what all connections lose together: each of many would lose the whole share.
+var lost lostTime
 
 // yield lets the server run. The caller must not have the right to
 // write. It hides the system call from Go's scheduler, which would otherwise start another thread
@@ -45,31 +54,31 @@ func (p *processor) yield() {
 	if !p.local {
 		return
 	}
-	before := time.Since(p.began)
+	before := timing.Clock()
 	if !p.may(before) {
 		return
 	}
 	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
-	after := time.Since(p.began)
+	after := timing.Clock()
 	if took := after - before; took >= slowYield {
 		p.account(after, took)
 	}
 }
 
-// may reports whether to yield at a time since began.
-func (p *processor) may(now time.Duration) bool {
-	return time.Duration(p.repaid.Load())-now <= slowYieldPrice*slowYieldCredit
+// may reports whether to yield at a time on timing.Clock.
+func (l *lostTime) may(now time.Duration) bool {
+	return time.Duration(l.repaid.Load())-now <= slowYieldPrice*slowYieldCredit
 }
 
 // account adds a yield that ended at now and took so long.
-func (p *processor) account(now, took time.Duration) {
+func (l *lostTime) account(now, took time.Duration) {
 	if took < slowYield {
 		return
 	}
 	for {
-		old := p.repaid.Load()
+		old := l.repaid.Load()
 		repaid := max(old, int64(now)) + int64(took)*slowYieldPrice
-		if p.repaid.CompareAndSwap(old, repaid) {
+		if l.repaid.CompareAndSwap(old, repaid) {
 			return
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/timing"
 )
 
 func TestCedingLosesLittle(t *testing.T) {
@@ -14,7 +16,7 @@ func TestCedingLosesLittle(t *testing.T) {
 		foreign = 3 * time.Millisecond
 		span    = 10 * time.Second
 	)
-	c := &processor{local: true}
+	c := &lostTime{}
 	var now, lost time.Duration
 	for now < span {
 		now += own
@@ -29,7 +31,7 @@ func TestCedingLosesLittle(t *testing.T) {
 }
 
 func TestCedingToTheServerIsFree(t *testing.T) {
-	c := &processor{local: true}
+	c := &lostTime{}
 	for now := time.Duration(0); now < time.Second; now += slowYield {
 		require.True(t, c.may(now))
 		c.account(now, slowYield-1)
@@ -41,6 +43,15 @@ func TestCedingToTheServerIsFree(t *testing.T) {
 	c.account(time.Second, 3*time.Millisecond)
 	require.False(t, c.may(time.Second))
 	require.True(t, c.may(2*time.Second), "it never yields again")
+}
+
+// What one connection loses counts for all: a cluster of many nodes loses no more than one connection.
+func TestConnectionsLoseTogether(t *testing.T) {
+	t.Cleanup(func() { lost.repaid.Store(0) })
+	one, other := newProcessor(&net.TCPConn{}), newProcessor(&net.TCPConn{})
+	now := timing.Clock()
+	one.account(now, time.Hour)
+	require.False(t, other.may(now))
 }
 
 func TestIsLocal(t *testing.T) {
