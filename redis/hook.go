@@ -24,7 +24,7 @@ type Hook interface {
 }
 
 // Operation describes the operation that a hook is called around. It does not have the arguments
-// of requests.
+// of requests, apart from the name of a script or a function.
 type Operation struct {
 	Kind OperationKind
 	// Command is the name of the command in upper case, with the subcommand ("CLUSTER
@@ -34,6 +34,10 @@ type Operation struct {
 	Command string
 	// Requests is the number of requests, without MULTI and EXEC.
 	Requests int
+	// Procedure is the hash of the script that EVALSHA or EVALSHA_RO runs, or the name of the function that
+	// FCALL or FCALL_RO calls. It is empty for other commands, such as EVAL, and for several procedures. It
+	// is [OtherCommand] if the name is malformed or 256 others were sent before.
+	Procedure string
 }
 
 // OperationKind is the way in which the requests of an operation were sent.
@@ -88,50 +92,72 @@ type Completion struct {
 }
 
 // OtherCommand is the Operation.Command of a command that is not in the table, after
-// 256 other such names were sent.
+// 256 other such names were sent. It stands for procedures in the same way.
 const OtherCommand = "_OTHER"
 
-// modules are commands that are not in the table, such as those of server modules. At
-// most modulesMost names are kept.
-var modules struct {
-	names sync.Map
+// modules are commands that are not in the table, such as those of server modules. procedures are
+// values of Operation.Procedure.
+var modules, procedures names
+
+// names keeps the first names that were sent, because names from users have no bound.
+type names struct {
+	kept  sync.Map
 	count atomic.Int64
 }
 
-const modulesMost = 256
+const namesMost = 256
 
-// operationName is the command's name for a hook. It keeps no reference to args.
-func operationName(cmd string, args []any) string {
-	call := command.Of(cmd, args)
-	if call.Info != nil {
-		return command.Lookup(call.Name).Name // to the compiler, call.Name would be a reference to args
-	}
-	name := strings.ToUpper(new(command.Call).ShownName(cmd))
-	if _, known := modules.names.Load(name); known {
+// bounded returns name, or OtherCommand if it is empty or too many others are kept.
+func (n *names) bounded(name string) string {
+	if _, known := n.kept.Load(name); known {
 		return name
 	}
-	if name == "?" || name == "" || modules.count.Load() >= modulesMost || modules.count.Add(1) > modulesMost {
+	if name == "" || n.count.Load() >= namesMost || n.count.Add(1) > namesMost {
 		return OtherCommand
 	}
-	modules.names.Store(name, nil)
+	n.kept.Store(name, nil)
 	return name
+}
+
+// operationNames returns Operation.Command and Operation.Procedure. It keeps no reference to args.
+func operationNames(cmd string, args []any) (name, procedure string) {
+	call := command.Of(cmd, args)
+	if call.Info == nil {
+		name = strings.ToUpper(new(command.Call).ShownName(cmd))
+		if name == "?" {
+			name = ""
+		}
+		return modules.bounded(name), ""
+	}
+	name = command.Lookup(call.Name).Name // to the compiler, call.Name would be a reference to args
+	procedure, named := call.Procedure()
+	if named {
+		procedure = procedures.bounded(procedure)
+	}
+	return name, procedure
 }
 
 // requestOperation describes one request.
 func requestOperation(cmd string, args []any) Operation {
-	return Operation{OperationRequest, operationName(cmd, args), 1}
+	name, procedure := operationNames(cmd, args)
+	return Operation{Kind: OperationRequest, Command: name, Requests: 1, Procedure: procedure}
 }
 
 // operation describes several requests.
 func operation(kind OperationKind, reqs []Request) Operation {
 	op := Operation{Kind: kind, Requests: len(reqs)}
 	for i, req := range reqs {
-		name := operationName(req.Cmd, req.Args)
-		if i > 0 && name != op.Command {
-			op.Command = ""
+		name, procedure := operationNames(req.Cmd, req.Args)
+		if i == 0 {
+			op.Command, op.Procedure = name, procedure
+		}
+		if procedure != op.Procedure {
+			op.Procedure = ""
+		}
+		if name != op.Command {
+			op.Command, op.Procedure = "", ""
 			break
 		}
-		op.Command = name
 	}
 	return op
 }

@@ -274,20 +274,48 @@ func (b blockingHook) After(context.Context, Operation, Completion)      { <-b.r
 
 // Names that are not known are bounded, whatever is sent.
 func TestOperationNames(t *testing.T) {
-	forget := func() {
-		modules.names.Clear()
-		modules.count.Store(0)
+	forget := func(n *names) {
+		n.kept.Clear()
+		n.count.Store(0)
 	}
-	forget()
-	defer forget() // other tests use different names
-	names := map[string]bool{}
-	for i := range 10 * modulesMost {
-		names[operationName(fmt.Sprintf("mod.%d", i), nil)] = true
+	for _, c := range []struct {
+		all *names
+		of  func(name string) string
+	}{
+		{&modules, func(name string) string { return requestOperation("mod."+name, nil).Command }},
+		{&procedures, func(name string) string { return requestOperation("FCALL", []any{name, 0}).Procedure }},
+	} {
+		forget(c.all)
+		defer forget(c.all) // other tests use different names
+		seen := map[string]bool{}
+		for i := range 10 * namesMost {
+			seen[c.of(fmt.Sprint(i))] = true
+		}
+		assert.Len(t, seen, namesMost+1)
+		assert.True(t, seen[OtherCommand])
+		assert.Equal(t, OtherCommand, c.of("a/token"))
 	}
-	assert.LessOrEqual(t, len(names), modulesMost+1)
-	assert.True(t, names[OtherCommand])
-	assert.Equal(t, OtherCommand, operationName("a/token", nil))
-	assert.Equal(t, "XREAD", operationName("xread", nil))
+	assert.Equal(t, Operation{Command: "XREAD", Requests: 1}, requestOperation("xread", nil))
+}
+
+// Requests that run the same script or function have it as their procedure.
+func TestOperationProcedure(t *testing.T) {
+	get, one, other := Req("GET", "k"), Req("FCALL", "one", 0), Req("FCALL", "other", 0)
+	for _, c := range []struct {
+		reqs               []Request
+		command, procedure string
+	}{
+		{[]Request{one}, "FCALL", "one"},
+		{[]Request{one, one}, "FCALL", "one"},
+		{[]Request{one, other, one}, "FCALL", ""},
+		{[]Request{one, other, other}, "FCALL", ""},
+		{[]Request{one, get}, "", ""},
+		{[]Request{get, one}, "", ""},
+		{[]Request{one, Req("FCALL_RO", "one", 0)}, "", ""},
+	} {
+		want := Operation{Kind: OperationMany, Command: c.command, Requests: len(c.reqs), Procedure: c.procedure}
+		assert.Equal(t, want, operation(OperationMany, c.reqs))
+	}
 }
 
 func BenchmarkHook(b *testing.B) {

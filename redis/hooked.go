@@ -102,7 +102,8 @@ func (h *hooked) Close() { h.s.Close() }
 
 // Scanner implements Sender.
 func (h *hooked) Scanner(opts ScanOpts) Scanner {
-	return &hookedScanner{by: &h.observer, s: h.s.Scanner(opts), cmd: operationName(opts.Request(nil).Cmd, nil)}
+	name, _ := operationNames(opts.Request(nil).Cmd, nil)
+	return &hookedScanner{by: &h.observer, s: h.s.Scanner(opts), cmd: name}
 }
 
 // hookedScanner is a Scanner with a hook.
@@ -114,7 +115,7 @@ type hookedScanner struct {
 
 // begin begins a step.
 func (s *hookedScanner) begin(ctx context.Context) observation {
-	return begin(ctx, s.by, Operation{OperationScan, s.cmd, 1})
+	return begin(ctx, s.by, Operation{Kind: OperationScan, Command: s.cmd, Requests: 1})
 }
 
 // Next implements Scanner.

@@ -4,16 +4,15 @@
 // It records a span for each request, SendMany, SendTransaction and step of a scan, and, with
 // the hook in redispubsub.Opts, for each Subscribe and Unsubscribe.
 // Implicit pipelining, which writes the requests of many goroutines
-// together, is not a batch in these conventions. The package never records arguments, and so no
-// db.query.text.
+// together, is not a batch in these conventions. Of the arguments the package records only
+// db.stored_procedure.name: the hash of the script that EVALSHA runs, or the name of the function that
+// FCALL calls, and at most 256 different ones. It does not record db.query.text.
 //
 // These ends of an operation do not count as errors, because nothing is wrong with the database:
 // NOSCRIPT in reply to EVALSHA, which is how a server asks for a script that it has not seen; an error
 // of the caller's own in the function given to Watch; and a blocking command or a Subscribe that ends
 // because the program has shut the client down. A blocking command whose outcome is unknown after Close
 // is an error: it may have taken an element.
-//
-// The package does not record db.stored_procedure.name, because a hook does not get arguments.
 package redisotel
 
 import (
@@ -145,7 +144,7 @@ type hook struct {
 // Before implements redis.Hook.
 func (h *hook) Before(ctx context.Context, op redis.Operation) context.Context {
 	attrs := append(h.operation(op), server(h.address)...)
-	ctx, _ = h.tracer.Start(ctx, name(op), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
+	ctx, _ = h.tracer.Start(ctx, strings.TrimSpace(name(op)+" "+procedure(op)), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	return ctx
 }
 
@@ -173,7 +172,15 @@ func (h *hook) After(ctx context.Context, op redis.Operation, end redis.Completi
 	h.duration.Record(ctx, end.Duration.Seconds(), metric.WithAttributes(withoutBatchSize(attrs)...))
 }
 
-// name returns db.operation.name, which is also the name of the span.
+// procedure returns db.stored_procedure.name, or "" if there is none.
+func procedure(op redis.Operation) string {
+	if op.Procedure == redis.OtherCommand {
+		return ""
+	}
+	return op.Procedure
+}
+
+// name returns db.operation.name. The name of a span is this and the procedure.
 func name(op redis.Operation) string {
 	prefix := ""
 	switch {
@@ -197,6 +204,9 @@ func (h *hook) operation(op redis.Operation) []attribute.KeyValue {
 	subscribes := op.Kind == redis.OperationSubscribe || op.Kind == redis.OperationUnsubscribe
 	if op.Requests > 1 && !subscribes { // topics are not a batch
 		attrs = append(attrs, batchSize.Int(op.Requests))
+	}
+	if script := procedure(op); script != "" {
+		attrs = append(attrs, attribute.String("db.stored_procedure.name", script))
 	}
 	return attrs
 }

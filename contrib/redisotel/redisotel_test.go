@@ -57,6 +57,9 @@ func TestConventions(t *testing.T) {
 	host, port := split(s.Addr())
 	peerHost, peerPort := split(conn.RemoteAddr())
 	get, set := redis.Req("GET", "canary"), redis.Req("SET", "canary", "secret")
+	loaded, err := redis.As[string](redis.SyncCtx{S: conn}.Do(ctx, "SCRIPT LOAD", "return 'canary'"))
+	require.NoError(t, err)
+	eval := redis.Req("EVALSHA", loaded, 0)
 	for _, c := range []struct {
 		name  string
 		send  func()
@@ -70,12 +73,19 @@ func TestConventions(t *testing.T) {
 		{"PIPELINE", func() { sync.SendMany(ctx, []redis.Request{get, set, get}) }, map[string]any{"db.operation.batch.size": int64(3)}},
 		{"GET", func() { sync.SendMany(ctx, []redis.Request{get}) }, nil},
 		{"MULTI SET", func() { _, _ = sync.SendTransaction(ctx, []redis.Request{set}) }, nil},
+		{"FCALL", func() { sync.Do(ctx, "FCALL", "canary-secret", 0) }, map[string]any{"db.response.status_code": "ERR", "error.type": "ERR"}},
+		{"EVALSHA", func() { sync.Do(ctx, "EVALSHA", loaded, 0) }, map[string]any{"db.stored_procedure.name": loaded}},
+		{"PIPELINE EVALSHA", func() { sync.SendMany(ctx, []redis.Request{eval, eval}) }, map[string]any{"db.stored_procedure.name": loaded, "db.operation.batch.size": int64(2)}},
 		{"MULTI", func() { _, _ = sync.SendTransaction(ctx, []redis.Request{get, set}) }, map[string]any{"db.operation.batch.size": int64(2)}},
 	} {
 		tel.spans.Reset()
 		c.send()
 		spans := tel.spans.GetSpans()
 		require.Len(t, spans, 1, c.name)
+		spanName := c.name
+		if script, named := c.extra["db.stored_procedure.name"]; named {
+			spanName += " " + script.(string)
+		}
 		want := map[string]any{
 			"db.system.name": "redis", "db.operation.name": c.name, "db.namespace": "3",
 			"server.address": host, "server.port": int64(port),
@@ -84,7 +94,7 @@ func TestConventions(t *testing.T) {
 		for key, value := range c.extra {
 			want[key] = value
 		}
-		require.Equal(t, c.name, spans[0].Name)
+		require.Equal(t, spanName, spans[0].Name)
 		require.Equal(t, schema, spans[0].InstrumentationScope.SchemaURL)
 		require.Equal(t, want, attributes(spans[0].Attributes), c.name)
 		require.Equal(t, trace.SpanKindClient, spans[0].SpanKind)
@@ -107,7 +117,7 @@ func TestConventions(t *testing.T) {
 	require.Equal(t, "db.client.operation.duration", m.Name)
 	require.Equal(t, "s", m.Unit)
 	points := m.Data.(metricdata.Histogram[float64]).DataPoints
-	require.Len(t, points, 9)
+	require.Len(t, points, 12)
 	for _, p := range points {
 		require.Equal(t, DefaultBuckets, p.Bounds)
 		require.EqualValues(t, 1, p.Count)
