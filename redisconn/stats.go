@@ -43,6 +43,9 @@ type Stats struct {
 	// Connects counts connected sockets, Disconnects lost sockets, and
 	// FailedDials failed attempts to connect.
 	Connects, Disconnects, FailedDials uint64
+	// Opening shows how long it took to open each socket: dialing, TLS and the handshake. It includes the
+	// sockets of dedicated connections, of DoStream and of subscribers, but no failed attempts.
+	Opening *redis.Histogram
 	// PingLatency is Connection.PingLatency.
 	PingLatency time.Duration
 
@@ -79,7 +82,7 @@ func (c *Connection) Stats() Stats {
 		Values: q.Values, Refused: q.Refused, NotSent: q.NotSent, Unknown: q.Unknown,
 		Writes: q.Writes, WrittenRequests: q.WrittenRequests, WrittenBytes: q.WrittenBytes, ReadBytes: q.ReadBytes,
 		InFlight: q.InFlight, Queued: q.Queued, QueuedBytes: q.QueuedBytes, WaitingForRoom: q.WaitingForRoom,
-		Connects: q.Connects, Disconnects: q.Disconnects, FailedDials: q.FailedDials, PingLatency: c.PingLatency(),
+		Connects: q.Connects, Disconnects: q.Disconnects, FailedDials: q.FailedDials, Opening: c.dialer.Opened(), PingLatency: c.PingLatency(),
 		Queue: &stages[redis.StageQueue], Wire: &stages[redis.StageWire],
 		Reading: &stages[redis.StageReading], Callback: &stages[redis.StageCallback],
 		Dedicated: DedicatedStats(c.pool.Stats()),
@@ -128,4 +131,7 @@ type DedicatedStats struct {
 	// to unblock: see [LogNotUnblocked]. Each of them cost its connection, and
 	// its outcome is unknown.
 	NotUnblocked uint64
+	// Wait shows how long blocking commands and sessions that got a connection had waited for it: an idle
+	// one, one that others had released, or a new one.
+	Wait *redis.Histogram
 }

@@ -20,9 +20,12 @@ import (
 //   - db.client.connection.count, with the state "used" or "idle". A shared connection is always used.
 //   - db.client.connection.pending_requests, the callers that wait for a dedicated connection, or for room in
 //     the queue of a shared one.
+//   - db.client.connection.create_time, how long it took to open each connection, with its handshake.
+//   - db.client.connection.wait_time, how long blocking commands and sessions waited for the dedicated
+//     connection that they got.
 //
-// The name of a pool is that of a node and the database: "host:port/0". The sockets of subscribers are
-// counted by [ObserveSubscriber]. How long it takes to open a connection, and how long callers wait for one, is not measured.
+// The times are exact to 1/8, and have the bounds of opts.Buckets. The name of a pool is that of a node and the
+// database: "host:port/0". The sockets of subscribers are counted by [ObserveSubscriber].
 //
 // ObserveClient uses MeterProvider, DB and URL of opts. Call Unregister of the result when you close the
 // client. It returns a [redis.ErrOpts] if client is nil, and a [redis.ErrURL] if the URL is malformed.
@@ -44,13 +47,26 @@ func ObserveClient(client *redispipe.Client, opts Opts) (metric.Registration, er
 	if err != nil {
 		return nil, err
 	}
-	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		for name, p := range pools(client, opts.DB) {
-			pool := attribute.String("db.client.connection.pool.name", name)
-			o.ObserveInt64(count, p.used, metric.WithAttributes(pool, state.String("used")))
-			o.ObserveInt64(count, p.idle, metric.WithAttributes(pool, state.String("idle")))
-			o.ObserveInt64(pending, p.waiting, metric.WithAttributes(pool))
+	opening, err := newTimes(meter, opts, "db.client.connection.create_time", "The time it took to create a new connection.")
+	if err != nil {
+		return nil, err
+	}
+	wait, err := newTimes(meter, opts, "db.client.connection.wait_time", "The time it took to obtain an open connection from the pool.")
+	if err != nil {
+		return nil, err
+	}
+	return meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		all := pools(client, opts.DB)
+		for name, p := range all {
+			pool := metric.WithAttributeSet(attribute.NewSet(attribute.String("db.client.connection.pool.name", name)))
+			o.ObserveInt64(count, p.used, pool, metric.WithAttributes(state.String("used")))
+			o.ObserveInt64(count, p.idle, pool, metric.WithAttributes(state.String("idle")))
+			o.ObserveInt64(pending, p.waiting, pool)
+			opening.record(ctx, name, &p.opening, pool)
+			wait.record(ctx, name, &p.wait, pool)
 		}
+		opening.keep(all)
+		wait.keep(all)
 		return nil
 	}, count, pending)
 }
@@ -98,7 +114,10 @@ func connectionCount(meter metric.Meter) (metric.Int64ObservableUpDownCounter, e
 const state = attribute.Key("db.client.connection.state")
 
 // pool counts the connections to a node, and the callers that wait for one.
-type pool struct{ used, idle, waiting int64 }
+type pool struct {
+	used, idle, waiting int64
+	opening, wait       redis.Histogram
+}
 
 // add adds the statistics of a shared connection and its dedicated ones.
 func (p *pool) add(s redisconn.Stats) {
@@ -109,6 +128,8 @@ func (p *pool) add(s redisconn.Stats) {
 	p.used += int64(d.Open - d.Idle)
 	p.idle += int64(d.Idle)
 	p.waiting += int64(d.Waiting + s.WaitingForRoom)
+	p.opening.Merge(s.Opening)
+	p.wait.Merge(d.Wait)
 }
 
 // pools returns the present pools by name: host:port/database.

@@ -24,7 +24,10 @@ func (tel telemetry) sums(t require.TestingT, pool string) map[string]int64 {
 	for _, scope := range data.ScopeMetrics {
 		require.Equal(t, schema, scope.Scope.SchemaURL)
 		for _, m := range scope.Metrics {
-			sum := m.Data.(metricdata.Sum[int64])
+			sum, isSum := m.Data.(metricdata.Sum[int64])
+			if !isSum {
+				continue
+			}
 			require.False(t, sum.IsMonotonic)
 			for _, p := range sum.DataPoints {
 				attrs := attributes(p.Attributes.ToSlice())
@@ -69,8 +72,32 @@ func TestObserveClient(t *testing.T) {
 	}
 	await(1, 2, 0)
 
+	require.Equal(t, map[string]uint64{"db.client.connection.create_time{s} " + pool: 3, "db.client.connection.wait_time{s} " + pool: 3}, tel.durations(t))
+	require.NoError(t, redis.AsError(db.Do(t.Context(), "BLMPOP", 0.001, 1, "queue", "LEFT")))
+	require.Equal(t, map[string]uint64{"db.client.connection.create_time{s} " + pool: 3, "db.client.connection.wait_time{s} " + pool: 4}, tel.durations(t))
+
 	require.NoError(t, registration.Unregister())
 	require.Empty(t, tel.sums(t, pool))
+}
+
+// durations returns the counts of all histograms, by metric and pool.
+func (tel telemetry) durations(t *testing.T) map[string]uint64 {
+	var data metricdata.ResourceMetrics
+	require.NoError(t, tel.reader.Collect(context.Background(), &data))
+	all := make(map[string]uint64)
+	for _, scope := range data.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
+				require.Len(t, h.DataPoints, 1)
+				p := h.DataPoints[0]
+				require.Equal(t, DefaultBuckets, p.Bounds)
+				require.Equal(t, 1, p.Attributes.Len())
+				name, _ := p.Attributes.Value("db.client.connection.pool.name")
+				all[m.Name+"{"+m.Unit+"} "+name.AsString()] = p.Count
+			}
+		}
+	}
+	return all
 }
 
 // A pool adds up the connections of a node.
@@ -79,6 +106,12 @@ func TestPools(t *testing.T) {
 	p.add(redisconn.Stats{State: "connected", WaitingForRoom: 3, Dedicated: redisconn.DedicatedStats{Open: 5, Idle: 2, Waiting: 4}})
 	p.add(redisconn.Stats{State: "connecting"})
 	require.Equal(t, pool{used: 4, idle: 2, waiting: 7}, p)
+	var opened redis.Histogram
+	opened.Add(time.Second, 2)
+	p.add(redisconn.Stats{Opening: &opened, Dedicated: redisconn.DedicatedStats{Wait: &opened}})
+	p.add(redisconn.Stats{Opening: &opened})
+	require.EqualValues(t, 4, p.opening.Count())
+	require.EqualValues(t, 2, p.wait.Count())
 	for addr, want := range map[string]string{
 		"127.0.0.1:6379": "127.0.0.1:6379/3", "unix:///run/redis.sock": "/run/redis.sock/3", "tcp://[::1]:7000": "[::1]:7000/3",
 	} {

@@ -27,6 +27,7 @@ type Dialer struct {
 	peers
 	ctx     context.Context
 	overdue overdue
+	opened  times
 	asking  atomic.Int32 // calls of Provider that have not returned
 }
 
@@ -48,6 +49,15 @@ func (d *Dialer) OpenPinging(ctx context.Context) (*Socket, *errorx.Error) {
 }
 
 func (d *Dialer) openGreeted(given context.Context, pings bool, more []Step) (*Socket, *errorx.Error) {
+	began := time.Now()
+	s, failure := d.openAdapted(given, pings, more)
+	if failure == nil {
+		d.opened.add(time.Since(began))
+	}
+	return s, failure
+}
+
+func (d *Dialer) openAdapted(given context.Context, pings bool, more []Step) (*Socket, *errorx.Error) {
 	return d.bounded(given, func(ctx context.Context) (*Socket, *errorx.Error) {
 		return d.adapted(&d.Config, func(as sock.Peer) (*Socket, bool, *errorx.Error) {
 			echoes := false

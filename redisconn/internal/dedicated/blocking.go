@@ -113,6 +113,7 @@ func (b *blocking) serveOn(c *Conn) {
 		b.resolve(err, 0)
 		return
 	}
+	b.p.noteReady(b.Opened)
 	res, alive := b.perform(c)
 	size := c.Dec.Size()
 	if b.req.Observed {

@@ -38,11 +38,13 @@ package dedicated
 
 import (
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/histogram"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -86,6 +88,7 @@ type Stats struct {
 	Values, Refused, NotSent, Unknown  uint64
 	Connects, Disconnects, FailedDials uint64
 	NotUnblocked                       uint64
+	Wait                               *redis.Histogram
 }
 
 // counters are the parts of Stats that the pool does not know.
@@ -96,6 +99,9 @@ type counters struct {
 	// These limit how often events are reported to the owner: an unstable server causes one for each
 	// request.
 	made, lost, failed oplog.Limit
+
+	mu    sync.Mutex // guards waits
+	waits histogram.Sparse
 }
 
 // Stats returns the statistics.
@@ -108,7 +114,19 @@ func (p *Pool) Stats() (s Stats) {
 	s.NotSent, s.Unknown = n.requests[redis.OutcomeNotSent].Load(), n.requests[redis.OutcomeUnknown].Load()
 	s.Connects, s.Disconnects, s.FailedDials = n.connects.Load(), n.disconnects.Load(), n.failedDials.Load()
 	s.NotUnblocked = n.notUnblocked.Load()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	waits := n.waits.Histogram()
+	s.Wait = &waits
 	return s
+}
+
+// noteReady counts how long a user of the pool has waited for a usable connection. It entered at the given
+// time of timing.Clock.
+func (p *Pool) noteReady(entered time.Duration) {
+	p.counters.mu.Lock()
+	defer p.counters.mu.Unlock()
+	p.counters.waits.Add(timing.Clock()-entered, 1)
 }
 
 // count counts requests that have ended with res.

@@ -116,13 +116,13 @@ func TestPoolIdle(t *testing.T) {
 	for _, c := range conns {
 		p.release(c, true)
 	}
-	require.Equal(t, Stats{Open: 3, Idle: 3}, p.Stats())
+	require.Equal(t, [2]int{3, 3}, [2]int{p.Stats().Open, p.Stats().Idle})
 	require.Same(t, conns[2], granted(t, entered(t, p)))
 	require.Same(t, conns[1], p.nextIdle())
 	require.Same(t, conns[0], p.nextIdle())
 	require.Nil(t, p.nextIdle())
 	require.Nil(t, granted(t, entered(t, p)))
-	require.Equal(t, Stats{Open: 3}, p.Stats())
+	require.Equal(t, [2]int{3, 0}, [2]int{p.Stats().Open, p.Stats().Idle})
 	p.sweeper.Stop()
 }
 

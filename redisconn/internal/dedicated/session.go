@@ -65,6 +65,7 @@ func (p *Pool) Enter(bytes int, asking bool) (Opening, *errorx.Error) {
 		if err != nil {
 			return nil, waiting.Explain(p.owner.WithConn(err))
 		}
+		p.noteReady(waiting.Opened)
 		s := &Session{p: p, c: c, asked: asked}
 		if p.config.TraceSessions {
 			s.opened = string(debug.Stack())
