@@ -1,7 +1,9 @@
 package rediscluster
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -33,8 +35,22 @@ type Stats struct {
 type NodeStats struct {
 	Addr    string
 	Replica bool
+	// Slots are the slots that the node serves, or whose master it replicates, in ascending order. They are
+	// empty without a cluster.
+	Slots []SlotRange
 	// Conns are the statistics of its connections, in the order of ClusterHandle.N.
 	Conns []redisconn.Stats
+}
+
+// SlotRange is the slots from From to To, both included.
+type SlotRange struct{ From, To int }
+
+// String returns the range as servers write it, such as "0-5460" or "7".
+func (r SlotRange) String() string {
+	if r.From == r.To {
+		return strconv.Itoa(r.From)
+	}
+	return fmt.Sprintf("%d-%d", r.From, r.To)
 }
 
 // Stats returns a snapshot. It takes a few microseconds for each connection. To publish it with
@@ -56,12 +72,17 @@ func (c *Cluster) Stats() Stats {
 	links, closed := c.refresher.linksAndClosed()
 	s.Total.Merge(closed)
 	seen := make(map[*route.Node]bool)
-	for _, n := range c.topology.Load().Nodes {
+	t := c.topology.Load()
+	var slots map[*route.Node][]SlotRange
+	if c.rules.Sharded {
+		slots = slotsOf(t)
+	}
+	for _, n := range t.Nodes {
 		if seen[n] || n.Addr == "" { // stands for a master that does not exist
 			continue
 		}
 		seen[n] = true
-		node := NodeStats{Addr: n.Addr, Replica: n.Replica}
+		node := NodeStats{Addr: n.Addr, Replica: n.Replica, Slots: slots[n]}
 		for _, l := range n.Links {
 			stats := l.Conn.Stats()
 			node.Conns = append(node.Conns, stats)
@@ -75,4 +96,23 @@ func (c *Cluster) Stats() Stats {
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStats) int { return strings.Compare(a.Addr, b.Addr) })
 	return s
+}
+
+// slotsOf returns the slots of each node.
+func slotsOf(t *route.Snapshot) map[*route.Node][]SlotRange {
+	slots := make(map[*route.Node][]SlotRange)
+	all := &t.Layout.Slots
+	for from := 0; from < len(all); {
+		to := from
+		for to+1 < len(all) && all[to+1] == all[from] {
+			to++
+		}
+		if shard := t.Shard(from); shard != nil {
+			for _, n := range shard.Nodes {
+				slots[n] = append(slots[n], SlotRange{from, to})
+			}
+		}
+		from = to + 1
+	}
+	return slots
 }

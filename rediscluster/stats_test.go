@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
+	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
@@ -33,8 +34,14 @@ func TestStats(t *testing.T) {
 	assert.Zero(t, stats.Waiting)
 	require.Len(t, stats.Nodes, len(tb.Addrs()))
 	answered := map[string]uint64{}
-	sum := uint64(0)
+	sum, slots, holder := uint64(0), 0, ""
 	for _, n := range stats.Nodes {
+		for _, r := range n.Slots {
+			slots += r.To - r.From + 1
+			if r.From <= slot && slot <= r.To {
+				holder = n.Addr
+			}
+		}
 		require.NotEmpty(t, n.Conns, n.Addr)
 		assert.False(t, n.Replica)
 		for _, conn := range n.Conns {
@@ -43,10 +50,17 @@ func TestStats(t *testing.T) {
 		}
 		sum += answered[n.Addr]
 	}
+	assert.Equal(t, redisclusterutil.NumSlots, slots)
+	assert.Equal(t, to.Addr(), holder)
 	assert.GreaterOrEqual(t, answered[from.Addr()], uint64(2), "SET, and GET that was redirected")
 	assert.GreaterOrEqual(t, answered[to.Addr()], uint64(1))
 	assert.LessOrEqual(t, sum, stats.Total.Values+stats.Total.Refused)
 	assert.GreaterOrEqual(t, stats.Total.Refused, uint64(1), "MOVED")
+}
+
+func TestSlotRange(t *testing.T) {
+	assert.Equal(t, "7", SlotRange{7, 7}.String())
+	assert.Equal(t, "0-5460", SlotRange{0, 5460}.String())
 }
 
 // A connection that is being closed counts once.

@@ -1,4 +1,4 @@
-// Package redisdebug shows on one page what the clients of a process do: rates, batches, stages, nodes, dedicated
+// Package redisdebug shows on one page what the clients of a process do: rates, batches, stages, nodes, slots, dedicated
 // sockets, caches, subscribers, shifts between databases, and the last slow operations. The page has no scripts and loads
 // nothing from elsewhere. It shows addresses of servers, but no arguments, no text of errors and no passwords; serve it where
 // only your colleagues can reach it, like net/http/pprof.
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -41,8 +42,11 @@ func New(slow time.Duration) *Page { return &Page{slow: operations{least: slow}}
 
 // Add lets the page show the statistics of a *[redispipe.Client], *[redisconn.Connection], *[rediscluster.Cluster],
 // *[rediscache.Cache], *[redispubsub.Subscriber] or *[redisfailover.Client], or of anything with a method Stats like theirs, under
-// a name. It returns an error if from has no such method.
+// a name. It returns an error if from has no such method or is nil, or if the name is taken.
 func (p *Page) Add(name string, from any) error {
+	if v := reflect.ValueOf(from); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("redisdebug: the %T of %q is nil", from, name)
+	}
 	s := source{name: name}
 	switch from := from.(type) {
 	case interface{ Stats() redisconn.Stats }:
@@ -66,6 +70,9 @@ func (p *Page) Add(name string, from any) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if slices.ContainsFunc(p.sources, func(other source) bool { return other.name == name }) {
+		return fmt.Errorf("redisdebug: the page already has %q", name)
+	}
 	p.sources = append(p.sources, s)
 	return nil
 }
@@ -85,7 +92,7 @@ func (p *Page) View() View {
 //go:embed page.html
 var files embed.FS
 
-var page = template.Must(template.ParseFS(files, "page.html"))
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"round": round}).ParseFS(files, "page.html"))
 
 // ServeHTTP implements http.Handler.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {

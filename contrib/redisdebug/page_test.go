@@ -16,6 +16,7 @@ import (
 	"github.com/joomcode/redispipe/contrib/redisdebug"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisfailover"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -65,6 +66,75 @@ func TestPage(t *testing.T) {
 	require.Len(t, v.Clients, 2)
 	assert.Equal(t, server.Addr(), v.Clients[0].Nodes[0].Addr)
 	assert.Equal(t, "LPUSH", v.Slow[0].Command, "the last one is the first")
+}
+
+// The nodes of a cluster are shown with their slots.
+func TestSlots(t *testing.T) {
+	page := redisdebug.New(time.Hour)
+	nodes := []rediscluster.NodeStats{
+		{Addr: "10.0.0.1:7000", Slots: []rediscluster.SlotRange{{From: 0, To: 5460}, {From: 7000, To: 7000}}},
+		{Addr: "10.0.0.2:7000", Replica: true, Slots: []rediscluster.SlotRange{{From: 5461, To: 16383}}},
+	}
+	require.NoError(t, page.Add("cluster", stats[rediscluster.Stats]{rediscluster.Stats{Nodes: nodes}}))
+	html := get(t, page, "/")
+	assert.Contains(t, html, "<td>10.0.0.1:7000</td><td>0-5460, 7000</td>")
+	assert.Contains(t, html, "<td>10.0.0.2:7000 (replica)</td><td>5461-16383</td>")
+	assert.Contains(t, get(t, page, "/?json"), `{"From":0,"To":5460}`)
+}
+
+// What the JSON has from Stats has the same name there.
+func TestNames(t *testing.T) {
+	page := redisdebug.New(time.Hour)
+	sources := map[string]any{
+		"Clients":     rediscluster.Stats{Nodes: []rediscluster.NodeStats{{Conns: []redisconn.Stats{{}}}}},
+		"Caches":      rediscache.Stats{},
+		"Subscribers": redispubsub.Stats{Sockets: []redispubsub.SocketStats{{}}},
+		"Failovers":   redisfailover.Stats{Members: []redisfailover.MemberState{{}}},
+	}
+	require.NoError(t, page.Add("a", stats[rediscluster.Stats]{sources["Clients"].(rediscluster.Stats)}))
+	require.NoError(t, page.Add("b", stats[rediscache.Stats]{sources["Caches"].(rediscache.Stats)}))
+	require.NoError(t, page.Add("c", stats[redispubsub.Stats]{sources["Subscribers"].(redispubsub.Stats)}))
+	require.NoError(t, page.Add("d", stats[redisfailover.Stats]{sources["Failovers"].(redisfailover.Stats)}))
+	var view map[string]any
+	require.NoError(t, json.Unmarshal([]byte(get(t, page, "/?json")), &view))
+	for kind, source := range sources {
+		text, err := json.Marshal(source)
+		require.NoError(t, err)
+		var want any
+		require.NoError(t, json.Unmarshal(text, &want))
+		requireNames(t, kind, want, view[kind].([]any)[0])
+	}
+}
+
+// requireNames requires that got has the names of want, apart from errors and senders.
+func requireNames(t *testing.T, path string, want, got any) {
+	switch want := want.(type) {
+	case map[string]any:
+		for name, value := range want {
+			if name != "Err" && name != "Sender" {
+				require.Contains(t, got, name, path)
+				requireNames(t, path+"."+name, value, got.(map[string]any)[name])
+			}
+		}
+	case []any:
+		for i, value := range want {
+			requireNames(t, path, value, got.([]any)[i])
+		}
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	page := redisdebug.New(time.Hour)
+	require.NoError(t, page.Add("a cache", stats[rediscache.Stats]{}))
+	require.ErrorContains(t, page.Add("a cache", stats[rediscache.Stats]{}), `already has "a cache"`)
+	require.ErrorContains(t, page.Add("nothing", nil), "has no statistics")
+	for _, from := range []any{
+		(*redispipe.Client)(nil), (*redisconn.Connection)(nil), (*rediscluster.Cluster)(nil), (*rediscache.Cache)(nil),
+		(*redispubsub.Subscriber)(nil), (*redisfailover.Client)(nil),
+	} {
+		require.ErrorContains(t, page.Add("nil", from), "is nil")
+	}
+	require.Empty(t, page.View().Clients)
 }
 
 // changing has statistics that change.

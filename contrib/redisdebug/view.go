@@ -1,11 +1,12 @@
 package redisdebug
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/internal/live"
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -13,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// View is what the page shows.
+// View is what the page shows. What counts is counted from the start, and has the names of Stats.
 type View struct {
 	At          time.Time
 	Clients     []Client
@@ -25,20 +26,17 @@ type View struct {
 	Slow     []Slow
 }
 
-// Client are the statistics of a client. PerSecond, PerWrite and Stages are of the last seconds, what else counts is
-// counted from the start.
+// Client are the statistics of a client. PerSecond, PerWrite and Stages are of the last seconds.
 type Client struct {
-	Name                            string
-	PerSecond, PerWrite             float64 // requests
-	Values, Refused, NotSent        uint64
-	Unknown                         uint64
-	InFlight, Queued, WaitingRoom   int
-	Retries, Moved, Asked, Migrated uint64
-	Hedged, Refreshes               uint64
-	WaitingRetries                  int
-	Dedicated                       redisconn.DedicatedStats
-	Stages                          []Stage
-	Nodes                           []Node
+	Name                string
+	PerSecond, PerWrite float64 // requests
+	Stages              []Stage
+	rediscluster.Stats
+}
+
+// HasSlots reports whether any node has slots.
+func (c Client) HasSlots() bool {
+	return slices.ContainsFunc(c.Nodes, func(n rediscluster.NodeStats) bool { return len(n.Slots) > 0 })
 }
 
 // Stage is how long batches took in a stage.
@@ -47,55 +45,42 @@ type Stage struct {
 	Mean, P50, P99 string
 }
 
-// Node is a node with its connections.
-type Node struct {
-	Addr        string
-	Replica     bool
-	Connections []Connection
-}
-
-// Connection is a connection to a node.
-type Connection struct {
-	State                           string
-	InFlight, Queued                int
-	Ping                            string
-	Connects, Disconnects, BadDials uint64
-}
-
 // Cache are the statistics of a cache.
 type Cache struct {
-	Name  string
-	Stats rediscache.Stats
+	Name string
+	rediscache.Stats
 }
 
-// Subscriber are the statistics of a subscriber.
+// Subscriber are the statistics of a subscriber, without errors, whose texts may come from a server.
 type Subscriber struct {
-	Name                                string
-	Subscriptions, Unplaced, OpenGaps   int
-	Messages, Dropped                   uint64
-	ConnectionLost, SlotMoved, Failover uint64 // gaps, by reason
-	Sockets                             []Socket
+	Name    string
+	Sockets []Socket // instead of those of Stats
+	redispubsub.Stats
 }
 
 // Socket is a socket of a subscriber.
 type Socket struct {
-	Addr, State  string
-	Topics, Live int
-	Messages     int64
+	Addr, State     string
+	Since           time.Time
+	Topics, Live    int
+	Messages, Bytes int64
+	Confirmed       time.Time
 }
 
 // Failover are the members of a client of several databases, and its shifts by reason.
 type Failover struct {
-	Name                       string
-	Failed, Restored, Switched uint64
-	Members                    []Member
+	Name    string
+	Members []Member // instead of those of Stats
+	redisfailover.Stats
 }
 
 // Member is a database.
 type Member struct {
 	Name       string
+	Weight     int
 	Active, Up bool
 	Share      float64
+	Since      time.Time
 }
 
 // rates are the statistics that rates are computed from.
@@ -113,74 +98,47 @@ func (r *rates) since(now redisconn.Stats) (redisconn.Stats, time.Duration) {
 		r.old, r.older = r.last, r.at
 		r.last, r.at = now, time.Now()
 	}
-	if r.older.IsZero() {
+	if r.older.IsZero() || now.Writes < r.old.Writes || now.Requests() < r.old.Requests() { // of nodes that are gone
 		return redisconn.Stats{}, 0
 	}
 	return r.old, time.Since(r.older)
 }
 
 func client(name string, s rediscluster.Stats, r *rates) Client {
-	t := s.Total
-	old, age := r.since(t)
-	if t.Writes < old.Writes || t.Requests() < old.Requests() {
-		old, age = redisconn.Stats{}, 0 // of nodes that are gone
-	}
-	c := Client{
-		Name: name, Values: t.Values, Refused: t.Refused, NotSent: t.NotSent, Unknown: t.Unknown,
-		InFlight: t.InFlight, Queued: t.Queued, WaitingRoom: t.WaitingForRoom, Dedicated: t.Dedicated,
-		Retries: s.Retries, Moved: s.Moved, Asked: s.Asked, Migrated: s.Migrating,
-		Hedged: s.Hedged, Refreshes: s.Refreshes, WaitingRetries: s.Waiting,
-	}
-	if writes := t.Writes - old.Writes; writes > 0 {
-		c.PerWrite = float64(t.WrittenRequests-old.WrittenRequests) / float64(writes)
-	}
-	if age > 0 {
-		c.PerSecond = float64(t.Requests()-old.Requests()) / age.Seconds()
-	}
-	for _, stage := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading, redis.StageCallback} {
-		h := t.Stage(stage)
+	old, age := r.since(s.Total)
+	lately := live.Between(live.Of(old), live.Of(s.Total), age)
+	c := Client{Name: name, PerSecond: lately.PerSecond, PerWrite: lately.PerWrite, Stats: s}
+	for i, stage := range live.Stages {
+		h := s.Total.Stage(stage)
 		if before := old.Stage(stage); before != nil && h != nil {
 			h = h.Since(before)
 		}
 		if h == nil || h.Count() == 0 {
 			continue
 		}
-		c.Stages = append(c.Stages, Stage{
-			stage.String(), round(h.Sum() / time.Duration(h.Count())), round(h.Quantile(0.5)), round(h.Quantile(0.99)),
-		})
-	}
-	for _, n := range s.Nodes {
-		node := Node{Addr: n.Addr, Replica: n.Replica}
-		for _, conn := range n.Conns {
-			node.Connections = append(node.Connections, Connection{
-				State: conn.State, InFlight: conn.InFlight, Queued: conn.Queued, Ping: round(conn.PingLatency),
-				Connects: conn.Connects, Disconnects: conn.Disconnects, BadDials: conn.FailedDials,
-			})
-		}
-		c.Nodes = append(c.Nodes, node)
+		c.Stages = append(c.Stages, Stage{stage.String(), round(lately.Mean[i]), round(h.Quantile(0.5)), round(h.Quantile(0.99))})
 	}
 	return c
 }
 
 func subscriber(name string, s redispubsub.Stats) Subscriber {
-	states := map[redispubsub.SocketState]string{
-		redispubsub.SocketConnecting: "connecting", redispubsub.SocketConnected: "connected", redispubsub.SocketDown: "down",
-	}
-	out := Subscriber{
-		Name: name, Subscriptions: s.Subscriptions, Unplaced: s.Unplaced, OpenGaps: s.OpenGaps, Messages: s.Messages,
-		Dropped: s.Dropped, ConnectionLost: s.ConnectionLost, SlotMoved: s.SlotMoved, Failover: s.Failover,
-	}
+	out := Subscriber{Name: name, Stats: s}
 	for _, socket := range s.Sockets {
-		out.Sockets = append(out.Sockets, Socket{socket.Addr, states[socket.State], socket.Topics, socket.Live, socket.Messages})
+		out.Sockets = append(out.Sockets, Socket{
+			Addr: socket.Addr, State: socket.State.String(), Since: socket.Since, Topics: socket.Topics, Live: socket.Live,
+			Messages: socket.Messages, Bytes: socket.Bytes, Confirmed: socket.Confirmed,
+		})
 	}
+	out.Stats.Sockets = nil
 	return out
 }
 
 func failover(name string, s redisfailover.Stats) Failover {
-	out := Failover{Name: name, Failed: s.Failed, Restored: s.Restored, Switched: s.Switched}
+	out := Failover{Name: name, Stats: s}
 	for _, m := range s.Members {
-		out.Members = append(out.Members, Member{m.Name, m.Active, m.Up, m.Share})
+		out.Members = append(out.Members, Member{m.Name, m.Weight, m.Active, m.Up, m.Share, m.Since})
 	}
+	out.Stats.Members = nil
 	return out
 }
 

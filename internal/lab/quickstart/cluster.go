@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/live"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -19,7 +20,7 @@ const clusterGoroutines = 100
 type demo struct {
 	servers  *testbed.Cluster
 	load     *load
-	stats    func() sample
+	stats    func() live.Sample
 	duration time.Duration // about how long a phase lasts that has no end of its own
 	moved    int           // slots, so far
 }
@@ -57,7 +58,7 @@ func runCluster(ctx context.Context, duration time.Duration, opts redisconn.Opts
 	fmt.Printf("\nThe cluster changes while %d goroutines send SET and GET:\n", clusterGoroutines)
 	d := &demo{
 		servers: servers, load: &load{db: redis.SyncCtx{S: redis.WithRetry(cluster, redis.RetryOpts{})}}, duration: duration,
-		stats: func() sample { return sampleOf(cluster.Stats()) },
+		stats: func() live.Sample { return live.Of(cluster.Stats()) },
 	}
 	d.load.start(ctx, clusterGoroutines)
 	defer d.load.stop()

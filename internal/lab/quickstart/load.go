@@ -12,6 +12,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/live"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -172,8 +173,8 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 	l := &load{db: db}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	first := sampleOf(conn.Stats())
-	show := liveSince(first, func() sample { return sampleOf(conn.Stats()) })
+	first := live.Of(conn.Stats())
+	show := liveSince(first, func() live.Sample { return live.Of(conn.Stats()) })
 	stopProgress := progress(func(elapsed time.Duration) string {
 		return fmt.Sprintf("goroutines: %d, %.1f s:\n    %s", goroutines, elapsed.Seconds(), show())
 	})
@@ -189,7 +190,7 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 	return figures{
 		goroutines:    goroutines,
 		perSecond:     total / elapsed.Seconds(),
-		perWrite:      perWrite(first, sampleOf(conn.Stats())),
+		perWrite:      live.Between(first, live.Of(conn.Stats()), 0).PerWrite,
 		p50:           latency.Quantile(0.50),
 		p99:           latency.Quantile(0.99),
 		allocsRequest: float64(after.Mallocs-before.Mallocs) / max(total, 1),
@@ -197,12 +198,12 @@ func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, du
 }
 
 // liveSince returns a function that describes what happened since its last call.
-func liveSince(last sample, now func() sample) func() string {
+func liveSince(last live.Sample, now func() live.Sample) func() string {
 	at := time.Now()
 	return func() string {
 		from, since := last, at
 		last, at = now(), time.Now()
-		return live(from, last, at.Sub(since))
+		return shown(from, last, at.Sub(since))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/live"
 )
 
 func TestThousands(t *testing.T) {
@@ -28,11 +30,11 @@ func TestWrap(t *testing.T) {
 func TestLiveFits(t *testing.T) {
 	to := statsOf(2_345_670)
 	to.InFlight, to.Queued, to.Unknown = 1000, 1000, 1000
-	shown := "  a replica takes over gracefully, 10.0 s, 12,345 errors so far:\n    " + live(sample{}, sampleOf(to), time.Second) + "\n"
-	for line := range strings.SplitSeq(shown, "\n") {
+	text := "  a replica takes over gracefully, 10.0 s, 12,345 errors so far:\n    " + shown(live.Sample{}, live.Of(to), time.Second) + "\n"
+	for line := range strings.SplitSeq(text, "\n") {
 		require.LessOrEqual(t, len(line), width, line)
 	}
-	require.Equal(t, "\x1b[3A\r\x1b[J", removal(shown))
+	require.Equal(t, "\x1b[3A\r\x1b[J", removal(text))
 	require.Empty(t, removal(""))
 }
 

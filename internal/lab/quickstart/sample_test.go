@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/internal/live"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -16,7 +14,7 @@ import (
 func statsOf(n int) redisconn.Stats {
 	s := redisconn.Stats{Values: uint64(n), Unknown: 3, Writes: uint64(n / 10), WrittenRequests: uint64(n), InFlight: 7}
 	s.Merge(redisconn.Stats{})
-	for _, stage := range stages {
+	for _, stage := range live.Stages {
 		s.Stage(stage).Add(time.Microsecond, n)
 	}
 	return s
@@ -24,53 +22,6 @@ func statsOf(n int) redisconn.Stats {
 
 func TestLive(t *testing.T) {
 	want := "500 requests/s, 0 failed, 10.0/write, 7 in flight, 0 queued;\n    mean queue 1µs wire 1µs reading 1µs callback 1µs"
-	require.Equal(t, want, live(sampleOf(statsOf(1000)), sampleOf(statsOf(2000)), 2*time.Second))
-	require.Contains(t, live(sampleOf(statsOf(5000)), sampleOf(statsOf(1000)), time.Second), "1,003 requests/s, 3 failed", "a process that was started again")
-}
-
-func TestSampleOf(t *testing.T) {
-	s := sampleOf(statsOf(1000))
-	require.Equal(t, sample{
-		Values: 1000, Unknown: 3, Writes: 100, WrittenRequests: 1000, InFlight: 7,
-		Queue: stageTotal{1000, 1e-3}, Wire: stageTotal{1000, 1e-3}, Reading: stageTotal{1000, 1e-3}, Callback: stageTotal{1000, 1e-3},
-	}, s)
-	require.Equal(t, s, sampleOf(rediscluster.Stats{Total: statsOf(1000), Moved: 3}))
-	for _, text := range []string{"{}", "7", "nonsense", `{"Total": {}}`, `{"Writes": "many"}`} {
-		_, ok := parseStats([]byte(text))
-		require.False(t, ok, text)
-	}
-}
-
-// The metrics are those of package redisprom for two nodes.
-func TestParseMetrics(t *testing.T) {
-	s, ok := parseMetrics(`# HELP redispipe_writes_total Batches that were written.
-# TYPE redispipe_writes_total counter
-redispipe_writes_total{node="127.0.0.1:7000"} 4
-redispipe_writes_total{node="127.0.0.1:7001"} 6
-redispipe_written_requests_total{node="127.0.0.1:7000"} 1e+03
-redispipe_requests_total{node="127.0.0.1:7000",outcome="not_sent"} 2
-redispipe_requests_total{node="127.0.0.1:7000",outcome="value"} 5
-redispipe_stage_duration_seconds_bucket{node="127.0.0.1:7000",stage="wire",le="5e-05"} 17
-redispipe_stage_duration_seconds_sum{node="127.0.0.1:7000",stage="wire"} 0.25
-redispipe_stage_duration_seconds_count{node="127.0.0.1:7000",stage="wire"} 5
-go_goroutines 8
-`)
-	require.True(t, ok)
-	require.Equal(t, sample{Values: 5, NotSent: 2, Writes: 10, WrittenRequests: 1000, Wire: stageTotal{5, 0.25}}, s)
-	_, ok = parseMetrics("go_goroutines 8\n")
-	require.False(t, ok)
-}
-
-// The stages of a sample are in the order of redis.Stage.
-func TestStages(t *testing.T) {
-	text, err := json.Marshal(statsOf(10))
-	require.NoError(t, err)
-	for _, stage := range stages {
-		var s sample
-		require.NoError(t, json.Unmarshal(text, &s))
-		*s.stage(stage) = stageTotal{}
-		for _, other := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading, redis.StageCallback} {
-			require.Equal(t, other == stage, s.stage(other).Count == 0)
-		}
-	}
+	require.Equal(t, want, shown(live.Of(statsOf(1000)), live.Of(statsOf(2000)), 2*time.Second))
+	require.Contains(t, shown(live.Of(statsOf(5000)), live.Of(statsOf(1000)), time.Second), "1,003 requests/s, 3 failed", "a process that was started again")
 }

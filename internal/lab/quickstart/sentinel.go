@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/live"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/testbed"
@@ -45,7 +46,7 @@ func runSentinel(ctx context.Context, duration time.Duration) error {
 	fmt.Printf("\nThe master changes while %d goroutines send SET and GET:\n", clusterGoroutines)
 	d := &sentinelDemo{demo{
 		load: &load{db: redis.SyncCtx{S: redis.WithRetry(client, redis.RetryOpts{})}}, duration: duration,
-		stats: func() sample { return sampleOf(client.Stats()) },
+		stats: func() live.Sample { return live.Of(client.Stats()) },
 	}, group}
 	d.load.start(ctx, clusterGoroutines)
 	defer d.load.stop()

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/joomcode/redispipe/internal/live"
 )
 
 // watch shows what another process does, until ctx is done. Once per interval it reads the URL: a
-// page of package expvar, or metrics of package redisprom.
+// page of package expvar or of contrib/redisdebug, or metrics of package redisprom.
 func watch(ctx context.Context, url string, interval time.Duration, out io.Writer) error {
 	before, err := fetch(ctx, url)
 	if err != nil {
@@ -31,7 +33,7 @@ func watch(ctx context.Context, url string, interval time.Duration, out io.Write
 		}
 		now := time.Now()
 		for _, name := range slices.Sorted(maps.Keys(after)) {
-			fmt.Fprintf(out, "%s: %s\n", name, live(before[name], after[name], now.Sub(last)))
+			fmt.Fprintf(out, "%s: %s\n", name, shown(before[name], after[name], now.Sub(last)))
 		}
 		before, last = after, now
 	}
@@ -41,7 +43,7 @@ func watch(ctx context.Context, url string, interval time.Duration, out io.Write
 const pageMost = 64 << 20
 
 // fetch reads the samples on a page: by the names of their variables, or all metrics as one.
-func fetch(ctx context.Context, url string) (map[string]sample, error) {
+func fetch(ctx context.Context, url string) (map[string]live.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -67,10 +69,10 @@ func fetch(ctx context.Context, url string) (map[string]sample, error) {
 	return samples, nil
 }
 
-func parsePage(page []byte) map[string]sample {
-	samples := make(map[string]sample)
+func parsePage(page []byte) map[string]live.Sample {
+	samples := make(map[string]live.Sample)
 	if !bytes.HasPrefix(bytes.TrimSpace(page), []byte("{")) {
-		if s, ok := parseMetrics(string(page)); ok {
+		if s, ok := live.ParseMetrics(string(page)); ok {
 			samples["all nodes"] = s
 		}
 		return samples
@@ -80,8 +82,18 @@ func parsePage(page []byte) map[string]sample {
 		return nil
 	}
 	for name, text := range variables {
-		if s, ok := parseStats(text); ok {
+		if s, ok := live.Parse(text); ok {
 			samples[name] = s
+		}
+		var parts []json.RawMessage // of the page of contrib/redisdebug
+		if json.Unmarshal(text, &parts) != nil {
+			continue
+		}
+		for _, part := range parts {
+			var named struct{ Name string }
+			if s, ok := live.Parse(part); ok && json.Unmarshal(part, &named) == nil {
+				samples[named.Name] = s
+			}
 		}
 	}
 	return samples

@@ -55,6 +55,17 @@ func TestWatch(t *testing.T) {
 	require.ErrorContains(t, err, "404")
 }
 
+// The page of contrib/redisdebug lists clients and caches with their names.
+func TestParsePage(t *testing.T) {
+	stats, err := json.Marshal(statsOf(1000))
+	require.NoError(t, err)
+	samples := parsePage(fmt.Appendf(nil, `{"At": "now", "Clients": [{"Name": "sessions", "PerSecond": 7, "Total": %s, "Moved": 0}],
+		"Caches": [{"Name": "users", "Hits": 5, "MaxBytes": 10}], "Slow": [{"Command": "GET"}], "Subscribers": null}`, stats))
+	require.Len(t, samples, 2)
+	require.EqualValues(t, 1000, samples["sessions"].Values)
+	require.EqualValues(t, 5, samples["users"].Cache.Hits)
+}
+
 func TestWatchWithoutStatistics(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"cmdline": ["service"], "memstats": {"TotalAlloc": 7}}`)

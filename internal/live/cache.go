@@ -1,20 +1,17 @@
-package main
+package live
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
-// cacheSample is the part of rediscache.Stats that the live view shows. Its fields have the same
+// Cache is the part of rediscache.Stats that the live view shows. Its fields have the same
 // names.
-type cacheSample struct {
+type Cache struct {
 	Hits, Misses, Joined, First, Passed float64
 	Bytes, MaxBytes                     float64
 	Nodes, Leases                       float64
 }
 
 // series are the metrics of redisprom.CacheCollector.
-func (c *cacheSample) series() map[string]*float64 {
+func (c *Cache) series() map[string]*float64 {
 	return map[string]*float64{
 		`redispipe_cache_reads_total result="hit"`:    &c.Hits,
 		`redispipe_cache_reads_total result="miss"`:   &c.Misses,
@@ -28,15 +25,19 @@ func (c *cacheSample) series() map[string]*float64 {
 	}
 }
 
-func (c *cacheSample) reads() float64 { return c.Hits + c.Misses + c.Joined + c.First + c.Passed }
+// CacheRates are what a cache did between two samples.
+type CacheRates struct {
+	PerSecond float64 // reads
+	Hits      float64 // the share of the reads that were answered from memory, from 0 to 1
+}
 
-// liveCache describes what a cache did between two samples.
-func liveCache(from, to cacheSample, elapsed time.Duration) string {
+func (c *Cache) reads() float64 { return c.Hits + c.Misses + c.Joined + c.First + c.Passed }
+
+// BetweenCaches returns what a cache did between two samples.
+func BetweenCaches(from, to Cache, elapsed time.Duration) CacheRates {
 	if to.reads() < from.reads() {
-		from = cacheSample{} // of a process that has ended
+		from = Cache{} // of a process that has ended
 	}
 	reads := to.reads() - from.reads()
-	return fmt.Sprintf("cache: %s reads/s, %.1f %% hits; %.1f of %.1f MiB;\n    %.0f of %.0f masters tell of changes",
-		thousands(int64(reads/elapsed.Seconds())), 100*(to.Hits-from.Hits)/max(reads, 1),
-		to.Bytes/(1<<20), to.MaxBytes/(1<<20), to.Leases, to.Nodes)
+	return CacheRates{reads / elapsed.Seconds(), (to.Hits - from.Hits) / max(reads, 1)}
 }
