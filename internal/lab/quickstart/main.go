@@ -75,6 +75,9 @@ func runSingle(ctx context.Context, duration time.Duration) error {
 		fmt.Println("  REDIS_ADDR=127.0.0.1:6379 make run")
 	} else {
 		fmt.Println("Server:", addr)
+		if err := reach(ctx, addr, password); err != nil {
+			return err
+		}
 	}
 
 	fmt.Println("\nThe usage example (internal/lab/quickstart/usage.go):")
@@ -87,4 +90,17 @@ func runSingle(ctx context.Context, duration time.Duration) error {
 	}
 	fmt.Println("\nA queue beside many goroutines (internal/lab/quickstart/queue.go):")
 	return showQueue(ctx, addr, password, duration/2)
+}
+
+// reach returns why the server that REDIS_ADDR names can't be used, after two seconds at the latest. Without it, the
+// first request would wait for a connection for a minute, in silence.
+func reach(ctx context.Context, addr, password string) error {
+	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{
+		Password: password, ReconnectPause: -1, DialTimeout: 2 * time.Second, Logger: redisconn.NoopLogger{},
+	})
+	if err != nil {
+		return fmt.Errorf("the server of REDIS_ADDR can't be used: %w", err)
+	}
+	conn.Close()
+	return nil
 }
