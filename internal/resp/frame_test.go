@@ -1,4 +1,4 @@
-package resp
+package resp_test
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/resp"
 )
 
 // Frame returns exactly one reply, and leaves the bytes after it.
@@ -17,7 +19,7 @@ func TestAppendFrame(t *testing.T) {
 		"=5\r\ntxt:a\r\n", "%1\r\n$1\r\nk\r\n~1\r\n:1\r\n", "$100000\r\n" + strings.Repeat("x", 100000) + "\r\n",
 	} {
 		for _, size := range []int{16, 1 << 18} {
-			d := NewDecoder(bufio.NewReaderSize(strings.NewReader(frame+"+next\r\n"), size), Limits{})
+			d := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(frame+"+next\r\n"), size), resp.Limits{})
 			if _, err := d.Next(); err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +38,7 @@ func TestAppendFrame(t *testing.T) {
 // An error of the server is returned together with its frame.
 func TestAppendFrameRefused(t *testing.T) {
 	for _, frame := range []string{"-MOVED 1 127.0.0.1:7000\r\n", "!29\r\nMOVED 1 127.0.0.1:7000 \r\n and\r\n"} {
-		d := NewDecoder(bufio.NewReader(strings.NewReader(frame)), Limits{})
+		d := resp.NewDecoder(bufio.NewReader(strings.NewReader(frame)), resp.Limits{})
 		got, refused, err := d.AppendFrame(nil)
 		require.NoError(t, err)
 		require.NotNil(t, refused)
@@ -47,7 +49,7 @@ func TestAppendFrameRefused(t *testing.T) {
 // Attributes answer no request, and are left out.
 func TestAppendFrameAttributes(t *testing.T) {
 	in := "|1\r\n+ttl\r\n:3\r\n*2\r\n|1\r\n+a\r\n:1\r\n:1\r\n:2\r\n"
-	d := NewDecoder(bufio.NewReader(strings.NewReader(in)), Limits{})
+	d := resp.NewDecoder(bufio.NewReader(strings.NewReader(in)), resp.Limits{})
 	got, _, err := d.AppendFrame(nil)
 	require.NoError(t, err)
 	require.Equal(t, "*2\r\n:1\r\n:2\r\n", string(got))
@@ -59,8 +61,10 @@ func FuzzAppendFrame(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		limits := Limits{Line: 64, Bulk: 1 << 16, Elements: 1 << 10, Depth: 8}
-		of := func(s string) *Decoder { return NewDecoder(bufio.NewReaderSize(strings.NewReader(s), 16), limits) }
+		limits := resp.Limits{Line: 64, Bulk: 1 << 16, Elements: 1 << 10, Depth: 8}
+		of := func(s string) *resp.Decoder {
+			return resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(s), 16), limits)
+		}
 		d, plain := of(in), of(in)
 		frame, _, err := d.AppendFrame(nil)
 		want, wantErr := plain.Decode()
