@@ -150,6 +150,9 @@ var (
 	ErrLoading = errs.ErrLoading
 	// ErrReadOnly is READONLY: a write reached a replica and did not run.
 	ErrReadOnly = errs.ErrReadOnly
+	// ErrRedirect is REDIRECT from Valkey: the server, which a connection with Opts.Role RoleMaster took for a
+	// master, is a replica, and EKMovedTo is its master's address. The request did not run.
+	ErrRedirect = errs.ErrRedirect
 	// ErrMasterDown is MASTERDOWN: a replica has lost its master, and is configured not
 	// to answer with stale data.
 	ErrMasterDown = errs.ErrMasterDown

@@ -23,7 +23,7 @@ func TestErrorTraits(t *testing.T) {
 	mayHaveRun := types{
 		ErrIO, ErrProxy, ErrRequestCancelled, ErrResponseFormat, ErrResponseUnexpected, ErrResponseNil, ErrResponseTooLarge,
 		ErrHeaderlineTooLarge, ErrHeaderlineEmpty, ErrIntegerParsing, ErrNoFinalRN, ErrUnknownHeaderType, ErrPing,
-		ErrResult, ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrMasterDown, ErrBusy, ErrMaxClients, ErrUnblocked, ErrExecEmpty, ErrExecAbort,
+		ErrResult, ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrRedirect, ErrMasterDown, ErrBusy, ErrMaxClients, ErrUnblocked, ErrExecEmpty, ErrExecAbort,
 	}
 	for _, typ := range notSent {
 		assert.True(t, typ.HasTrait(ErrTraitNotSent), typ.FullName())
@@ -44,7 +44,7 @@ func TestErrorTraits(t *testing.T) {
 	for _, typ := range (types{ErrContextIsNil, ErrNoAddressProvided}) {
 		assert.True(t, ErrOpts.IsNamespaceOf(typ), typ.FullName())
 	}
-	for _, typ := range (types{ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrMasterDown, ErrBusy, ErrMaxClients, ErrUnblocked, ErrExecEmpty, ErrExecAbort}) {
+	for _, typ := range (types{ErrMoved, ErrAsk, ErrClusterDown, ErrTryAgain, ErrLoading, ErrReadOnly, ErrRedirect, ErrMasterDown, ErrBusy, ErrMaxClients, ErrUnblocked, ErrExecEmpty, ErrExecAbort}) {
 		assert.True(t, typ.IsOfType(ErrResult), typ.FullName())
 	}
 	assert.True(t, ErrRequestWithdrawn.IsOfType(ErrRequestCancelled))

@@ -87,7 +87,7 @@ func redirect(err *errorx.Error, done tries, of send.Nature, l limits) decision 
 		return retry(done, decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
 	case err.IsOfType(redis.ErrMasterDown):
 		return retry(done, decision{Refresh: true, MasterOnly: !done.OnReplica}) // another replica may answer
-	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrUnblocked):
+	case err.IsOfType(redis.ErrReadOnly), err.IsOfType(redis.ErrRedirect), err.IsOfType(redis.ErrUnblocked):
 		return retry(done, decision{Refresh: true, MasterOnly: true})
 	case lost:
 		return retry(done, decision{Refresh: true})

@@ -67,6 +67,7 @@ func TestRedirect(t *testing.T) {
 		{"LOADING again", redis.ErrLoading.New("x"), tries{Retries: 3}, false, decision{Action: actElsewhere, Wait: 8 * time.Millisecond}},
 		{"LOADING too often", redis.ErrLoading.New("x"), spent, false, decision{}},
 		{"READONLY", redis.ErrReadOnly.New("x"), tries{}, false, decision{Action: actElsewhere, Refresh: true, MasterOnly: true}},
+		{"REDIRECT", redis.ErrRedirect.New("x"), tries{}, false, decision{Action: actElsewhere, Refresh: true, MasterOnly: true}},
 		{"MASTERDOWN, of a replica", redis.ErrMasterDown.New("x"), tries{OnReplica: true}, false, decision{Action: actElsewhere, Refresh: true}},
 		{"MASTERDOWN", redis.ErrMasterDown.New("x"), tries{}, false, decision{Action: actElsewhere, Refresh: true, MasterOnly: true}},
 		{"UNBLOCKED", redis.ErrUnblocked.New("x"), tries{}, false, decision{Action: actElsewhere, Refresh: true, MasterOnly: true}},

@@ -43,7 +43,7 @@ import (
 // after that was silent for 10 s, and never with Opts.RefuseStrangers.
 //
 // If the master's connections lead to a different server than its address, or refuse writes
-// (READONLY), the client replaces them.
+// (READONLY) or redirect (REDIRECT of Valkey 8 and later), the client replaces them.
 //
 // If servers answer and none is the master yet, as during a failover, NewReplicated waits for
 // one until ctx is done, or for 5 s if ctx has no deadline. It returns [ErrNoMaster] or

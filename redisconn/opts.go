@@ -47,8 +47,9 @@ type Opts struct {
 	ReadOnly bool
 	// Role makes every handshake send ROLE. If the server has another role, the attempt
 	// to connect fails with [ErrRole] before any request is sent, and the connection
-	// dials again. If the user has no permission for ROLE, it accepts any server. Only the roles
-	// below are valid. Default RoleAny: do not ask.
+	// dials again. If the user has no permission for ROLE, it accepts any server. With RoleMaster,
+	// Valkey 8 and later are asked to redirect requests once they are replicas: see [redis.ErrRedirect].
+	// Only the roles below are valid. Default RoleAny: do not ask.
 	Role Role
 
 	// IOTimeout is how long the oldest request in flight may wait without progress; after that the

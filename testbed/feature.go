@@ -50,6 +50,12 @@ func Version(major, minor int) Feature {
 	}}
 }
 
+// Redirect is a server whose replicas answer with REDIRECT (CLIENT CAPA): Valkey from 8.0 on.
+var Redirect = Feature{"CLIENT CAPA redirect", func(binary string) (bool, error) {
+	v, err := versionOf(binary)
+	return v.valkey && v.since(8, 0), err
+}}
+
 // AtomicMigration is a server that can move a slot as a whole, which [Cluster.MoveSlotWhole] needs:
 // Valkey from 9.0 on, and Redis from 8.4 on.
 var AtomicMigration = Feature{"atomic slot migration", func(binary string) (bool, error) {

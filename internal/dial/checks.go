@@ -93,6 +93,13 @@ func checkName(res any) *errorx.Error {
 	return expect("CLIENT", res, "OK")
 }
 
+// checkCapa accepts any error, as checkName does: only Valkey 8 and later have the command. Where it is refused, it
+// is not sent again.
+func (d *Dialer) checkCapa(res any) *errorx.Error {
+	d.staysPut.Store(redis.AsErrorx(res) != nil)
+	return checkName(res)
+}
+
 func expect(cmd string, res any, want string) *errorx.Error {
 	if res != any(want) {
 		return ErrInit.New("%s was answered with %T instead of %s", cmd, res, want)

@@ -29,6 +29,8 @@ type Dialer struct {
 	overdue overdue
 	opened  times
 	asking  atomic.Int32 // calls of Provider that have not returned
+	// staysPut: the server has refused CLIENT CAPA, so a master that becomes a replica won't answer with REDIRECT.
+	staysPut atomic.Bool
 }
 
 // New returns a Dialer, whose attempts end with ctx.

@@ -21,7 +21,8 @@ type Step struct {
 // steps lists the requests of the handshake on s, in order, followed by more. With pings set, the
 // handshake fails if the user may not call PING. A lean peer gets only the requests that the
 // connection can't do without.
-func (c *Config) steps(s *Socket, pings bool, more []Step) []Step {
+func (d *Dialer) steps(s *Socket, pings bool, more []Step) []Step {
+	c := &d.Config
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
 	cr := s.Credentials
@@ -62,6 +63,9 @@ func (c *Config) steps(s *Socket, pings bool, more []Step) []Step {
 	if !c.NoClientInfo {
 		add(checkName, redis.Req("CLIENT SETINFO", "LIB-NAME", libName))
 		add(checkName, redis.Req("CLIENT SETINFO", "LIB-VER", libVersion()))
+	}
+	if c.Role == RoleMaster && !d.staysPut.Load() {
+		add(d.checkCapa, redis.Req("CLIENT CAPA", "redirect"))
 	}
 	return append(list, more...)
 }

@@ -21,7 +21,7 @@ func Advised(err *errorx.Error, alone bool) *errorx.Error {
 		return err
 	case err.IsOfType(ErrMoved), err.IsOfType(ErrAsk):
 		advice, stays = "this server is one of a cluster: use redis-cluster:// with redispipe.Open, or package rediscluster", true
-	case err.IsOfType(ErrReadOnly):
+	case err.IsOfType(ErrReadOnly), err.IsOfType(ErrRedirect):
 		advice, stays = "this server is a replica, or lets nobody write: connect to its master, "+
 			"or use redis-replicated:// or redis-sentinel:// with redispipe.Open, which find the master", true
 	default:

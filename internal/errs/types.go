@@ -77,6 +77,7 @@ var (
 	ErrTryAgain    = ErrResult.NewSubtype("try_again", ErrTraitClusterMove, ErrTraitTransient)
 	ErrLoading     = ErrResult.NewSubtype("loading", ErrTraitTransient)
 	ErrReadOnly    = ErrResult.NewSubtype("readonly", ErrTraitTransient)
+	ErrRedirect    = ErrResult.NewSubtype("redirect", ErrTraitTransient)
 	ErrMasterDown  = ErrResult.NewSubtype("master_down", ErrTraitTransient)
 	ErrBusy        = ErrResult.NewSubtype("busy", ErrTraitTransient)
 	ErrMaxClients  = ErrResult.NewSubtype("max_clients", ErrTraitTransient)

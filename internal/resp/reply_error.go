@@ -39,6 +39,10 @@ func ErrorReply(text string) *errorx.Error {
 		return redirectReply(errs.ErrMoved, text, rest)
 	case "ASK":
 		return redirectReply(errs.ErrAsk, text, rest)
+	case "REDIRECT":
+		if isAddress(rest) {
+			return errs.ErrRedirect.New("%s", text).WithProperty(errs.EKMovedTo, rest)
+		}
 	}
 	for _, known := range errorTypes {
 		if after, ok := strings.CutPrefix(text, known.words); ok && (after == "" || after[0] == ' ') {
@@ -60,6 +64,16 @@ func ErrorReply(text string) *errorx.Error {
 func scriptOnReplica(text string) bool {
 	return strings.HasPrefix(text, "ERR Error running script (call to f_") &&
 		strings.Contains(text, ": -READONLY You can't write against a read only ")
+}
+
+// isAddress reports whether s is a host and a port, and nothing else.
+func isAddress(s string) bool {
+	colon := strings.LastIndexByte(s, ':')
+	if colon < 1 || strings.ContainsAny(s, " \t") {
+		return false
+	}
+	port, err := strconv.ParseUint(s[colon+1:], 10, 16)
+	return err == nil && port > 0
 }
 
 // redirectReply parses "SLOT ADDRESS". A script can make the server answer with any text, so a

@@ -105,6 +105,9 @@ var refusals = []string{
 
 // ownWords reports whether an error has the text of a server's own error, and not that of a script.
 func ownWords(err *errorx.Error) bool {
+	if err.IsOfType(errs.ErrRedirect) {
+		return true
+	}
 	for _, words := range refusals {
 		if strings.Contains(err.Message(), words) {
 			return true
