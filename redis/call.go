@@ -21,8 +21,8 @@ type call struct {
 	// told is set if one of the signals tells the caller to listen. It is set in the
 	// state callTold; after that, only the caller uses it.
 	told bool
-	// stays is set if the request is never sent to another server. The reply goes into its caller's
-	// buffer, and a server that has stalled may still answer. Only the caller uses it.
+	// stays is set if the reply goes into the caller's buffer. The request is never sent to another server,
+	// because a server that has stalled may still answer. Only the caller uses it.
 	stays bool
 	// signals gets one signal when the caller must listen, one when right is set, and one
 	// when the call is resolved. It has room for all three, so no sender of a signal
@@ -170,16 +170,17 @@ func (c *call) signalled(ctx context.Context, t *send.Ticket) bool {
 			return false
 		case <-stalled:
 		}
-		if c.moves(t) {
+		if c.leaves(t) {
 			return false
 		}
 	}
 }
 
-// moves reports whether the request moves, as its server has stalled. If it may not, it no longer tries to.
-func (c *call) moves(t *send.Ticket) bool {
-	t.Moves = !c.stays && t.Queue.(send.Staller).Leave()
-	return t.Moves
+// leaves reports whether the request leaves its server, which has stalled. If it never may, it no longer
+// asks.
+func (c *call) leaves(t *send.Ticket) bool {
+	t.Moves = !c.stays || t.Apart
+	return t.Moves && t.Queue.(send.Staller).Leave()
 }
 
 // read reads replies, with the right to read, until the call is resolved. It returns false if that
@@ -191,11 +192,11 @@ func (c *call) read(ctx context.Context, r send.ReadRight, t *send.Ticket) bool 
 			return true
 		}
 	}
-	if t.Moves {
+	for t.Moves {
 		if r.Reader.ReadUntil(&patience{ctx, t.Queue.(send.Staller).Stalled()}, r.Last, false) {
 			return true
 		}
-		if ctx.Err() != nil || c.moves(t) {
+		if ctx.Err() != nil || c.leaves(t) {
 			return false
 		}
 	}

@@ -85,7 +85,7 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 		r.Budget = spends.Budget()
 	} else {
 		counter, _ := to.(send.Counter)
-		r.Budget = send.NewBudget(counter)
+		r.Budget = send.NewBudget(counter, send.BudgetShare)
 	}
 	r.restorer, _ = to.(send.Restorer)
 	if lives, ok := inner.(interface{ Ctx() context.Context }); ok {

@@ -355,7 +355,7 @@ func TestRetryBudget(t *testing.T) {
 			require.ErrorIs(t, Err(retries.Do(t.Context(), "GET", "k")), ErrUnknown)
 		}
 		require.Greater(t, len(s.sent), requests)
-		require.InDelta(t, requests+requests/send.BudgetCost+send.BudgetFirst, len(s.sent), requests/20) // over 6 deviations of what is sampled
+		require.InDelta(t, requests+requests/(send.BudgetShare+1)+send.BudgetFirst, len(s.sent), requests/20) // over 6 deviations of what is sampled
 
 		s.set(errDown)
 		s.sent = nil
@@ -410,15 +410,15 @@ func TestBudgetOfCounter(t *testing.T) {
 		}
 		return n
 	}
-	require.Equal(t, send.BudgetFirst*send.BudgetShare/send.BudgetCost, taken())
+	require.Equal(t, send.BudgetFirst*send.BudgetShare/(send.BudgetShare+1), taken())
 	c.requests = 1_000
-	require.InDelta(t, 1_000/send.BudgetCost, taken(), 1)
+	require.InDelta(t, 1_000/(send.BudgetShare+1), taken(), 1)
 	c.requests = 500 // connections were closed
 	require.Zero(t, taken())
 	c.requests = 1_500
-	require.InDelta(t, 1_000/send.BudgetCost, taken(), 1)
+	require.InDelta(t, 1_000/(send.BudgetShare+1), taken(), 1)
 	c.requests = 1_000_000
-	require.Equal(t, send.BudgetMost*send.BudgetShare/send.BudgetCost, taken())
+	require.Equal(t, send.BudgetMost*send.BudgetShare/(send.BudgetShare+1), taken())
 }
 
 // A step of an iteration is a read.

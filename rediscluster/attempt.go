@@ -94,14 +94,15 @@ func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		a.follow(l, open, false)
 		return
 	}
-	if a.hedges() {
-		r.Ticket = send.Ticket{Queue: a.sendHedged()}
-		return
+	moves := a.moves()
+	hedged := moves && w.c.rules.Hedge != nil
+	if hedged {
+		r.Done = nil // a deaf caller would hear of a stall late
+		r.Typed, a.req.Typed = false, false
 	}
-	moves := a.moves() && !l.Node.Silent()
 	l.Backend.SendEncoded(r, a, 0)
 	l.TakeTicket(r)
-	r.Ticket.Moves = moves && r.Ticket.Queue == l
+	r.Ticket.Moves, r.Ticket.Apart = moves && r.Ticket.Queue == l, hedged
 }
 
 // moves reports whether the attempt is a read that another node may answer, and whose caller can send it
@@ -116,12 +117,6 @@ func (a *attempt) sendTo(conn *redisconn.Connection, asking bool) {
 		a.again = time.Now()
 	}
 	a.req.Asking = asking
-	if !asking && a.hedges() {
-		again := new(route.Resent)
-		send.Queued(a.To, send.Ticket{Queue: again})
-		again.Queued(send.Ticket{Queue: a.sendHedged()})
-		return
-	}
 	queuer, ok := a.To.(send.Queuer)
 	if !ok || a.spec.blocks {
 		backend.Of(conn).SendEncoded(&a.req, a, 0)

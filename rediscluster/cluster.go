@@ -38,7 +38,6 @@ type Cluster struct {
 	// known.
 	members   atomic.Pointer[map[string]bool]
 	refresher *refresher
-	hedger    *hedger // nil without Opts.Hedge
 
 	routed [ForcePreferSlaves + 1]routed // by policy; see with
 
@@ -110,15 +109,14 @@ func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Clust
 	c.rules.Zone, c.rules.AsksZone = opts.Zone, opts.Zone != "" && opts.ZoneOf == nil
 	c.rules.Tolerance = opts.ReplicaLinkDownTolerance
 	c.rules.RenewPause = opts.HostOpts.ReconnectPauseMax
-	c.rules.Budget = send.NewBudget(c.with(MasterOnly))
+	c.rules.Budget = send.NewBudget(c.with(MasterOnly), send.BudgetShare)
+	if opts.Hedge {
+		c.rules.Hedge = send.NewBudget(c.with(MasterOnly), hedgeShare)
+	}
 	c.rules.Withdrawn = func() { c.accepted.Add(-1) }
 	c.rules.Soonest.Store(opts.ForceMinLatencyReplica)
 	c.ctx, c.cancel = lifetime.Begin(ctx)
 	c.topology.Store(route.New(topology.Empty(), nil)) // first: a logger may already call the cluster
-	if opts.Hedge {
-		c.hedger = &hedger{c: c}
-		c.hedger.saved.Store(hedgeFirst)
-	}
 	c.refresher = newRefresher(c, from(c))
 	for _, event := range corrections(given, opts) {
 		c.report(event)

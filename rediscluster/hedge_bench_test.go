@@ -17,8 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lateness delays replies: one of a hundred values comes late by 50 ms, with all that is behind it on the socket.
+// lateness delays replies: one of so many values comes late, with all that is behind it on the socket.
 type lateness struct {
+	of      int
+	by      time.Duration
 	on      atomic.Bool
 	replies atomic.Int64
 }
@@ -57,8 +59,8 @@ func (l *lateness) dial(ctx context.Context, network, addr string) (net.Conn, er
 			values := bytes.Count(buf[:n], []byte("value of"))
 			l.replies.Add(int64(values))
 			for range values {
-				if l.on.Load() && rand.IntN(100) == 0 {
-					time.Sleep(50 * time.Millisecond)
+				if l.on.Load() && rand.IntN(l.of) == 0 {
+					time.Sleep(l.by)
 				}
 			}
 			if _, err := inner.Write(buf[:n]); err != nil {
@@ -76,7 +78,7 @@ func BenchmarkLateReplies(b *testing.B) {
 	for _, rate := range []int{350, 1000} {
 		for _, hedge := range []bool{false, true} {
 			b.Run(fmt.Sprintf("rate=%d/hedge=%t", rate, hedge), func(b *testing.B) {
-				var late lateness
+				late := lateness{of: 100, by: 50 * time.Millisecond}
 				opts := calm
 				opts.Hedge, opts.RoundRobinSeed, opts.HostOpts.Dialer = hedge, &FairRoundRobinSeed{}, late.dial
 				opts.Logger = NoopLogger{}

@@ -14,11 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
-	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
 
@@ -95,10 +93,13 @@ func (ids *identities) read(ctx context.Context, i int) error {
 // Callers get their own values, however their reads race, and whether or not they still wait.
 func TestHedgedIdentities(t *testing.T) {
 	tb := sharedCluster(t)
+	late := lateness{of: 30, by: 3 * time.Millisecond}
 	opts := calm
-	opts.Hedge, opts.RoundRobinSeed = true, &FairRoundRobinSeed{}
+	opts.Hedge, opts.RoundRobinSeed, opts.HostOpts.Dialer = true, &FairRoundRobinSeed{}, late.dial
 	c, _ := connect(t, tb.Addrs(), opts)
 	ids := newIdentities(t, c, 100)
+	c.rules.Budget, c.rules.Hedge = send.NewBudget(new(plenty), send.BudgetShare), send.NewBudget(new(plenty), hedgeShare)
+	late.on.Store(true)
 	var done atomic.Bool
 	var all sync.WaitGroup
 	var reads, left atomic.Int64
@@ -121,92 +122,16 @@ func TestHedgedIdentities(t *testing.T) {
 			}
 		})
 	}
-	always := func(time.Duration, time.Duration) bool { return true }
 	want := uint64(*hedgedReads)
 	if testing.Short() {
 		want /= 10
 	}
-	for c.Stats().Hedged < want && !t.Failed() { // more than the budget allows, and sooner
-		c.hedger.hedge(always)
-	}
+	await(t, "hedged reads", func() bool { return c.rules.Hedged.Load() >= want || t.Failed() })
 	done.Store(true)
 	all.Wait()
 	t.Log(reads.Load(), "reads,", c.Stats().Hedged, "hedged,", left.Load(), "left")
 	require.NoError(t, c.Shutdown(context.Background()))
 	assert.Zero(t, c.accepted.Load())
-}
-
-// withdrawing is the queue of a ticket.
-type withdrawing func() bool
-
-func (w withdrawing) Withdraw(uint64) bool { return w() }
-
-// If a read may have run on one of two nodes, its error is not "not sent", even if the other node
-// did not get it.
-func TestHedgedReadMayHaveRun(t *testing.T) {
-	c := &Cluster{}
-	c.closed.Store(true) // nothing is sent again
-	link := &route.Link{Node: c.rules.NewNode("a:1", true, "")}
-	lost, unsent := redis.ErrIO.New("lost"), redisconn.ErrNotConnected.New("not connected")
-	twice := func() (s *sentTwice, got *any) {
-		got = new(any)
-		s = &sentTwice{c: c, open: 1}
-		s.a = c.newAttempt(&send.Request{}, redis.FuncFuture(func(res any, _ uint64) { *got = res }), 0)
-		s.legs[0].of, s.legs[0].link = s, link
-		return s, got
-	}
-	second := func(s *sentTwice) {
-		s.legs[1].of, s.legs[1].link = s, link
-		s.open++
-	}
-	for _, failures := range [][2]error{{lost, unsent}, {unsent, lost}} {
-		s, got := twice()
-		second(s)
-		s.legs[0].Resolve(failures[0], 0)
-		require.Nil(t, *got)
-		s.legs[1].Resolve(failures[1], 0)
-		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(*got), "%v", *got)
-	}
-
-	for _, taken := range []bool{true, false} {
-		s, got := twice()
-		second(s)
-		s.legs[0].ticket.Queue = withdrawing(func() bool { return taken })
-		s.legs[1].Resolve(redis.ErrLoading.New("loading"), 0)
-		_, ran := redis.AsErrorx(*got).Property(errs.EKEarlier)
-		require.Equal(t, !taken, ran)
-	}
-
-	s, got := twice()
-	s.legs[0].ticket.Queue = withdrawing(func() bool { // while the timer sends it to a second node
-		second(s)
-		s.legs[1].Resolve(lost, 0)
-		return true
-	})
-	require.False(t, s.Withdraw(0))
-	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(*got), "%v", *got)
-}
-
-// The less time a hedge would save, the longer a read waits before it is hedged.
-func TestHedgeBudget(t *testing.T) {
-	const slow = time.Millisecond
-	g := &hedger{}
-	assert.False(t, g.may(time.Hour, 0), "nothing is saved")
-	g.saved.Store(hedgeSaved)
-	assert.False(t, g.may(slow, slow))
-	hedged := 0
-	for g.may(slow+1, slow) {
-		hedged++
-	}
-	assert.InDelta(t, hedgeSaved/hedgeOf/2, hedged, 1)
-	g.saved.Store(hedgeSaved / 8)
-	assert.False(t, g.may(4*slow, slow))
-	assert.True(t, g.may(4*slow+1, slow))
-	for g.may(time.Minute, slow) {
-		hedged++
-	}
-	assert.InDelta(t, hedgeSaved/hedgeOf*5/8, hedged+1, 2, "the last ones wait for the longest time")
-	assert.Less(t, g.saved.Load(), int64(hedgeOf))
 }
 
 // When a replica freezes, its sibling answers every read, and few reads are sent twice.
@@ -216,6 +141,7 @@ func TestHedgeAroundFrozenReplica(t *testing.T) {
 	opts := calm
 	opts.Hedge, opts.HostOpts = true, redisconn.Opts{IOTimeout: time.Minute}
 	c, _ := connect(t, tb.Addrs(), opts)
+	c.rules.Budget = send.NewBudget(new(plenty), send.BudgetShare) // on a busy machine all nodes stall now and then
 	ids := newIdentities(t, c, 100)
 	var reads atomic.Int64
 	read := func(n int) {
@@ -238,6 +164,6 @@ func TestHedgeAroundFrozenReplica(t *testing.T) {
 	require.NoError(t, node.Pause())
 	defer func() { _ = node.Resume() }()
 	read(200)
-	assert.LessOrEqual(t, c.Stats().Hedged, uint64(reads.Load()/hedgeOf))
+	assert.LessOrEqual(t, c.Stats().Hedged, uint64(send.BudgetFirst+reads.Load()/hedgeShare))
 	t.Log(reads.Load(), "reads,", c.Stats().Hedged, "hedged")
 }

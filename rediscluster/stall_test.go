@@ -75,7 +75,7 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 	opts := calm
 	opts.HostOpts.IOTimeout = time.Minute
 	c, _ := connect(t, tb.Addrs(), opts)
-	c.rules.Budget = send.NewBudget(new(plenty)) // on a busy machine all nodes stall now and then
+	c.rules.Budget = send.NewBudget(new(plenty), send.BudgetShare) // on a busy machine all nodes stall now and then
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
 	slot, _ := owner(t, tb, "key")
 	plain := c.WithPolicy(MasterAndSlaves)
@@ -114,4 +114,51 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 		require.NoError(t, node.Resume())
 		await(t, "the late answers", func() bool { return waiting() == 0 })
 	}
+}
+
+// allowance counts requests that nobody has sent, as the test says.
+type allowance struct{ atomic.Uint64 }
+
+func (a *allowance) Requests() uint64 { return a.Load() }
+
+// Reads that wait for a frozen replica and find the budget empty leave as soon as it allows them to, and not before.
+func TestReadsLeaveWhenTheBudgetAllows(t *testing.T) {
+	tb := sharedCluster(t)
+	opts := calm
+	opts.HostOpts.IOTimeout, opts.CheckInterval = 10*time.Minute, 10*time.Minute // nothing but reads is in flight
+	c, _ := connect(t, tb.Addrs(), opts)
+	requests := new(allowance)
+	c.rules.Budget = send.NewBudget(requests, send.BudgetShare)
+	for c.rules.Budget.Take() {
+	}
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
+	slot, _ := owner(t, tb, "key")
+	frozen := c.topology.Load().Shard(slot).Nodes[1]
+	node := nodeOf(t, tb, frozen.Addr)
+	require.NoError(t, node.Pause())
+	defer func() { _ = node.Resume() }()
+	reads := redis.SyncCtx{S: c.WithPolicy(PreferSlaves)}
+	var answered atomic.Int64
+	var all sync.WaitGroup
+	waiting, started := int64(0), int64(0)
+	for waiting == 0 {
+		for range 16 {
+			started++
+			all.Go(func() {
+				assert.Equal(t, []byte("value"), reads.Do(t.Context(), "GET", "key"))
+				answered.Add(1)
+			})
+		}
+		await(t, "the reads to wait or be answered", func() bool {
+			waiting = int64(frozen.Links[0].Conn.Stats().InFlight)
+			return waiting+answered.Load() >= started
+		})
+	}
+	for elsewhere := answered.Load(); elsewhere < started; elsewhere++ {
+		require.Equal(t, elsewhere, answered.Load(), "no more than the budget allows")
+		requests.Add(send.BudgetShare + 1)
+		await(t, "a read to leave", func() bool { return answered.Load() > elsewhere })
+	}
+	all.Wait()
+	t.Log(waiting, "waited")
 }

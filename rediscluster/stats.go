@@ -23,7 +23,7 @@ type Stats struct {
 	// because keys were moving, and Retries counts retries for other reasons, including that a
 	// node's queue refused a request.
 	Moved, Asked, Migrating, Retries uint64
-	// Hedged counts the reads that were also sent to a second node, with Opts.Hedge.
+	// Hedged counts the reads that were sent to a second node early, because of Opts.Hedge.
 	Hedged uint64
 	// Refreshes counts how often the cluster has read the topology.
 	Refreshes uint64
@@ -65,9 +65,7 @@ func (c *Cluster) Stats() Stats {
 		Retries:   c.decisions[actElsewhere].Load() + c.decisions[actAnotherNode].Load() + c.decisions[actRepeat].Load(),
 		Refreshes: c.refreshes.Load(),
 		Waiting:   int(c.waiting.Load()),
-	}
-	if c.hedger != nil {
-		s.Hedged = c.hedger.hedged.Load()
+		Hedged:    c.rules.Hedged.Load(),
 	}
 	links, closed := c.refresher.linksAndClosed()
 	s.Total.Merge(closed)

@@ -50,6 +50,8 @@ func (r *Read) Watch(s send.Staller) {
 		r.leaveTable()
 		if s.Leave() {
 			r.move()
+		} else {
+			r.Watch(s)
 		}
 	})
 }

@@ -6,16 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// Budget limits the requests that are sent again to a tenth of all. It is safe for concurrent use.
+// Budget limits the requests that are sent again to a share of all. It is safe for concurrent use.
 type Budget struct {
 	// Counter counts the requests of the sender. If it is nil, asked counts those that are not yet
 	// counted in left. To avoid a write by every request, only one in budgetSample is counted, as
 	// budgetSample requests.
 	Counter Counter
 	asked   atomic.Int64
+	share   int64 // how many requests allow one to be sent again
 
 	spending sync.Mutex // guards what follows
-	left     int64      // requests that may be sent again, in tenths
+	left     int64      // requests that may be sent again, times share
 	counted  uint64     // requests of Counter that are in left
 }
 
@@ -27,15 +28,13 @@ const (
 	// and a fraction of what a server answers in a second.
 	BudgetMost = 4096
 	// BudgetShare is how many requests allow one retry.
-	BudgetShare = 10
-	// BudgetCost is the price of a retry, which itself counts as a request.
-	BudgetCost   = BudgetShare + 1
+	BudgetShare  = 10
 	budgetSample = 64
 )
 
-// NewBudget returns the budget of a sender. The counter may be nil.
-func NewBudget(counter Counter) *Budget {
-	return &Budget{Counter: counter, left: BudgetFirst * BudgetShare}
+// NewBudget returns the budget of a sender, for one of share requests. The counter may be nil.
+func NewBudget(counter Counter, share int64) *Budget {
+	return &Budget{Counter: counter, share: share, left: BudgetFirst * share}
 }
 
 // Spender is the [Backend] of a sender that sends requests again itself. Others that do so for it share its
@@ -60,7 +59,12 @@ func (b *Budget) Sample(n int) {
 }
 
 // Take reports whether one request may be sent again, and counts it.
-func (b *Budget) Take() bool {
+func (b *Budget) Take() bool { return b.take(b.share + 1) } // the retry itself counts as a request
+
+// Has reports whether Take would.
+func (b *Budget) Has() bool { return b.take(0) }
+
+func (b *Budget) take(price int64) bool {
 	b.spending.Lock()
 	defer b.spending.Unlock()
 	asked := b.asked.Swap(0)
@@ -69,10 +73,10 @@ func (b *Budget) Take() bool {
 		asked = int64(total - min(total, b.counted))
 		b.counted = total
 	}
-	b.left = min(b.left+asked, BudgetMost*BudgetShare)
-	if b.left < BudgetCost {
+	b.left = min(b.left+asked, BudgetMost*b.share)
+	if b.left <= b.share {
 		return false
 	}
-	b.left -= BudgetCost
+	b.left -= price
 	return true
 }

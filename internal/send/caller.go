@@ -56,14 +56,17 @@ type Ticket struct {
 	// Moves is set if Queue is a [Staller], and the caller should send the request again, elsewhere,
 	// if the server stalls.
 	Moves bool
+	// Apart is set if the reply does not go into the caller's buffer, whatever the request says.
+	Apart bool
 }
 
 // Staller is the queue of a connection to a server that others may answer for.
 type Staller interface {
-	// Stalled returns a context that ends when the server stalls, and another may answer.
+	// Stalled returns a context that ends when the server has stalled, and another may answer. The next
+	// call returns a new one.
 	Stalled() context.Context
 	// Leave reports whether a caller may leave a server that has stalled, and send its request again.
-	// Otherwise the caller waits on.
+	// Otherwise the caller waits on, for the end of the next context.
 	Leave() bool
 }
 

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +26,7 @@ type Link struct {
 	// yet.
 	failure atomic.Pointer[Failure]
 	pulse   pulse
+	stall
 }
 
 // Failure is the reason why a node is not connected.
@@ -46,6 +46,7 @@ const (
 // NewLink returns a link of a node whose connection is about to be opened.
 func NewLink(n *Node) *Link {
 	l := &Link{Node: n}
+	l.chance.Store(newChance())
 	l.state.Store(linkConnecting)
 	return l
 }
@@ -106,12 +107,6 @@ func (l *Link) TakeTicket(r *send.Request) {
 		r.Ticket.Queue = l
 	}
 }
-
-// Stalled implements send.Staller.
-func (l *Link) Stalled() context.Context { return l.Node.stall.Load().Context }
-
-// Leave implements send.Staller.
-func (l *Link) Leave() bool { return l.Node.rules.Budget.Take() }
 
 // Withdraw implements send.Withdrawer.
 func (l *Link) Withdraw(seq uint64) bool {

@@ -37,8 +37,10 @@ type Rules struct {
 	// Tolerance is how long a replica may have lost the link to its master and still be read from;
 	// negative: not at all.
 	Tolerance time.Duration
-	// Budget limits the reads that leave nodes that have stalled.
-	Budget *send.Budget
+	// Budget limits the reads that leave links that have stalled. Hedge, if it is not nil, lets more
+	// of them leave, and earlier. Hedged counts these.
+	Budget, Hedge *send.Budget
+	Hedged        atomic.Uint64
 	// Withdrawn is called for each request that is withdrawn before it was written.
 	Withdrawn func()
 	// RenewPause is how long new connections to a master are kept in any case: see [Node.Outdated].
@@ -67,8 +69,6 @@ type Node struct {
 	Refused atomic.Bool
 	// Weight is the node's share of reads. The refresher sets it.
 	Weight atomic.Uint64
-	// Reads are the reads in flight that may also be sent to a second node.
-	Reads Reads
 
 	rules *Rules
 	health
@@ -85,7 +85,6 @@ type Node struct {
 func (r *Rules) NewNode(addr string, replica bool, zone string) *Node {
 	n := &Node{Addr: addr, Replica: replica, rules: r}
 	n.Weight.Store(1)
-	n.stall.Store(newStall())
 	n.setZone(zone)
 	return n
 }

@@ -159,6 +159,9 @@ func (s *Shard) pick(spec *Spec) *Link {
 		}
 		if rules.Watch.state.Load() != watchWell {
 			rules.Watch.begin()
+			if l := detour(live, spec.Avoid); l != nil {
+				return l
+			}
 			live = answering(live, number)
 		}
 		return draw(preferred(live, (*Node).isLocal), spec.ReplicaShare, number).link(number, spec.Avoid)

@@ -1,9 +1,9 @@
 package route
 
 import (
-	"context"
 	"math"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -42,7 +42,8 @@ const (
 	lookLeast   = time.Millisecond
 	lookPerLink = 10 * time.Microsecond
 	// A link stalls when it has been silent for stallTrips round trips, and at least for stallLeast.
-	// If only one request waits, that is at least stallAlone, because it may just take long.
+	// If only one request waits, that is at least stallAlone, because it may just take long; not with
+	// Rules.Hedge.
 	stallTrips = 4
 	stallLeast = time.Millisecond
 	stallAlone = 10 * time.Millisecond
@@ -50,10 +51,6 @@ const (
 	// silent, but within at most recoverMost.
 	recoverTimes = 10
 	recoverMost  = 2 * time.Second
-	// Once a node has been silent for stallMoves, the reads that wait for it are taken back and
-	// sent to another node. That costs more than sending later reads elsewhere, and must pay even
-	// if the node answers soon.
-	stallMoves = 10 * time.Millisecond
 	// If replies have arrived that nobody has read yet, this process is slow, not the server, and the
 	// node does not count as silent. After unreadMost it counts as silent anyway, so that the waiting
 	// reads are answered.
@@ -135,21 +132,6 @@ type health struct {
 	// been silent, or 0 if that is no longer than usual.
 	up     bool
 	silent time.Duration
-	// stall ends when the node has been silent for stallMoves while another node of its shard answers.
-	// There is a new one when it answers again.
-	stall atomic.Pointer[stall]
-}
-
-// stall is a context that ends when a node stalls.
-type stall struct {
-	context.Context
-	end context.CancelFunc
-}
-
-func newStall() *stall {
-	s := new(stall)
-	s.Context, s.end = context.WithCancel(context.Background())
-	return s
 }
 
 // takes reports whether the node takes the read that drew the number.
@@ -176,36 +158,44 @@ func (n *Node) Silent() bool { return n.spared.Load() >= allSpared }
 // anything has arrived from the node.
 func (n *Node) look(now time.Duration) (busy, came bool) {
 	n.up, n.silent = false, 0
+	alone := stallAlone
+	if n.rules.Hedge != nil {
+		alone = 0
+	}
 	for _, l := range n.Links {
 		if !l.Up() {
+			l.is(0)
 			continue
 		}
 		n.up = true
 		f := l.Backend.Flight()
-		silent, moved := l.pulse.silent(now, f)
+		silent, moved := l.pulse.silent(now, f, alone)
 		if silent > 0 && silent <= unreadMost && l.Backend.Unread() {
 			silent = 0
 		}
+		l.is(silent)
 		n.silent = max(n.silent, silent)
 		busy, came = busy || f.Since != 0, came || moved
 	}
 	return busy || n.up && n.spared.Load() > 0, came
 }
 
-// judge updates the health of the nodes after a look, and tells the reads that wait for one of them to go
-// to another.
+// judge updates the health of the nodes after a look, and lets the reads that wait for a silent link leave if
+// another link may answer them.
 func (s *Shard) judge(now time.Duration) {
 	well := false
 	for _, n := range s.Nodes {
 		n.judge(now)
-		well = well || n.silent == 0 && n.readable(syncLive)
+		well = well || len(s.Nodes) > 1 && n.readable(syncLive) && slices.ContainsFunc(n.Links, (*Link).answers)
 	}
 	for _, n := range s.Nodes {
-		switch stall := n.stall.Load(); {
-		case n.silent >= stallMoves && well:
-			stall.end()
-		case n.silent == 0 && stall.Err() != nil:
-			n.stall.Store(newStall())
+		for _, l := range n.Links {
+			switch {
+			case l.silent == 0:
+				l.next = 0
+			case well:
+				l.letLeave()
+			}
 		}
 	}
 }
@@ -239,14 +229,14 @@ type pulse struct {
 }
 
 // silent returns for how long nothing has arrived although requests are in flight, or 0 if that is
-// no longer than usual. It also reports whether anything has arrived since the last look.
-func (p *pulse) silent(now time.Duration, f backend.Flight) (silent time.Duration, came bool) {
+// no longer than usual, or than alone for a single request. It also reports whether anything has arrived since the last look.
+func (p *pulse) silent(now time.Duration, f backend.Flight, alone time.Duration) (silent time.Duration, came bool) {
 	if came = f.Mark != p.mark; came {
 		p.mark, p.moved = f.Mark, now
 	}
 	patience := max(stallLeast, stallTrips*f.MinTrip)
 	if f.Pending == 1 {
-		patience = max(patience, stallAlone)
+		patience = max(patience, alone)
 	}
 	if silent = now - max(p.moved, f.Since); f.Since == 0 || silent <= patience {
 		silent = 0

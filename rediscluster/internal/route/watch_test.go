@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/send"
 )
 
 const ms = time.Millisecond
@@ -37,34 +36,12 @@ func TestSilent(t *testing.T) {
 	} {
 		p := &pulse{}
 		if c.f.Mark != 0 {
-			p.silent(25*ms, backend.Flight{Mark: c.f.Mark})
+			p.silent(25*ms, backend.Flight{Mark: c.f.Mark}, stallAlone)
 		}
-		silent, _ := p.silent(c.at, c.f)
+		silent, _ := p.silent(c.at, c.f, stallAlone)
 		assert.Equal(t, c.want, silent, c.name)
 	}
 }
-
-// The reads that leave nodes that have stalled are a tenth of all, and some more at the start.
-func TestLeaveWithinBudget(t *testing.T) {
-	requests := counted(0)
-	rules := &Rules{Budget: send.NewBudget(&requests)}
-	leave := func() (n int) {
-		l, other := NewLink(rules.NewNode("a:1", true, "")), NewLink(rules.NewNode("b:1", true, ""))
-		for l.Leave() && other.Leave() {
-			n += 2
-		}
-		return n
-	}
-	require.InDelta(t, send.BudgetFirst, leave(), send.BudgetFirst/10+2)
-	requests = 1_000
-	require.InDelta(t, 1_000/send.BudgetCost, leave(), 2)
-	require.Zero(t, leave())
-}
-
-// counted is how many requests a client was asked to send.
-type counted uint64
-
-func (c *counted) Requests() uint64 { return uint64(*c) }
 
 // A node loses its share at once, and gets it back over a time that depends on how long it was
 // silent.
@@ -117,27 +94,6 @@ func TestJudge(t *testing.T) {
 func judge(h *health, now, silent time.Duration) {
 	h.up, h.silent = true, silent
 	h.judge(now)
-}
-
-// Reads leave a node that is silent for long while another of its shard answers, once.
-func TestReadsLeave(t *testing.T) {
-	top := oneShard(1)
-	s := top.Shards[0]
-	silent, other := s.Nodes[1], s.Nodes[0]
-	look := func(at, silence, others time.Duration) bool {
-		silent.up, silent.silent, other.up, other.silent = true, silence, true, others
-		before := silent.Links[0].Stalled()
-		s.judge(at)
-		return before.Err() != nil
-	}
-	require.False(t, look(time.Second, stallMoves-1, 0), "not yet")
-	require.False(t, look(time.Second, stallMoves, 2*ms), "nobody answers")
-	require.True(t, look(time.Second, stallMoves+ms, 0))
-	require.Error(t, silent.Links[0].Stalled().Err(), "it is still silent")
-	require.NoError(t, other.Links[0].Stalled().Err())
-	look(time.Second+ms, 0, 0)
-	require.NoError(t, silent.Links[0].Stalled().Err(), "it answers again")
-	require.True(t, look(2*time.Second, stallMoves, 0), "once more")
 }
 
 // flying is a connection with a request in flight.
@@ -207,6 +163,9 @@ func TestRouteAroundSilence(t *testing.T) {
 	for _, n := range top.Nodes {
 		n.Weight.Store(1)
 		n.spared.Store(allSpared - 1)
+		for _, l := range n.Links {
+			l.is(ms)
+		}
 	}
 	top.Nodes[1].spared.Store(allSpared)
 	assert.Zero(t, draws(top, even)["r0:1"], "the others answer, though not for long")

@@ -1,0 +1,143 @@
+package route
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/send"
+)
+
+// counted is how many requests a client was asked to send.
+type counted uint64
+
+func (c *counted) Requests() uint64 { return uint64(*c) }
+
+// spent returns a budget of one of share requests with nothing left but the change, less than one costs.
+func spent(c *counted, share int64) *send.Budget {
+	b := send.NewBudget(c, share)
+	for b.Take() {
+	}
+	return b
+}
+
+// silence is a look at which the second node of a shard has been silent for some time, and the first one for
+// another.
+func silence(s *Shard, silent, others time.Duration) {
+	for i, d := range []time.Duration{others, silent} {
+		n := s.Nodes[i]
+		n.up, n.silent = true, d
+		for _, l := range n.Links {
+			l.is(d)
+		}
+	}
+	s.judge(time.Hour)
+}
+
+// Reads leave a link that is silent for long while another of its shard answers, and those that could not have
+// further chances.
+func TestReadsLeave(t *testing.T) {
+	requests := counted(0)
+	s := oneShard(1).Shards[0]
+	s.Nodes[0].rules.Budget = send.NewBudget(&requests, send.BudgetShare)
+	l := s.Nodes[1].Links[0]
+	look := func(silent, others time.Duration) bool {
+		before, other := l.Stalled(), s.Nodes[0].Links[0].Stalled()
+		silence(s, silent, others)
+		require.NoError(t, other.Err())
+		require.NoError(t, l.Stalled().Err())
+		return before.Err() != nil
+	}
+	require.False(t, look(stallMoves-1, 0), "not yet")
+	require.False(t, look(stallMoves, 2*ms), "nobody answers")
+	require.True(t, look(stallMoves+ms, 0))
+	require.False(t, look(2*stallMoves+ms, 0), "it is still silent")
+	require.True(t, look(2*stallMoves+2*ms, 0), "the silence has doubled")
+	require.True(t, look(100*ms, 0))
+	require.False(t, look(100*ms+moveAgain-1, 0))
+	require.True(t, look(100*ms+moveAgain, 0))
+	require.False(t, look(0, 0), "it answers again")
+	require.True(t, look(stallMoves, 0), "once more")
+
+	s.Nodes = s.Nodes[1:]
+	before := l.Stalled()
+	l.is(time.Minute)
+	s.judge(time.Hour)
+	require.NoError(t, before.Err(), "there is no other node")
+}
+
+// Reads leave a stalled node within the budget: no more than it allows, and the others as soon as it allows more.
+func TestLeaveWithinBudget(t *testing.T) {
+	requests := counted(0)
+	s := oneShard(1).Shards[0]
+	s.Nodes[0].rules.Budget = spent(&requests, send.BudgetShare)
+	l := s.Nodes[1].Links[0]
+	waiting, left := 100, 0
+	for at := stallMoves; waiting > 0; at += ms {
+		require.Less(t, at, 2*time.Second)
+		before := l.Stalled()
+		if silence(s, at, 0); before.Err() != nil {
+			some := false
+			for waiting > 0 && l.Leave() {
+				some, waiting, left = true, waiting-1, left+1
+			}
+			require.True(t, some, "nobody wakes for nothing")
+		}
+		require.LessOrEqual(t, left*(send.BudgetShare+1), int(requests)+send.BudgetShare)
+		requests++
+	}
+	require.InDelta(t, 100*(send.BudgetShare+1), int(requests), float64(moveAgain/ms)+1)
+	require.Zero(t, s.Nodes[0].rules.Hedged.Load())
+}
+
+// With Hedge, reads leave as soon as the link is silent, within a budget of their own, and after that as without it.
+func TestLeaveEarly(t *testing.T) {
+	requests, few := counted(0), counted(2*50)
+	s := oneShard(1).Shards[0]
+	rules := s.Nodes[0].rules
+	rules.Budget, rules.Hedge = send.NewBudget(&requests, send.BudgetShare), spent(new(counted), 50)
+	rules.Hedge.Counter = &few
+	l := s.Nodes[1].Links[0]
+	before := l.Stalled()
+	silence(s, 2*ms, 0)
+	require.Error(t, before.Err())
+	left := 0
+	for l.Leave() {
+		left++
+	}
+	require.Equal(t, 2, left, "three cost more than 150 requests")
+	require.EqualValues(t, left, rules.Hedged.Load())
+
+	before = l.Stalled()
+	silence(s, 9*ms, 0)
+	require.NoError(t, before.Err())
+	silence(s, stallMoves, 0)
+	require.Error(t, before.Err())
+	require.True(t, l.Leave())
+	require.EqualValues(t, left, rules.Hedged.Load())
+}
+
+// If all nodes are silent, reads take a connection that is not.
+func TestDetour(t *testing.T) {
+	top := oneShard(1)
+	rules, nodes := top.Nodes[0].rules, top.Shards[0].Nodes
+	rules.Watch.state.Store(watchAiling)
+	spec := even
+	spec.Seed = FixedSeed(0)
+	for _, n := range nodes {
+		n.Links[0].is(5 * ms)
+	}
+	nodes[0].spared.Store(allSpared)
+	require.Equal(t, nodes[1], top.Route(&spec).Node, "it takes reads")
+	nodes[1].spared.Store(allSpared)
+	require.Equal(t, nodes[0].Links[1], top.Route(&spec))
+	spec.Avoid = nodes[0].Links[1]
+	require.Equal(t, nodes[1].Links[1], top.Route(&spec))
+	for _, n := range nodes {
+		n.Links[1].is(5 * ms)
+	}
+	require.NotNil(t, top.Route(&spec))
+	assert.Nil(t, detour(nodes, nil))
+}
