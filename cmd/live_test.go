@@ -14,12 +14,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	. "github.com/joomcode/redispipe/cmd"
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -110,12 +110,7 @@ func live(t *testing.T, protocol int) *redisconn.Connection {
 }
 
 func connect(t *testing.T, s *testbed.Server, protocol int) *redisconn.Connection {
-	conn, err := redisconn.Connect(t.Context(), s.Addr(), redisconn.Opts{
-		Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, // a machine may stand still
-	})
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
+	return conntest.Connect(t, s.Addr(), redisconn.Opts{Protocol: protocol})
 }
 
 // has reports whether the server knows the command. A server older than 7.0 knows no subcommand

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -26,12 +27,7 @@ func connectTo(t testing.TB, addr string) *redisconn.Connection {
 // connectBy is connectTo with a protocol.
 func connectBy(t testing.TB, addr string, protocol int) *redisconn.Connection {
 	t.Helper()
-	conn, err := redisconn.Connect(t.Context(), addr, redisconn.Opts{
-		Protocol: protocol, Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, // a machine may stand still
-	})
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
+	return conntest.Connect(t, addr, redisconn.Opts{Protocol: protocol})
 }
 
 // push appends to a list and returns its length.

@@ -1,7 +1,6 @@
 package rediscache
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -21,20 +21,7 @@ const patient = time.Minute
 // all caches every key for an hour.
 var all = Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Hour}
 
-// connect makes a connection with a time-out that no test reaches, unless opts say which.
-func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
-	t.Helper()
-	if opts.IOTimeout == 0 {
-		opts.IOTimeout = time.Minute
-	}
-	if opts.Logger == nil {
-		opts.Logger = redisconn.NoopLogger{}
-	}
-	conn, err := redisconn.Connect(context.Background(), addr, opts)
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
-}
+var connect = conntest.Connect
 
 func cacheOf(t testing.TB, s redis.Sender, opts Opts) *Cache {
 	t.Helper()

@@ -49,7 +49,7 @@ func goroutines(test string) string {
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 1)
 	var left []string
 	for g := range strings.SplitSeq(all.String(), "\n\n") {
-		ours := strings.Contains(g, "redispipe/redisconn.") || strings.Contains(g, "redispipe/rediscluster.(*")
+		ours := strings.Contains(g, "redispipe/redisconn") || strings.Contains(g, "redispipe/rediscluster.(*")
 		if ours && (test == "" || strings.Contains(g, fmt.Sprintf("%q:%q", "test", test))) {
 			left = append(left, g)
 		}

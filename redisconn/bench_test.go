@@ -169,20 +169,3 @@ func benchmarkEach(b *testing.B, s *testbed.Server, n int, each func() (do func(
 		b.ReportMetric(float64((after-before).Nanoseconds())/float64(b.N), "redis-ns/op")
 	}
 }
-
-// connect makes a connection. The time-outs, if none is given, are longer than a machine is
-// busy.
-func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
-	t.Helper()
-	if opts.IOTimeout == 0 {
-		opts.IOTimeout = patience
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-	t.Cleanup(cancel)
-	conn, err := redisconn.Connect(ctx, addr, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	return conn
-}

@@ -1,17 +1,16 @@
 package redisconn_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -22,12 +21,14 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	if left := goroutinesLeft(); code == 0 && left != nil {
+	if left := conntest.GoroutinesLeft(); code == 0 && left != "" {
 		fmt.Printf("goroutines are left:\n%s\n", left)
 		code = 1
 	}
 	os.Exit(code)
 }
+
+var connect = conntest.Connect
 
 // skipExamples skips the examples that need what the server lacks, since an
 // example can't do so itself.
@@ -46,30 +47,10 @@ func skipExamples() error {
 	return flag.Set("test.skip", skip)
 }
 
-// requireNoneLeft requires that all goroutines of the package's connections end.
+// requireNoneLeft requires that all goroutines of connections end.
 func requireNoneLeft(t testing.TB) {
 	t.Helper()
-	require.Empty(t, string(goroutinesLeft()))
-}
-
-// goroutinesLeft waits until no goroutine of the package is left, and returns
-// the stack of one that stays.
-func goroutinesLeft() (left []byte) {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		all := make([]byte, 16<<20)
-		all = all[:runtime.Stack(all, true)]
-		left = nil
-		for _, stack := range bytes.Split(all, []byte("\n\n")) {
-			if bytes.Contains(stack, []byte("redispipe/redisconn.")) ||
-				bytes.Contains(stack, []byte("redispipe/internal/")) && !bytes.Contains(stack, []byte("redispipe/redistest/chaos.")) {
-				left = stack
-			}
-		}
-		if left == nil {
-			return nil
-		}
-	}
-	return left
+	require.Empty(t, conntest.GoroutinesLeft())
 }
 
 // resources counts goroutines and the bytes of heap and stacks in use.

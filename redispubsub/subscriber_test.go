@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -26,19 +27,7 @@ func withPatience(t testing.TB) context.Context {
 	return ctx
 }
 
-// connect gives servers all the time that the test has, unless opts say otherwise: a test
-// that is about one that is silent for half a second says so.
-func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
-	t.Helper()
-	if opts.IOTimeout == 0 {
-		opts.IOTimeout = patience
-	}
-	opts.Logger = redisconn.NoopLogger{}
-	conn, err := redisconn.Connect(withPatience(t), addr, opts)
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
-}
+var connect = conntest.Connect
 
 func newSubscriber(t testing.TB, conn *redisconn.Connection) *redispubsub.Subscriber {
 	t.Helper()

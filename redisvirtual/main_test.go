@@ -2,7 +2,6 @@ package redisvirtual
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
@@ -34,18 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// connect connects to a server, with time-outs that no pause reaches.
-func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
-	t.Helper()
-	if opts.IOTimeout == 0 {
-		opts.IOTimeout = time.Minute
-	}
-	opts.Logger = redisconn.NoopLogger{}
-	conn, err := redisconn.Connect(context.Background(), addr, opts)
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
-}
+var connect = conntest.Connect
 
 // client is a client that speaks in bytes.
 type client struct {

@@ -1,15 +1,14 @@
 package virtualpeers
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisvirtual"
 	"github.com/joomcode/redispipe/testbed"
@@ -29,18 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// connect connects to a server, with time-outs that no pause reaches.
-func connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
-	t.Helper()
-	if opts.IOTimeout == 0 {
-		opts.IOTimeout = time.Minute
-	}
-	opts.Logger = redisconn.NoopLogger{}
-	conn, err := redisconn.Connect(context.Background(), addr, opts)
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
-}
+var connect = conntest.Connect
 
 // guest returns go-redis over a connection.
 func guest(t testing.TB, conn *redisconn.Connection, change ...func(*redis.Options)) *redis.Client {

@@ -1,0 +1,59 @@
+// Package conntest helps to test packages that use connections.
+package conntest
+
+import (
+	"context"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joomcode/redispipe/redisconn"
+)
+
+// Connect makes a connection that is closed at the end of the test. Unless opts say otherwise, it logs
+// nothing, and its time-out is longer than a busy machine pauses a process.
+func Connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
+	t.Helper()
+	if opts.IOTimeout == 0 {
+		opts.IOTimeout = time.Minute
+	}
+	if opts.Logger == nil {
+		opts.Logger = redisconn.NoopLogger{}
+	}
+	conn, err := redisconn.Connect(context.Background(), addr, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// GoroutinesLeft waits until no goroutine of the library is left. It returns the stack of one that
+// stays for 20 seconds. Goroutines of tests and of their servers do not count.
+func GoroutinesLeft() (stack string) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if stack = oneLeft(); stack == "" {
+			break
+		}
+	}
+	return stack
+}
+
+var (
+	ofLibrary = regexp.MustCompile(`joomcode/redispipe/(internal|redis)`)
+	ofTests   = regexp.MustCompile(`joomcode/redispipe/(redistest|testbed|internal/conntest|redis\w+_test)\b`)
+)
+
+// oneLeft returns the stack of a goroutine of the library, or "" if there is none.
+func oneLeft() string {
+	all := make([]byte, 16<<20)
+	all = all[:runtime.Stack(all, true)]
+	for stack := range strings.SplitSeq(string(all), "\n\n") {
+		if ofLibrary.MatchString(stack) && !ofTests.MatchString(stack) {
+			return stack
+		}
+	}
+	return ""
+}
