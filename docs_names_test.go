@@ -120,7 +120,7 @@ func TestPageNames(t *testing.T) {
 	}
 }
 
-// declared returns what this repository declares: paths and names of files, and names
+// declared returns the names that this repository declares: paths and names of files, and names
 // with their type or package before them.
 func declared(t *testing.T) map[string]bool {
 	if testing.Short() {

@@ -249,7 +249,7 @@ func prose(t *testing.T, name string) string {
 	return regexp.MustCompile("(?s)```.*?```").ReplaceAllString(read(t, name), "")
 }
 
-// anchors returns what the headings of a document are linked by.
+// anchors returns the fragments by which links refer to the headings of a document.
 func anchors(t *testing.T, name string) (found []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(prose(t, name), -1) {

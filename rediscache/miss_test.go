@@ -88,11 +88,12 @@ func (m *misser) asked(b *testing.B, c *Cache) {
 	}
 }
 
-// BenchmarkMiss reads each key once, from callers that have a deadline: uncached, on the tracking
-// connection alone (which tells what the server takes of it), and through the cache, for the first time,
-// and when the keys were asked for before. It does so in turns, and reports how much longer the others
-// take than uncached reads: while the cache grows, where the last two are one, and while it is full. Then it
-// remembers a third of what was asked for before, so that the others are read for the first time.
+// BenchmarkMiss reports how much longer reads that a cache can't answer take than uncached reads. Callers
+// with deadlines read each key once, in four ways that take turns: uncached; on the tracking connection
+// without the cache, which shows the server's share; through the cache, for the first time; and through the
+// cache, after the keys were asked for before. While the cache grows, it keeps each reply the first time, so
+// the last two are the same. A full cache remembers a third of the keys that were asked for before, and
+// treats the others as new.
 func BenchmarkMiss(b *testing.B) {
 	for _, callers := range []int{8, 128} {
 		for name, bytes := range map[string]int64{"growing": 256 << 20, "full": 4 << 20} {

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// await returns what comes.
+// await returns the next value from a channel, and fails the test if none comes.
 func await[T any](t testing.TB, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {

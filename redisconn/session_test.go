@@ -77,7 +77,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 	require.LessOrEqual(t, idleConnection(t, s.Addr()), 64<<10)
 }
 
-// idleConnection returns what an idle connection takes, in bytes.
+// idleConnection returns how many bytes of memory an idle connection takes.
 func idleConnection(t *testing.T, addr string) (memory int) {
 	t.Helper()
 	const n = 100

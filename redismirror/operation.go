@@ -53,7 +53,7 @@ func (o *mirrored) encode(reqs []redis.Request) error {
 	return nil
 }
 
-// requests returns what encode has kept.
+// requests returns the requests that encode has kept.
 func (o *mirrored) requests() []redis.Request {
 	reqs := make([]redis.Request, len(o.reqs))
 	for i := range o.reqs {

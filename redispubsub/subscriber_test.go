@@ -34,7 +34,7 @@ func newSubscriber(t testing.TB, conn *redisconn.Connection) *redispubsub.Subscr
 	return silentSubscriber(t, redispubsub.New, conn)
 }
 
-// silentSubscriber returns what a constructor makes. It is closed with the test.
+// silentSubscriber returns a subscriber that logs nothing, made by construct. It is closed with the test.
 func silentSubscriber[On any](t testing.TB, construct func(On, redispubsub.Opts) (*redispubsub.Subscriber, error), on On) *redispubsub.Subscriber {
 	t.Helper()
 	s, err := construct(on, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})

@@ -79,7 +79,7 @@ func TestDeadlineWhileSocketIsMade(t *testing.T) {
 				written <- err
 			}()
 			if when == 0 {
-				time.Sleep(time.Millisecond) // normally Write waits then
+				time.Sleep(time.Millisecond) // so that Write is usually waiting when the deadline is set
 				require.NoError(t, v.SetWriteDeadline(time.Unix(1, 0)))
 			}
 			err := <-written

@@ -103,7 +103,7 @@ func disagreement(truths []truth, opinions []opinion) error {
 	return nil
 }
 
-// misjudges returns what is wrong in an opinion.
+// misjudges returns an error that describes what is wrong in an opinion.
 func (o opinion) misjudges(truths []truth) error {
 	if len(o.peers) != len(truths) {
 		return fmt.Errorf("knows %d nodes of %d", len(o.peers), len(truths))

@@ -82,7 +82,7 @@ func TestSlots(t *testing.T) {
 	assert.Contains(t, get(t, page, "/?json"), `{"From":0,"To":5460}`)
 }
 
-// What the JSON has from Stats has the same name there.
+// A field of the JSON that comes from Stats has its name in Stats.
 func TestNames(t *testing.T) {
 	page := redisdebug.New(time.Hour)
 	sources := map[string]any{

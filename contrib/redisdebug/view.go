@@ -70,7 +70,7 @@ type Socket struct {
 // Failover are the members of a client of several databases, and its shifts by reason.
 type Failover struct {
 	Name    string
-	Members []Member // instead of those of Stats
+	Members []Member // hides Stats.Members
 	redisfailover.Stats
 }
 

@@ -10,8 +10,9 @@ import (
 // 0.7 %, several times what a key gets here by chance.
 const most = 512
 
-// sketch counts the heaviest of any number of keys. If it counts most keys, a further one takes the place and
-// the count of the lightest: so a count may be too high, by at most over, and no heavy key is missed.
+// sketch counts the heaviest keys of a stream with any number of keys. Once it has as many entries as most
+// allows, a new key replaces the lightest entry and takes over its count. So a count may be too high, by at most
+// over, and no heavy key is missed.
 type sketch struct {
 	entries []*entry // a heap: the lightest is first
 	byKey   map[string]*entry
@@ -21,12 +22,12 @@ type sketch struct {
 // entry is a key with its count.
 type entry struct {
 	key         string
-	at          int // in entries
+	at          int // its index in entries
 	count, over float64
 	hot         bool // OnHot was called, and the share is still high
 }
 
-// least is what the key surely has.
+// least returns the smallest count that the key can have.
 func (e *entry) least() float64 { return e.count - e.over }
 
 // add counts n more of a key.

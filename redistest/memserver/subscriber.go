@@ -63,7 +63,7 @@ func (sub *subscriber) send() {
 	sub.client.Flush()
 }
 
-// take returns what is not sent.
+// take returns the text that was not sent yet, and drops it.
 func (sub *subscriber) take() (text string) {
 	sub.Block(func(w *server.Writer) {
 		w.Flush()

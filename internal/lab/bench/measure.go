@@ -35,7 +35,7 @@ func (m *meter) start() error {
 	return nil
 }
 
-// stop returns what ops requests have cost since start.
+// stop returns the cost of the ops requests since start.
 func (m *meter) stop(ops float64) (values, error) {
 	elapsed := time.Since(m.begin)
 	cpu := processCPU() - m.cpu

@@ -47,7 +47,7 @@ func isOurs(client string) bool {
 	return ok && d.Ours
 }
 
-// styled makes a client's line and marks.
+// styled draws the line of a client, with a mark at each point.
 func styled(l line) []plot.Plotter {
 	stroke := draw.LineStyle{Color: gray, Width: vg.Points(1.3)}
 	glyph := draw.GlyphStyle{Color: gray, Radius: vg.Points(2.2), Shape: draw.CrossGlyph{}}

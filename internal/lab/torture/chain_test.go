@@ -55,7 +55,7 @@ func (c *chain) run(ctx context.Context, bySession bool) {
 	}
 }
 
-// link returns what adds a link behind the head, which is empty at first.
+// link returns the requests that add a link behind the head, and its number. At first there is no head.
 func (c *chain) link(head *string, tag string) (n int, reqs []redis.Request) {
 	before := "-"
 	if head != nil {

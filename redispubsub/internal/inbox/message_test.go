@@ -37,7 +37,7 @@ type seen struct {
 	Err      error
 }
 
-// look returns what the consumer sees of an event.
+// look returns an event as its consumer sees it.
 func look(ev any) any {
 	g, ok := ev.(*Gap)
 	if !ok {

@@ -112,8 +112,8 @@ const (
 	standingReplaced                      // a master that another one had replaced
 )
 
-// ran stops watching. It returns what each server was when it ran the client's writes, by id, and
-// how many writes ran on servers that had been replaced.
+// ran stops watching. For each write of the client, by its id, it returns the states of the servers that
+// ran it. late is the number of writes that ran on servers that had been replaced.
 func (w *witness) ran() (by map[string]standing, late int) {
 	close(w.done)
 	w.all.Wait()

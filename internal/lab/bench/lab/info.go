@@ -20,7 +20,7 @@ type Info struct {
 	Clients float64
 }
 
-// Sub returns what happened since before, without the one INFO per server.
+// Sub returns the differences since before. It leaves out the one INFO that was sent to each server.
 func (i Info) Sub(before Info, servers int) Info {
 	return Info{
 		CPU:      i.CPU - before.CPU,
