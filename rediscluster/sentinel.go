@@ -100,7 +100,11 @@ func (s *sentinels) start(ctx context.Context) (*topology.Layout, error) {
 		master := l.Shards[0].Master
 		conn, err := s.c.dialOnce(ctx, master, "", redisconn.RoleMaster)
 		if err != nil {
-			failure := errorx.Decorate(redis.AsErrorx(err), "sentinels name %s as the master %q", master, s.name)
+			hint := ""
+			if redis.AsErrorx(err).IsOfType(redisconn.ErrDial) {
+				hint = "; if clients have another address for it, map the one to the other in HostOpts.Dialer"
+			}
+			failure := errorx.Decorate(redis.AsErrorx(err), "sentinels name %s as the master %q%s", master, s.name, hint)
 			return nil, failure, errs.PermanentCause(failure) != nil
 		}
 		conn.Close()

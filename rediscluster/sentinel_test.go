@@ -2,6 +2,8 @@ package rediscluster_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"slices"
 	"testing"
 	"time"
@@ -334,4 +336,32 @@ func TestSentinelsAreDialedAgain(t *testing.T) {
 	<-proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now()}).First()
 	sentinel.name(next.Addr(), 2)
 	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(next) }, patience, 10*time.Millisecond)
+}
+
+// Behind a proxy or NAT, clients may need another address for the master than the sentinels.
+func TestSentinelsNameAnAddressOfAnotherNetwork(t *testing.T) {
+	t.Parallel()
+	master, hidden := testbed.NewServer(t), "192.0.2.1:6379"
+	sentinel := newScriptedSentinel(t, hidden, 1)
+	ctx, cancel := context.WithCancel(overTilt(t))
+	defer cancel()
+	opts := patient(rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	opts.HostOpts.Dialer = func(context.Context, string, string) (net.Conn, error) {
+		cancel()
+		return nil, errors.New("no route")
+	}
+	_, err := rediscluster.NewSentinel(ctx, []string{sentinel.Addr()}, "mymaster", opts)
+	require.ErrorContains(t, err, "sentinels name 192.0.2.1:6379 as the master")
+	require.ErrorContains(t, err, "map the one to the other in HostOpts.Dialer")
+
+	opts.HostOpts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == hidden {
+			addr = master.Addr()
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	c, err := rediscluster.NewSentinel(overTilt(t), []string{sentinel.Addr()}, "mymaster", opts)
+	require.NoError(t, err)
+	defer c.Close()
+	require.Equal(t, "PONG", redis.Sync{S: c}.Do("PING"))
 }

@@ -19,7 +19,8 @@ type Reports struct {
 	refuse bool
 
 	last    map[string]Report
-	layout  *Layout // nil before the first
+	others  map[string]Report // the last ones of other sentinels at the same addresses, by ID: see displace
+	layout  *Layout           // nil before the first
 	dispute *errorx.Error
 
 	// chosen are the trusted reports, of sentinels that know each other.
@@ -37,7 +38,7 @@ type Reports struct {
 // NewReports returns empty Reports. With refuse, once the client knows sentinels, it never trusts
 // others.
 func NewReports(seeds []string, refuse bool) *Reports {
-	return &Reports{seeds: slices.Clone(seeds), refuse: refuse, last: make(map[string]Report)}
+	return &Reports{seeds: slices.Clone(seeds), refuse: refuse, last: make(map[string]Report), others: make(map[string]Report)}
 }
 
 // Layout returns the last layout of Judge, or nil if there is none yet.
@@ -54,11 +55,30 @@ func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Ti
 			last.silentSince = now
 		}
 	case !r.tilt || last.master == "" || last.tilt: // in tilt mode its previous report counts
+		s.displace(last, r, now)
 		last = r
 	}
 	last.from, last.err = addr, failure
 	s.last[addr] = last
 	return fails
+}
+
+// displace keeps the last report of a sentinel if another one now answers at its address: behind a proxy,
+// each connection may lead to another sentinel, and one that has been cut off must not lead back to the old
+// master. The report counts like that of a sentinel that is silent since then, but not for longer than
+// supersededAfter, because the sentinel may never answer again.
+func (s *Reports) displace(last, r Report, now time.Time) {
+	maps.DeleteFunc(s.others, func(id string, other Report) bool {
+		return id == r.id || now.Sub(other.silentSince) >= supersededAfter
+	})
+	if last.id == "" || r.id == "" || last.id == r.id {
+		return
+	}
+	if last.answers() {
+		last.silentSince = now
+	}
+	last.from += " before"
+	s.others[last.id] = last
 }
 
 // Verdict is the result of Judge.

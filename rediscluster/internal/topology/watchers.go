@@ -15,7 +15,7 @@ import (
 // Groups that are still equal count together: the epochs of their reports decide between them,
 // unless the epochs are equal too.
 func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
-	reports := slices.Collect(maps.Values(s.last))
+	reports := slices.AppendSeq(slices.Collect(maps.Values(s.last)), maps.Values(s.others))
 	reports = slices.DeleteFunc(reports, func(r Report) bool { return r.master == "" || r.superseded(s.last, now) })
 	place := func(r Report) int {
 		if at := slices.Index(s.seeds, r.from); at >= 0 {

@@ -141,3 +141,24 @@ func TestEvenSentinels(t *testing.T) {
 		assert.Equal(t, want, strings.Join(mastersOf(s.Layout()), " "))
 	}
 }
+
+// Behind a proxy, one address leads to one sentinel after the other, also to one that has been cut off.
+func TestSentinelsBehindOneAddress(t *testing.T) {
+	s, now := NewReports([]string{"proxy"}, false), time.Now()
+	say := func(ids, master string, epoch uint64) {
+		s.Hear("proxy", watcher(ids, master, epoch), nil, now)
+		s.Judge(now)
+		now = now.Add(time.Second)
+	}
+	master := func() string { return s.Layout().Shards[0].Master }
+	say("a b c", "old", 1)
+	say("b c a", "new", 2)
+	say("c a b", "old", 1)
+	require.Equal(t, "new", master())
+	for range int(supersededAfter / time.Second) {
+		say("c a b", "old", 1)
+	}
+	require.Equal(t, "old", master(), "nobody else answers")
+	say("b c a", "new", 2)
+	require.Equal(t, "new", master())
+}
