@@ -77,8 +77,8 @@ servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions
 suites: redis-server ## run the tests of go-redis, asynq and others over sockets and over virtual connections (wants the network, and ports such as 6379); SUITES='asynq|radix'
 	@GO="$(GO)" $(GO) -C internal/lab/virtualpeers run ./suites -suites '$(SUITES)'
 
-proxies: redis-server ## run every feature through Envoy, HAProxy, twemproxy and stunnel (wants apt-get, python3 and the network): ten minutes; PROXIES_FLAGS='-only Envoy', LONG=5m
-	@python=$$(scripts/proxies.sh) && $(GO) -C internal/lab/proxies test . && $(GO) -C internal/lab/proxies run . -python "$$python" $(if $(LONG),-long $(LONG)) $(PROXIES_FLAGS)
+proxies: redis-server ## run every feature through Envoy, HAProxy, twemproxy and stunnel (wants apt-get, python3 with pip, and the network): ten minutes; PROXIES_FLAGS='-only Envoy', LONG=5m
+	@python=$$(scripts/proxies.sh) && $(GO) -C internal/lab/proxies test . && $(GO) -C internal/lab/proxies run . -python "$$python" -valkey "$$($(CURDIR)/scripts/server.sh valkey-9.1)" $(if $(LONG),-long $(LONG)) $(PROXIES_FLAGS)
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 	@GO="$(GO)" scripts/modules.sh '$(PKG)' "$(CURDIR)/scripts/fuzz.sh" $(FUZZTIME)

@@ -29,6 +29,9 @@ type target struct {
 	tls       *tls.Config
 	plain     bool          // use RESP2, and send only the necessary requests
 	role      bool          // the server's role is asked for, as of one of several
+	sentinels bool          // addr is one of sentinels
+	fronts    []string      // addresses of a proxy, each in front of another server
+	hidden    []string      // addresses that the client can't reach
 	heartbeat time.Duration // the interval of heartbeats, for clients that have them; zero is the default
 }
 

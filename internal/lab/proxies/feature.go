@@ -22,11 +22,10 @@ type feature struct {
 	name string
 	run  func(context.Context, *trial) error
 	// fits reports whether the feature makes sense there; nil means that it always does.
-	fits func(*proxy, kind) bool
-	tune func(*target)
-	// roles: it is tried only where there is a master and a replica, and nothing else is.
-	roles bool
-	long  bool // something is killed every 10 s, for as long as flag -long says, or half a minute; others last 10 s
+	fits   func(*proxy, kind) bool
+	tune   func(*target)
+	behind group // it is tried only with such servers, and nothing else is
+	long   bool  // something is killed every 10 s, for as long as flag -long says, or half a minute; others last 10 s
 }
 
 var features = []feature{
@@ -45,8 +44,12 @@ var features = []feature{
 	{name: "cache", run: cached, fits: own},
 	{name: "virtual connections", run: virtual, fits: own},
 	{name: "Shutdown under load", run: shutdown, fits: own},
-	{name: "failover, redis://", run: failover, roles: true},
-	{name: "failover, redis-replicated://", run: failover, roles: true, tune: func(to *target) { to.role = true }},
+	{name: "failover, redis://", run: failover, behind: roles},
+	{name: "failover, redis-replicated://", run: failover, behind: roles, tune: func(to *target) { to.role = true }},
+	{name: "master killed, one address for all sentinels", run: masterKilled, behind: sentinels, tune: inFront},
+	{name: "master killed, an address for each sentinel", run: masterKilled, behind: sentinels, tune: inFrontOfEach},
+	{name: "… after an idle time", run: idleSentinels, behind: sentinels, tune: idleInFront},
+	{name: "graceful failover every 10 s", run: gracefulFailover, behind: sentinels, tune: inFront, long: true},
 	{name: "server killed every 10 s", run: killServer, fits: hasServers, long: true},
 	{name: "proxy killed every 10 s", run: killProxy, fits: hasServers, long: true},
 }
@@ -55,6 +58,9 @@ var features = []feature{
 func (f feature) within(faults time.Duration) time.Duration {
 	if f.long {
 		return faults + 20*time.Second
+	}
+	if f.behind == sentinels {
+		return time.Minute
 	}
 	return 10 * time.Second
 }
@@ -320,14 +326,14 @@ func failover(ctx context.Context, t *trial) error {
 	if err := lead(one, two); err != nil {
 		return err
 	}
-	if err := t.succeeds(ctx); err != nil {
+	if err := t.succeeds(ctx, 5*time.Second); err != nil {
 		return err
 	}
 	if err := lead(two, one); err != nil {
 		return err
 	}
 	began := time.Now()
-	err := t.succeeds(ctx)
+	err := t.succeeds(ctx, 5*time.Second)
 	t.note = fmt.Sprintf("after %d ms", time.Since(began).Milliseconds())
 	return err
 }
@@ -346,9 +352,9 @@ func lead(master, replica *testbed.Server) error {
 	return nil
 }
 
-// succeeds writes until a write succeeds, for 5 s.
-func (t *trial) succeeds(ctx context.Context) error {
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+// succeeds writes until a write succeeds.
+func (t *trial) succeeds(ctx context.Context, within time.Duration) error {
+	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
 		attempt, cancel := context.WithTimeout(ctx, time.Second)
 		_, err := t.client.do(attempt, "SET", t.key(), "v")
 		cancel()

@@ -23,12 +23,13 @@ import (
 func main() {
 	only := flag.String("only", "", "a regular expression: through these proxies only")
 	long := flag.Duration("long", 0, "only kill, every 10 s for so long, through one proxy after the other")
+	valkey := flag.String("valkey", "valkey-server", "the server of Valkey")
 	python := flag.String("python", "", "the directory of envoy, and of a python3 with fakeredis")
 	flag.Parse()
 	redis.SetLogger(quiet{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *only, *python, *long); err != nil {
+	if err := run(ctx, *only, *python, *valkey, *long); err != nil {
 		fmt.Fprintln(os.Stderr, "proxies:", err)
 		os.Exit(1)
 	}
@@ -36,13 +37,13 @@ func main() {
 
 // run fills the tables and prints them. Several proxies run at once, because most
 // features wait for most of the time.
-func run(ctx context.Context, only, python string, long time.Duration) error {
+func run(ctx context.Context, only, python, valkey string, long time.Duration) error {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
 	var through []*proxy
-	for _, p := range proxies(python) {
+	for _, p := range proxies(python, valkey) {
 		if wanted.MatchString(p.name) {
 			through = append(through, p)
 		}
@@ -52,7 +53,7 @@ func run(ctx context.Context, only, python string, long time.Duration) error {
 		faults, atOnce = long, 1
 		clients = clients[:1]
 		features = slices.DeleteFunc(features, func(f feature) bool { return !f.long })
-		through = slices.DeleteFunc(through, func(p *proxy) bool { return p.roles || !hasServers(p, clients[0]) })
+		through = slices.DeleteFunc(through, func(p *proxy) bool { return p.behind == roles || p.behind == alone && !hasServers(p, clients[0]) })
 	}
 	tables := make([]*table, len(clients))
 	for i, c := range clients {

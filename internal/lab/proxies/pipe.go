@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
 )
@@ -22,9 +23,17 @@ func openPipe(ctx context.Context, to target) (client, error) {
 	if to.role {
 		at.Scheme = "redis-replicated"
 	}
-	c, err := redispipe.Open(ctx, at.String(), redispipe.Logger(slog.New(slog.DiscardHandler)), redispipe.Conn(func(o *redisconn.Opts) {
+	if to.sentinels {
+		at.Scheme, at.Path = "redis-sentinel", "/mymaster"
+	}
+	tune := func(o *redisconn.Opts) {
 		o.TLSConfig, o.Heartbeat = to.tls, to.heartbeat
-	}))
+		if to.hidden != nil {
+			o.Dialer = to.dial
+		}
+	}
+	c, err := redispipe.Open(ctx, at.String(), redispipe.Logger(slog.New(slog.DiscardHandler)), redispipe.Conn(tune),
+		redispipe.Cluster(func(o *rediscluster.Opts) { tune(&o.SentinelOpts) }))
 	if err != nil {
 		return nil, err
 	}

@@ -12,20 +12,30 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
+// group says which servers of a group are behind a proxy.
+type group int
+
+const (
+	alone     group = iota // they are no group
+	roles                  // a master and its replica: it connects to the master
+	sentinels              // three sentinels of a master and its replicas, to which clients connect directly
+)
+
 // proxy is a program between a client and servers, or one that looks like a server.
 type proxy struct {
 	name string
 	// servers is the number of servers behind the proxy, 0 if the program itself is the server.
 	servers int
 	tls     bool
-	roles   bool // it has a master and a replica behind it, and connects to the master
-	idle    bool // it closes idle connections after two seconds
+	behind  group
+	server  string // the program of the servers; "" means redis-server
+	idle    bool   // it closes idle connections after two seconds
 	// plain is set if it accepts only RESP2, which other clients must be configured for.
 	plain bool
 	// version prints its version.
 	version []string
-	// config is the text of its configuration: PORT is where it listens, ADDR1 and PORT2 are a server's, and DIR
-	// is a directory with cert.pem and key.pem.
+	// config is the text of its configuration: PORT is where it listens, FRONT1 is another such port, ADDR1 and
+	// PORT2 are a server's, and DIR is a directory with cert.pem and key.pem.
 	config, file string
 	// command starts it, in the directory where file is.
 	command []string
@@ -33,7 +43,7 @@ type proxy struct {
 	serve func() (addr string, stop func(), err error)
 }
 
-func proxies(python string) []*proxy {
+func proxies(python, valkey string) []*proxy {
 	envoy := filepath.Join(python, "envoy")
 	envoys := func(name string, servers int) *proxy {
 		return &proxy{
@@ -53,14 +63,17 @@ func proxies(python string) []*proxy {
 			command: []string{"stunnel4", "stunnel.conf"},
 		},
 		{
-			name: "HAProxy, role:master", servers: 2, roles: true, version: []string{"haproxy", "-v"}, file: "haproxy.cfg", config: roleConfig,
+			name: "HAProxy, role:master", servers: 2, behind: roles, version: []string{"haproxy", "-v"}, file: "haproxy.cfg", config: roleConfig,
 			command: []string{"haproxy", "-f", "haproxy.cfg"},
 		},
 		{
-			name: "HAProxy, role:master, shutdown-sessions", servers: 2, roles: true, version: []string{"haproxy", "-v"}, file: "haproxy.cfg",
+			name: "HAProxy, role:master, shutdown-sessions", servers: 2, behind: roles, version: []string{"haproxy", "-v"}, file: "haproxy.cfg",
 			config:  strings.ReplaceAll(roleConfig, "inter 100ms", "inter 100ms on-marked-down shutdown-sessions"),
 			command: []string{"haproxy", "-f", "haproxy.cfg"},
 		},
+		sentinelsBehind("no proxy, sentinels", ""),
+		sentinelsBehind("HAProxy, sentinels", ""),
+		sentinelsBehind("HAProxy, sentinels of Valkey", valkey),
 		envoys("Envoy", 1),
 		envoys("Envoy, 2 servers", 2),
 		{
@@ -171,13 +184,16 @@ func envoyConfig(servers int) string {
 }
 
 // write writes the configuration into a directory.
-func (p *proxy) write(dir string, port int, servers []string) error {
+func (p *proxy) write(dir string, ports []int, servers []string) error {
 	words := []string{"DIR", dir}
+	for i, port := range ports[1:] {
+		words = append(words, fmt.Sprint("FRONT", i+1), strconv.Itoa(port))
+	}
 	for i, addr := range servers {
 		_, at, _ := strings.Cut(addr, ":")
 		words = append(words, fmt.Sprint("ADDR", i+1), addr, fmt.Sprint("PORT", i+1), at)
 	}
-	words = append(words, "PORT", strconv.Itoa(port))
+	words = append(words, "PORT", strconv.Itoa(ports[0]))
 	return os.WriteFile(filepath.Join(dir, p.file), []byte(strings.NewReplacer(words...).Replace(p.config)), 0o600)
 }
 

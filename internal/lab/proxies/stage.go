@@ -20,6 +20,8 @@ type stage struct {
 	p       *proxy
 	dir     string
 	servers []*testbed.Server
+	group   *testbed.Group // whose sentinels are the servers; nil without sentinels
+	fronts  []string       // the address of a proxy in front of each server, if it has several
 	ca      *testbed.CA
 	addr    string
 	tls     *tls.Config
@@ -41,16 +43,12 @@ func newStage(p *proxy) (s *stage, err error) {
 	if s.dir, err = os.MkdirTemp("", "proxies"); err != nil {
 		return nil, err
 	}
-	var addrs []string
-	for range p.servers {
-		server, err := testbed.Start(testbed.Options{Persist: true})
-		if err != nil {
-			return nil, err
-		}
-		s.servers, addrs = append(s.servers, server), append(addrs, server.Addr())
+	addrs, err := s.startServers()
+	if err != nil {
+		return nil, err
 	}
 	if p.command == nil {
-		s.addr = addrs[0]
+		s.addr, s.fronts = addrs[0], addrs
 		return s, nil
 	}
 	if s.ca, err = testbed.NewCA(); err != nil {
@@ -59,16 +57,50 @@ func newStage(p *proxy) (s *stage, err error) {
 	if err = s.certify(); err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := freePorts(1 + len(addrs))
 	if err != nil {
 		return nil, err
 	}
-	_ = listener.Close()
-	s.addr = listener.Addr().String()
-	if err = p.write(s.dir, listener.Addr().(*net.TCPAddr).Port, addrs); err != nil {
+	for _, port := range ports[1:] {
+		s.fronts = append(s.fronts, fmt.Sprint("127.0.0.1:", port))
+	}
+	s.addr = fmt.Sprint("127.0.0.1:", ports[0])
+	if err = p.write(s.dir, ports, addrs); err != nil {
 		return nil, err
 	}
 	return s, s.start()
+}
+
+// freePorts returns ports on which nothing listens.
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = listener.Close() }()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// startServers starts the servers, and returns their addresses.
+func (s *stage) startServers() (addrs []string, err error) {
+	o := testbed.Options{Binary: s.p.server, Persist: true}
+	if s.p.behind == sentinels {
+		if s.group, err = testbed.StartGroup(testbed.GroupOptions{Options: o, Replicas: 4, Sentinels: 3}); err != nil {
+			return nil, err
+		}
+		return s.group.SentinelAddrs(), nil
+	}
+	for range s.p.servers {
+		server, err := testbed.Start(o)
+		if err != nil {
+			return nil, err
+		}
+		s.servers, addrs = append(s.servers, server), append(addrs, server.Addr())
+	}
+	return addrs, nil
 }
 
 // certify writes the certificate of the proxy, and lets clients trust it.
@@ -128,15 +160,24 @@ func (s *stage) close() {
 	for _, server := range s.servers {
 		server.Close()
 	}
+	if s.group != nil {
+		s.group.Close()
+	}
 	_ = os.RemoveAll(s.dir)
 }
 
 // target is what a client is told to connect to.
-func (s *stage) target() target { return target{addr: s.addr, tls: s.tls, plain: s.p.plain} }
+func (s *stage) target() target {
+	to := target{addr: s.addr, fronts: s.fronts, tls: s.tls, plain: s.p.plain}
+	if s.group != nil && s.p.command != nil {
+		to.hidden = s.group.SentinelAddrs()
+	}
+	return to
+}
 
 // do runs a feature with a client of its own.
 func (s *stage) do(ctx context.Context, k kind, f feature, faults time.Duration) result {
-	if f.roles != s.p.roles || f.roles && k.name != "redispipe" || f.fits != nil && !f.fits(s.p, k) {
+	if f.behind != s.p.behind || f.behind != alone && k.name != "redispipe" || f.fits != nil && !f.fits(s.p, k) {
 		return result{text: "–"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.within(faults))
