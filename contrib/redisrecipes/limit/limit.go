@@ -5,8 +5,8 @@
 //	…
 //	d, err := limiter.Allow(ctx, "user:1")
 //
-// Each decision is one script call, which reads the clock of the server. The guide is
-// docs/recipes.md.
+// A script decides, with the clock of the server. Takes of the same key that wait at the same time share a
+// call of it. The guide is docs/recipes.md.
 package limit
 
 import (
@@ -16,11 +16,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Limiter decides which requests pass. It has no goroutines and is safe for concurrent use.
+// Limiter decides which requests pass. It is safe for concurrent use. It has goroutines only while takes wait.
 type Limiter struct {
-	db     redis.SyncCtx // sends the bodies of scripts that the server lacks
+	db     redis.Sender
 	opts   Opts
 	script *redis.Script
+	lines  lines
 	local  *local // only for OnUnavailable: Local
 }
 
@@ -34,7 +35,7 @@ func New(db redis.Sender, opts Opts) (*Limiter, error) {
 	if opts.Kind == Window {
 		script = window
 	}
-	l := &Limiter{db: redis.SyncCtx{S: redis.WithScripts(db, script)}, opts: opts, script: script}
+	l := &Limiter{db: db, opts: opts, script: script, lines: lines{byKey: map[string]*line{}}}
 	if opts.OnUnavailable == Local {
 		l.local = newLocal(opts.Rate, opts.Processes)
 	}
@@ -77,49 +78,108 @@ func (l *Limiter) AllowN(ctx context.Context, key string, n int) (Decision, erro
 	return decisions[0], nil
 }
 
-// AllowEach decides about several takes, which it sends in one batch: each passes or is refused,
-// independently of the others. It returns the decisions in order.
+// AllowEach decides about several takes: each passes or is refused, independently of the others. It returns the
+// decisions in order.
 //
 // It waits at most [Opts.Timeout] for the server. If a decision does not arrive, or the server answers
 // with an error, [Opts.OnUnavailable] decides, and [Decision.Unavailable] has the reason. AllowEach
-// itself returns an error only if ctx has ended, (the server may then have counted the takes), or an
+// itself returns an error only if ctx has ended (the server may then have counted the takes), or an
 // [ErrTake] if a take is invalid (it has then sent nothing).
 func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, error) {
-	reqs := make([]redis.Request, len(takes))
-	for i, take := range takes {
+	for _, take := range takes {
 		if err := l.opts.check(take); err != nil {
 			return nil, err
 		}
-		reqs[i] = l.script.Request([]string{l.opts.Prefix + take.Key},
-			l.opts.Rate.Count, l.opts.Rate.Per.Microseconds(), l.opts.Rate.Burst, take.N)
 	}
 	timed, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
+	asks := make([]asked, len(takes))
+	var own []*group
+	for i, take := range takes {
+		a := &asks[i]
+		if a.group, a.at, a.own = l.lines.enter(take); a.own {
+			own = append(own, a.group)
+		}
+	}
+	l.callOwn(timed, own)
 	decisions := make([]Decision, len(takes))
-	for i, res := range l.db.SendMany(timed, reqs) {
-		answer, err := redis.As[[]int64](res)
-		if err != nil && ctx.Err() != nil {
-			return nil, err
-		}
-		if err != nil || len(answer) != answerLen {
+	var ended error
+	for i, a := range asks { // to the end, so that no take is left behind
+		answer, err := l.lines.wait(timed, a)
+		switch {
+		case err == nil:
+			decisions[i] = decisionOf(answer)
+		case ctx.Err() != nil:
+			ended = err
+		default:
 			decisions[i] = l.unavailable(takes[i], err)
-			continue
 		}
-		decisions[i] = Decision{
-			Allowed:    answer[0] == 1,
-			Remaining:  int(answer[1]),
-			RetryAfter: time.Duration(answer[2]) * time.Microsecond,
-			ResetAfter: time.Duration(answer[3]) * time.Microsecond,
-		}
+	}
+	if ended != nil {
+		return nil, ended
 	}
 	return decisions, nil
 }
 
+func decisionOf(answer []int64) Decision {
+	return Decision{
+		Allowed:    answer[0] == 1,
+		Remaining:  int(answer[1]),
+		RetryAfter: time.Duration(answer[2]) * time.Microsecond,
+		ResetAfter: time.Duration(answer[3]) * time.Microsecond,
+	}
+}
+
+// callOwn sends calls for a caller that waits for them.
+func (l *Limiter) callOwn(ctx context.Context, groups []*group) {
+	defer func() {
+		for _, g := range groups {
+			if next := l.lines.leave(g.key); next != nil {
+				// The goroutine belongs to the takes of the key that wait, and ends when no more do.
+				go l.serve(next)
+			}
+		}
+	}()
+	l.call(ctx, groups...)
+}
+
+// serve sends the calls of a key until no take waits.
+func (l *Limiter) serve(g *group) {
+	for ; g != nil; g = l.lines.leave(g.key) {
+		ctx, cancel := context.WithTimeout(context.Background(), l.opts.Timeout)
+		l.call(ctx, g)
+		cancel()
+		close(g.done)
+	}
+}
+
+// call sends calls and sets their answers.
+func (l *Limiter) call(ctx context.Context, groups ...*group) {
+	if len(groups) == 1 {
+		g := groups[0]
+		g.answers, g.err = redis.As[[]int64](l.script.Do(ctx, l.db, []string{l.opts.Prefix + g.key}, l.args(g)...))
+		return
+	}
+	reqs := make([]redis.Request, len(groups))
+	for i, g := range groups {
+		reqs[i] = l.script.Request([]string{l.opts.Prefix + g.key}, l.args(g)...)
+	}
+	for i, res := range (redis.SyncCtx{S: redis.WithScripts(l.db, l.script)}).SendMany(ctx, reqs) {
+		groups[i].answers, groups[i].err = redis.As[[]int64](res)
+	}
+}
+
+// args returns the arguments of the script.
+func (l *Limiter) args(g *group) []any {
+	args := append(make([]any, 0, 3+len(g.ns)), l.opts.Rate.Count, l.opts.Rate.Per.Microseconds(), l.opts.Rate.Burst)
+	for _, n := range g.ns {
+		args = append(args, n)
+	}
+	return args
+}
+
 // unavailable decides without the server.
 func (l *Limiter) unavailable(take Take, err error) Decision {
-	if err == nil {
-		err = errAnswer
-	}
 	d := Decision{Unavailable: err}
 	switch l.opts.OnUnavailable {
 	case Allow:

@@ -2,18 +2,18 @@ package limit
 
 import "github.com/joomcode/redispipe/redis"
 
-// answerLen is the length of what both scripts return: whether the take is allowed, how many more
+// answerLen is the length of what both scripts return for each take: whether it is allowed, how many more
 // would pass, and the microseconds until the take passes and until the burst does.
 const answerLen = 4
 
-// Both scripts get the key, and Count, Per in microseconds, Burst and N.
+// Both scripts get the key, and Count, Per in microseconds, Burst, and N of each take. They decide about the takes one
+// after the other, as if each had a call.
 
 // smooth keeps the level of a bucket that loses Count in each Per, and the time of that level. This is
 // the form of GCRA with a continuous state. If the clock is set back, nothing is lost until it passes, and the
 // bucket does not wait for the clock to catch up. A level that is over the burst by a rounding error fits.
 var smooth = redis.NewScript(`
-local count, per = tonumber(ARGV[1]), tonumber(ARGV[2])
-local burst, n = tonumber(ARGV[3]), tonumber(ARGV[4])
+local count, per, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local t = redis.call('TIME')
 local now, level = t[1] * 1000000 + t[2], 0
 local state = redis.call('GET', KEYS[1])
@@ -21,23 +21,31 @@ if state then
   local was, at = string.match(state, '^(%S+) (%d+)$')
   level = math.max(0, was - math.max(0, now - at) * count / per)
 end
-local allowed, retry = 0, 0
-if level + n <= burst + 1e-9 then
-  allowed, level = 1, level + n
-  if n > 0 then
-    redis.call('SET', KEYS[1], string.format('%.17g %.0f', level, now), 'PX', math.ceil(level * per / count / 1000) + 1)
+local answers, taken = {}, false
+for i = 4, #ARGV do
+  local n = tonumber(ARGV[i])
+  local allowed, retry = 0, 0
+  if level + n <= burst + 1e-9 then
+    allowed, level = 1, level + n
+    taken = taken or n > 0
+  else
+    retry = math.ceil((level + n - burst) * per / count)
   end
-else
-  retry = math.ceil((level + n - burst) * per / count)
+  local at = #answers
+  answers[at + 1], answers[at + 2] = allowed, math.max(0, math.floor(burst - level + 1e-9))
+  answers[at + 3], answers[at + 4] = retry, math.ceil(level * per / count)
 end
-return {allowed, math.max(0, math.floor(burst - level + 1e-9)), retry, math.ceil(level * per / count)}
+if taken then
+  redis.call('SET', KEYS[1], string.format('%.17g %.0f', level, now), 'PX', math.ceil(level * per / count / 1000) + 1)
+end
+return answers
 `)
 
 // window keeps a list: the sum of all counts, and for each step in which requests have passed, the
 // oldest first, its number and its count. A step counts until all of it is older than Per. If the clock is set
 // back, requests count in the newest step.
 var window = redis.NewScript(`
-local key, limit, step, n = KEYS[1], tonumber(ARGV[1]), math.ceil(ARGV[2] / 128), tonumber(ARGV[4])
+local key, limit, step = KEYS[1], tonumber(ARGV[1]), math.ceil(ARGV[2] / 128)
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local current = math.floor(now / step)
@@ -50,26 +58,42 @@ while old and old < current - 128 do
   old = tonumber(redis.call('LINDEX', key, first))
 end
 local newest = old and tonumber(redis.call('LINDEX', key, -2))
-if sum + n > limit then
-  local left, at = sum, first
-  while left + n > limit do
-    old = redis.call('LINDEX', key, at)
-    left = left - redis.call('LINDEX', key, at + 1)
-    at = at + 2
+local added, fresh = 0, not newest or newest < current
+local function write()
+  if added == 0 then
+    return
   end
-  return {0, limit - sum, (old + 129) * step - now, (newest + 129) * step - now}
-end
-if n > 0 then
   redis.call('LTRIM', key, first, -1)
-  if newest and newest >= current then
-    redis.call('LSET', key, -1, redis.call('LINDEX', key, -1) + n)
+  if fresh then
+    redis.call('RPUSH', key, string.format('%.0f', current), added)
   else
-    newest = current
-    redis.call('RPUSH', key, string.format('%.0f', current), n)
+    redis.call('LSET', key, -1, redis.call('LINDEX', key, -1) + added)
   end
-  sum = sum + n
   redis.call('LPUSH', key, string.format('%.0f', sum))
   redis.call('PEXPIRE', key, math.ceil(130 * step / 1000))
+  first, added, fresh = 1, 0, false
 end
-return {1, limit - sum, 0, newest and (newest + 129) * step - now or 0}
+local answers = {}
+for i = 4, #ARGV do
+  local n = tonumber(ARGV[i])
+  local allowed, retry = 1, 0
+  if sum + n > limit then
+    write()
+    local left, at = sum, first
+    while left + n > limit do
+      old = redis.call('LINDEX', key, at)
+      left = left - redis.call('LINDEX', key, at + 1)
+      at = at + 2
+    end
+    allowed, retry = 0, (old + 129) * step - now
+  elseif n > 0 then
+    sum, added = sum + n, added + n
+    newest = fresh and current or newest
+  end
+  local at = #answers
+  answers[at + 1], answers[at + 2], answers[at + 3] = allowed, limit - sum, retry
+  answers[at + 4] = newest and (newest + 129) * step - now or 0
+end
+write()
+return answers
 `)

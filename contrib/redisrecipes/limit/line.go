@@ -1,0 +1,120 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Takes of the same key that wait at the same time share a script call, so that many callers with one key need
+// a few calls. The script decides about them in the order in which they came, as it would one by one. No process
+// keeps anything for later, so nothing is lost or decided twice.
+
+// callsMost is how many calls of a key run at a time while further takes wait. With two, a few callers do not
+// wait for each other.
+const callsMost = 2
+
+// takesMost bounds the takes of a call, because a server runs nothing else meanwhile. A take beyond them gets a call of its own.
+const takesMost = 512
+
+// lines has the keys with calls that run. It is safe for concurrent use.
+type lines struct {
+	mu    sync.Mutex // guards what follows, and the fields of each line and group
+	byKey map[string]*line
+}
+
+// line is the calls of a key.
+type line struct {
+	running int    // calls
+	next    *group // takes that wait until a call has ended; nil if there are none
+}
+
+// group is takes that share a call.
+type group struct {
+	key    string
+	ns     []int // how much each take asks for, in the order in which they came
+	wanted int   // the takes whose callers wait
+	sent   bool
+
+	done    chan struct{} // closed when what follows is set
+	answers []int64       // answerLen for each take
+	err     error
+}
+
+// asked is a take in its group. If own is set, it is alone there, and its caller sends the call.
+type asked struct {
+	group *group
+	at    int
+	own   bool
+}
+
+// enter returns the group that the take belongs to, and its index there. If own is set, the caller must send the
+// call, which has this take alone, and then call leave.
+func (l *lines) enter(take Take) (g *group, at int, own bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.byKey[take.Key]
+	if of == nil {
+		of = &line{}
+		l.byKey[take.Key] = of
+	}
+	if of.running < callsMost || of.next != nil && len(of.next.ns) == takesMost {
+		of.running++
+		return &group{key: take.Key, ns: []int{take.N}, sent: true}, 0, true
+	}
+	if of.next == nil {
+		of.next = &group{key: take.Key, done: make(chan struct{})}
+	}
+	g = of.next
+	g.ns = append(g.ns, take.N)
+	g.wanted++
+	return g, len(g.ns) - 1, false
+}
+
+// leave ends a call of a key. If takes wait, the caller must send their call next.
+func (l *lines) leave(key string) *group {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.byKey[key]
+	g := of.next
+	if of.next = nil; g != nil && g.wanted > 0 {
+		g.sent = true
+		return g
+	}
+	if of.running--; of.running == 0 {
+		delete(l.byKey, key)
+	}
+	return nil
+}
+
+// wait returns the answer to a take. If ctx ends before its call is sent, nothing is taken.
+func (l *lines) wait(ctx context.Context, a asked) ([]int64, error) {
+	g := a.group
+	if a.own {
+		return g.answer(a.at)
+	}
+	select {
+	case <-g.done:
+		return g.answer(a.at)
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !g.sent {
+		g.ns[a.at] = 0
+		g.wanted--
+		return nil, fmt.Errorf("limit: nothing was taken: %w", ctx.Err())
+	}
+	return nil, fmt.Errorf("limit: no answer, the server may have counted the take: %w", ctx.Err())
+}
+
+// answer returns the answer to a take of a group whose call has ended.
+func (g *group) answer(at int) ([]int64, error) {
+	switch {
+	case g.err != nil:
+		return nil, g.err
+	case len(g.answers) != answerLen*len(g.ns):
+		return nil, errAnswer
+	}
+	return g.answers[answerLen*at:][:answerLen], nil
+}

@@ -1,0 +1,76 @@
+//go:build unix
+
+package lock
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/testbed"
+)
+
+const stoppedTTL = 300 * time.Millisecond
+
+// A process that is stopped for longer than its lock lasts learns that it has lost it, and a store that checks
+// tokens refuses what it writes.
+func TestAStoppedHolder(t *testing.T) {
+	server := testbed.NewServer(t)
+	holder := exec.Command(os.Args[0], "-test.run=^TestHolderProcess$")
+	holder.Env = append(os.Environ(), "REDISPIPE_LOCK_HOLDER="+server.Addr())
+	to, err := holder.StdinPipe()
+	require.NoError(t, err)
+	out, err := holder.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, holder.Start())
+	defer func() { _ = holder.Process.Kill() }()
+	from := bufio.NewReader(out)
+	var token int64
+	_, err = fmt.Fscanln(from, &token)
+	require.NoError(t, err)
+	require.NoError(t, holder.Process.Signal(syscall.SIGSTOP))
+
+	client := open(t, server.Addr())
+	l, err := New(client, Opts{TTL: patience})
+	require.NoError(t, err)
+	held, err := l.Lock(t.Context(), "a")
+	require.NoError(t, err)
+	require.Greater(t, held.Token(), token)
+	require.EqualValues(t, 1, store.Do(t.Context(), client, []string{"report"}, held.Token()))
+
+	_, err = to.Write([]byte("write\n"))
+	require.NoError(t, err)
+	require.NoError(t, holder.Process.Signal(syscall.SIGCONT))
+	var written, believes string
+	_, err = fmt.Fscanln(from, &written, &believes)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0", "false"}, []string{written, believes})
+	require.NoError(t, held.Context().Err())
+	require.NoError(t, held.Unlock(t.Context()))
+	_ = holder.Wait()
+}
+
+// TestHolderProcess is the process of TestAStoppedHolder.
+func TestHolderProcess(t *testing.T) {
+	addr := os.Getenv("REDISPIPE_LOCK_HOLDER")
+	if addr == "" {
+		t.Skip("not started by TestAStoppedHolder")
+	}
+	client := open(t, addr)
+	l, err := New(client, Opts{TTL: stoppedTTL})
+	require.NoError(t, err)
+	held, err := l.Lock(t.Context(), "a")
+	require.NoError(t, err)
+	fmt.Println(held.Token())
+	var line string
+	_, err = fmt.Fscanln(os.Stdin, &line)
+	require.NoError(t, err)
+	believes := held.Context().Err() == nil
+	fmt.Println(store.Do(t.Context(), client, []string{"report"}, held.Token()), believes)
+}
