@@ -109,7 +109,7 @@ func TestBadArgs(t *testing.T) {
 		} {
 			err := AsErrorx(Sync{s}.Do("SET", Args("key", c.v)...))
 			assertType(t, ErrArgumentType, err, name)
-			for _, word := range append(c.words, "SET: argument 1") {
+			for _, word := range append(c.words, "SET: Args[1]") {
 				assert.Contains(t, err.Error(), word, name)
 			}
 			assertNoSecret(t, err)

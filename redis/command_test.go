@@ -172,7 +172,7 @@ func TestRefusalsSayWhatToUseAndNoSecret(t *testing.T) {
 		{Req("QUIT"), "Close"},
 		{Req("CLIENT", "REPLY", "hunter2"), "nil Future"},
 		{Req("AUTH  hunter2"), "printable"},
-		{Req("GET hunter2", struct{ s string }{"hunter2"}), "argument 0"},
+		{Req("GET hunter2", struct{ s string }{"hunter2"}), "Args[0]"},
 	} {
 		err := CheckRequest(c.req, false)
 		require.Error(t, err)

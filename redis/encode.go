@@ -39,10 +39,10 @@ func errArgument(cmd string, args []any, pos int) *errorx.Error {
 	call := command.Of(cmd, nil)
 	name := call.ShownName(cmd)
 	if bad, ok := args[pos].(values.Bad); ok {
-		return errs.Within(bad.Why[0], "%s: argument %d can't be sent", name, pos).
+		return errs.Within(bad.Why[0], "%s: Args[%d] can't be sent", name, pos).
 			WithProperty(errs.EKArgPos, pos)
 	}
-	return errs.ErrArgumentType.New("%s: argument %d can't be sent%s", name, pos, insteadOfArg(cmd, args, pos)).
+	return errs.ErrArgumentType.New("%s: Args[%d] can't be sent%s", name, pos, insteadOfArg(cmd, args, pos)).
 		WithProperty(errs.EKArgPos, pos)
 }
 

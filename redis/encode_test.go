@@ -182,16 +182,16 @@ func TestDurationsAreNumbers(t *testing.T) {
 		assert.Equal(t, []string{"SET", "k", "v", "EX", "60"}, Sync{s}.Do("SET", "k", "v", "EX", time.Minute))
 		assert.Equal(t, []string{"PEXPIRE", "k", "1500"}, Sync{s}.Send(Req("PEXPIRE", "k", 1500*time.Millisecond)))
 		for want, res := range map[string]any{
-			"SET: argument 3 can't be sent: the time.Duration is not a whole number of seconds":     Sync{s}.Do("SET", "k", "v", "EX", 1500*time.Millisecond),
-			"XREAD: argument 1 can't be sent: the time.Duration is not a whole number of millisec":  Sync{s}.Do("XREAD", "BLOCK", time.Microsecond, "STREAMS", "s", "0"),
-			"SET: argument 1 can't be sent: the command takes no duration there":                    Sync{s}.Do("SET", "k", time.Minute),
-			"RPUSH: argument 1 can't be sent: it is a slice, which redis.Args turns into arguments": Sync{s}.Do("RPUSH", "k", []string{"canary"}),
-			"HSET: argument 1 can't be sent: it is a map, which redis.Args":                         Sync{s}.Do("HSET", "k", map[string]string{"a": "canary"}),
-			"SET: argument 1 can't be sent: it is a pointer, which redis.Args":                      Sync{s}.Do("SET", "k", new(string)),
-			"SET: argument 1 can't be sent: its type is not predeclared; redis.Args":                Sync{s}.Do("SET", "k", Outcome(1)),
-			"SET: argument 1 can't be sent: only DoStream sends a redis.Stream":                     Sync{s}.Do("SET", "k", Stream{Size: 1}),
-			"SET: argument 1 can't be sent: it is a chan":                                           Sync{s}.Do("SET", "k", make(chan int)),
-			"EXPIREAT: argument 1 can't be sent: it is a time.Time, which redis.Args sends as text": Sync{s}.Do("EXPIREAT", "k", time.Unix(1, 0)),
+			"SET: Args[3] can't be sent: the time.Duration is not a whole number of seconds":     Sync{s}.Do("SET", "k", "v", "EX", 1500*time.Millisecond),
+			"XREAD: Args[1] can't be sent: the time.Duration is not a whole number of millisec":  Sync{s}.Do("XREAD", "BLOCK", time.Microsecond, "STREAMS", "s", "0"),
+			"SET: Args[1] can't be sent: the command takes no duration there":                    Sync{s}.Do("SET", "k", time.Minute),
+			"RPUSH: Args[1] can't be sent: it is a slice, which redis.Args turns into arguments": Sync{s}.Do("RPUSH", "k", []string{"canary"}),
+			"HSET: Args[1] can't be sent: it is a map, which redis.Args":                         Sync{s}.Do("HSET", "k", map[string]string{"a": "canary"}),
+			"SET: Args[1] can't be sent: it is a pointer, which redis.Args":                      Sync{s}.Do("SET", "k", new(string)),
+			"SET: Args[1] can't be sent: its type is not predeclared; redis.Args":                Sync{s}.Do("SET", "k", Outcome(1)),
+			"SET: Args[1] can't be sent: only DoStream sends a redis.Stream":                     Sync{s}.Do("SET", "k", Stream{Size: 1}),
+			"SET: Args[1] can't be sent: it is a chan":                                           Sync{s}.Do("SET", "k", make(chan int)),
+			"EXPIREAT: Args[1] can't be sent: it is a time.Time, which redis.Args sends as text": Sync{s}.Do("EXPIREAT", "k", time.Unix(1, 0)),
 		} {
 			assertType(t, ErrArgumentType, res)
 			assert.ErrorContains(t, AsError(res), want)

@@ -129,7 +129,7 @@ func ExampleRequest_duration() {
 	// Output:
 	// OK
 	// 1
-	// EXPIRE: argument 1 can't be sent: the time.Duration is not a whole number of seconds, which the command takes there: truncate it
+	// EXPIRE: Args[1] can't be sent: the time.Duration is not a whole number of seconds, which the command takes there: truncate it
 }
 
 func ExampleSync_DoInto() {

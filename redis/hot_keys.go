@@ -83,7 +83,7 @@ func hotKeyOf(k hotkeys.Key) HotKey {
 
 // watch returns a sender whose requests are counted.
 func (k *HotKeys) watch(s Sender) Sender {
-	own := &watched{layer{s}, k}
+	own := &watched{layer{s, "redis.WithHotKeys"}, k}
 	to := open(s)
 	if to.backend == nil {
 		return own

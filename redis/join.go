@@ -34,7 +34,7 @@ func WithJoin(s Sender) Sender {
 }
 
 func withJoin(s Sender, table *join.Table, reads bool) Sender {
-	own := &joined{layer{s}, table, reads}
+	own := &joined{layer{s, "redis.WithJoin"}, table, reads}
 	to := open(s)
 	if to.backend == nil {
 		return own

@@ -38,7 +38,13 @@ func storedKey(s Sender, key string) string {
 }
 
 // layer is what senders around another one do alike.
-type layer struct{ to Sender }
+type layer struct {
+	to Sender
+	by string // the function that users call
+}
+
+// MadeBy is for send.Describe.
+func (l layer) MadeBy() string { return l.by }
 
 // Scanner implements Sender.
 func (l layer) Scanner(opts ScanOpts) Scanner { return l.to.Scanner(opts) }
@@ -53,6 +59,7 @@ type layerBackend interface {
 	Sender
 	send.Backend[Future]
 	storedKey(key string) string
+	MadeBy() string
 }
 
 // remembering returns s, which answers from the memory of the sender inside, if that has one.

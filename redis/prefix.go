@@ -18,8 +18,8 @@ import (
 //   - Keys get the prefix, also those of scripts and functions (KEYS) and the patterns of SORT. Names of
 //     keys in replies lose it, for example those of BLPOP, XREAD and SCAN.
 //   - SCAN and KEYS, a [Scanner] and [Keys] find only keys with the prefix.
-//   - The channels of PUBLISH, SPUBLISH and PUBSUB get it as well. For subscribers, put it in front of
-//     the topics yourself.
+//   - The channels of PUBLISH, SPUBLISH and PUBSUB get it as well. For subscribers, set Prefix in
+//     redispubsub.SubscriptionOpts.
 //   - It refuses a request whose keys it does not know, with an [ErrKeysUnknown], not sent: a module's
 //     command that is not in the table, a script without KEYS, and commands for all keys, such as
 //     FLUSHDB, DBSIZE and RANDOMKEY.
@@ -39,7 +39,7 @@ func WithPrefix(s Sender, text string) Sender {
 }
 
 func withPrefix(s Sender, p prefix.Prefix) Sender {
-	own := &prefixed{layer: layer{s}, prefix: p}
+	own := &prefixed{layer: layer{s, "redis.WithPrefix"}, prefix: p}
 	switch to := open(s); {
 	case to.backend == nil:
 		return own

@@ -128,6 +128,9 @@ func TestPrefixRefuses(t *testing.T) {
 		isType(t, want, redis.Err(b.one.Do(ctx, cmd, "k")))
 	}
 	isType(t, redis.ErrArgumentType.New(""), redis.Err(b.one.Do(ctx, "MGET", struct{}{})))
+	foreign := redis.SyncCtx{S: redis.WithPrefix(struct{ redis.Sender }{b.raw}, tenant)}
+	err = redis.Err(foreign.Send(ctx, redis.Req("OBJECT ENCODING", []string{"k"})))
+	assert.ErrorContains(t, err, "OBJECT ENCODING: Args[0] ")
 	assert.Equal(t, "PONG", b.one.Do(ctx, "PING"))
 	assert.Equal(t, []string{"k"}, b.owned())
 }
@@ -268,6 +271,13 @@ func TestPrefixInCluster(t *testing.T) {
 		found = append(found, key)
 	}
 	assert.ElementsMatch(t, want, found)
+
+	slot, err := servers.Slot("t1:a")
+	require.NoError(t, err)
+	to, err := servers.Owner((slot + 8192) % 16384)
+	require.NoError(t, err)
+	require.NoError(t, servers.MoveSlot(slot, to))
+	assert.Equal(t, []byte("a"), one.Do(ctx, "GET", "a"), "through a redirect")
 
 	gets := slices.Repeat([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b")}, 64)
 	require.NoError(t, redis.FirstError(one.SendMany(ctx, gets)))

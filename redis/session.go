@@ -80,8 +80,8 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 		if of, is := inside.(send.Sessionless); is {
 			return nil, errs.ErrSession.New("a %T has no sessions: %s", s, of.WhyNoSessions())
 		}
-		return nil, errs.ErrSession.New("a %T has no sessions, because a session would bypass the methods of a type that wraps a sender: "+
-			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", s)
+		return nil, errs.ErrSession.New("%s has no sessions, because a session would bypass the methods of a type that wraps a sender: "+
+			"open the session on the connection or cluster inside; to observe requests, use WithHook instead of a wrapper", send.Describe(s))
 	}
 	conn, err := lender.OpenDedicated(ctx, keys, last)
 	for y := (*retry)(nil); err != nil; conn, err = lender.OpenDedicated(ctx, keys, last) {

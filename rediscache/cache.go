@@ -39,14 +39,14 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	known, ok := send.BackendOf[redis.Future](servers).(origin)
 	ended, lives := servers.(interface{ Ctx() context.Context })
 	if !ok || !lives {
-		return nil, ErrNoServers.New("a %T has no servers that are known to the cache: wrap the cache instead of the servers", s)
+		return nil, ErrNoServers.New("%s has no servers that are known to the cache: wrap the cache instead of the servers", send.Describe(servers))
 	}
 	switch all, isCluster := known.(backend.Cluster); conn := servers.(type) {
 	case *redisconn.Connection:
 		c.nodes.one, c.masters = conn, conn
 	default:
 		if !isCluster {
-			return nil, ErrNoServers.New("a %T has no servers that are known to the cache", s)
+			return nil, ErrNoServers.New("%s has no servers that are known to the cache", send.Describe(servers))
 		}
 		c.nodes.all, c.masters = all, all.Masters()
 	}

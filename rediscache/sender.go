@@ -64,7 +64,7 @@ func (s *sender) WantsSlot() bool { return s.backend != nil && s.backend.WantsSl
 // OpenDedicated implements send.Backend.
 func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
 	if s.backend == nil {
-		return nil, redis.ErrSession.New("a %T has no sessions", s.to)
+		return nil, redis.ErrSession.New("%s has no sessions", send.Describe(s.to))
 	}
 	d, err := s.backend.OpenDedicated(ctx, keys, last)
 	if err != nil {

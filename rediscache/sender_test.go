@@ -332,6 +332,35 @@ func TestInnerCloseEndsLeases(t *testing.T) {
 	require.Zero(t, cache.Stats().Leases)
 }
 
+// Reads that share a request through a cache are answered from memory, and own writes are seen.
+func TestJoinAroundCache(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	seen := &recorder{}
+	db := redis.SyncCtx{S: redis.WithHook(redis.WithJoin(r.cache), seen)}
+	for i := range 3 {
+		must(t, db.Do(t.Context(), "SET", "key", i))
+		var readers sync.WaitGroup
+		for range 8 {
+			readers.Go(func() {
+				for range 3 {
+					v, err := redis.DoAs[int](t.Context(), db.S, "GET", "key")
+					assert.NoError(t, err)
+					assert.Equal(t, i, v)
+				}
+			})
+		}
+		readers.Wait()
+	}
+	hits := 0
+	for _, end := range seen.take() {
+		if end.Cached {
+			hits++
+		}
+	}
+	assert.Positive(t, hits)
+}
+
 // A prefix around a cache: reads are answered from memory, and own writes are seen.
 func TestPrefixAroundCache(t *testing.T) {
 	t.Parallel()
@@ -355,5 +384,5 @@ func TestPrefixAroundCache(t *testing.T) {
 	}
 	assert.Positive(t, hits)
 	_, err := New(redis.WithPrefix(r.other.S, "t1:"), Opts{})
-	assert.ErrorContains(t, err, "wrap the cache instead")
+	assert.ErrorContains(t, err, "a sender of redis.WithPrefix has no servers that are known to the cache: wrap the cache instead")
 }

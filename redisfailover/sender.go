@@ -45,7 +45,7 @@ func (s *sender) WantsSlot() bool { return true }
 func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {
 	t := s.c.active.Load().ofKeys(keys)
 	if t.backend == nil {
-		return nil, redis.ErrSession.New("%s is a %T, which has no sessions", t.member.name, t.sender)
+		return nil, redis.ErrSession.New("%s is %s, which has no sessions", t.member.name, send.Describe(t.sender))
 	}
 	d, err := t.backend.OpenDedicated(ctx, keys, last)
 	if err != nil {

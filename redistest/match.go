@@ -53,7 +53,7 @@ func patternOf(req redis.Request) (p pattern, err error) {
 		switch {
 		case ok && matcher.match == nil:
 			if i != len(req.Args)-1 {
-				err = fmt.Errorf("argument %d is Rest, which must come last", i)
+				err = fmt.Errorf("args[%d] is Rest, which must come last", i)
 			}
 			p.rest = true
 		case ok:
@@ -61,7 +61,7 @@ func patternOf(req redis.Request) (p pattern, err error) {
 		case sendable:
 			p.words = append(p.words, exactly(text))
 		default:
-			err = fmt.Errorf("argument %d is of type %T, which can't be sent", i, arg)
+			err = fmt.Errorf("args[%d] is of type %T, which can't be sent", i, arg)
 		}
 	}
 	return p, err

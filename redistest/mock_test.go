@@ -231,8 +231,8 @@ func TestMockMisuse(t *testing.T) {
 	for want, misuse := range map[string]func(m *redistest.Mock){
 		"a server's reply can't be a []string":          func(m *redistest.Mock) { m.Expect("X").Reply([]string{"a"}).AnyTimes() },
 		"element 1: key \"k\": a server's reply":        func(m *redistest.Mock) { m.Expect("X").Reply([]any{nil, map[string]any{"k": uint8(1)}}).AnyTimes() },
-		"argument 0 is of type struct {}":               func(m *redistest.Mock) { m.Expect("X", struct{}{}).AnyTimes().Reply(nil) },
-		"argument 0 is Rest, which must come last":      func(m *redistest.Mock) { m.Expect("X", redistest.Rest, 1).AnyTimes().Reply(nil) },
+		"args[0] is of type struct {}":                  func(m *redistest.Mock) { m.Expect("X", struct{}{}).AnyTimes().Reply(nil) },
+		"args[0] is Rest, which must come last":         func(m *redistest.Mock) { m.Expect("X", redistest.Rest, 1).AnyTimes().Reply(nil) },
 		"\"MOVED\" is not an error of a server":         func(m *redistest.Mock) { m.Expect("X").ServerError("MOVED").AnyTimes() },
 		"nothing says how the expected request ends: X": func(m *redistest.Mock) { m.Expect("X"); redis.Sync{S: m}.Do("X") },
 		"with a []any of 2 results": func(m *redistest.Mock) {

@@ -23,6 +23,7 @@ type Prefix string
 // reply contains names. It shares the arguments that are not keys. It fails if it does not know all
 // keys.
 func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any, names Names, err *errorx.Error) {
+	given := len(args)
 	if first, second, two := strings.Cut(cmd, " "); two {
 		cmd, args = first, append([]any{second}, args...)
 	}
@@ -30,7 +31,7 @@ func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any,
 	if call.Info == nil {
 		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s is not in the table of commands, so its keys are not known", call.ShownName(cmd))
 	}
-	r := rewriting{p: p, name: call.Name, args: args}
+	r := rewriting{p: p, name: call.Name, args: args, moved: len(args) - given}
 	for i := range call.Keys {
 		if call.Name != "CLUSTERSCAN" { // its cursor is only a key for routing
 			r.put(i, p)
@@ -92,6 +93,7 @@ type rewriting struct {
 	p       Prefix
 	name    string
 	args    []any
+	moved   int   // how many words of args were in front of the user's
 	changed []any // a copy of args, once touched is set
 	touched bool
 	err     *errorx.Error
@@ -104,7 +106,8 @@ func (r *rewriting) put(i int, text Prefix) {
 	}
 	word, ok := resp.ArgText(r.args[i])
 	if !ok {
-		r.err = errs.ErrArgumentType.New("%s: argument %d is a key, and can't be sent", r.name, i).WithProperty(errs.EKArgPos, i)
+		at := i - r.moved
+		r.err = errs.ErrArgumentType.New("%s: Args[%d] is a key, and can't be sent", r.name, at).WithProperty(errs.EKArgPos, at)
 		return
 	}
 	r.set(i, string(text)+word)
@@ -124,7 +127,10 @@ func (r *rewriting) is(i int, word string) bool {
 }
 
 // glob is the prefix as a part of a pattern.
-func (p Prefix) glob() Prefix { return Prefix(special.Replace(string(p))) }
+func (p Prefix) glob() Prefix { return Prefix(p.Glob()) }
+
+// Glob is the prefix as a part of a pattern.
+func (p Prefix) Glob() string { return special.Replace(string(p)) }
 
 var special = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 

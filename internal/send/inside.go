@@ -1,5 +1,7 @@
 package send
 
+import "fmt"
+
 // openers know the public types of senders: see Opens.
 var openers []func(sender any) (inside any, known bool)
 
@@ -20,6 +22,14 @@ func Inside(sender any) (inside any, known bool) {
 		}
 	}
 	return sender, false
+}
+
+// Describe names a sender in an error, in users' words.
+func Describe(sender any) string {
+	if made, ok := sender.(interface{ MadeBy() string }); ok {
+		return "a sender of " + made.MadeBy()
+	}
+	return fmt.Sprintf("a %T", sender)
 }
 
 // BackendOf returns the backend of a sender, or nil if it has none.

@@ -41,13 +41,15 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 		}
 	})
 	inner := send.BackendOf[redis.Future](inmost)
+	cluster, isCluster := inner.(backend.Cluster)
+	life, lives := inmost.(interface{ Ctx() context.Context })
 	switch conn, single := inmost.(*redisconn.Connection); {
-	case inner == nil: // also for a nil pointer
-		err = errSender.New("a %T has no virtual connections: pass the connection, cluster or client inside it", sender)
-	case single:
+	case inner != nil && single:
 		s = ofConnection(conn)
-	default:
-		s, err = ofCluster(inner.(backend.Cluster), inmost.(interface{ Ctx() context.Context }).Ctx())
+	case isCluster && lives:
+		s, err = ofCluster(cluster, life.Ctx())
+	default: // also for a nil pointer
+		err = errSender.New("%s has no virtual connections: pass the connection, cluster or client inside it", send.Describe(inmost))
 	}
 	if err != nil {
 		return nil, err
