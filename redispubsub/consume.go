@@ -17,6 +17,24 @@ import (
 // Only one goroutine may iterate at a time: another gets [ErrConsumed]. If you leave the loop,
 // the next loop continues with the next event.
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
+	if s.prefix == "" {
+		return s.events(ctx)
+	}
+	return func(yield func(Event, error) bool) {
+		for ev, err := range s.events(ctx) {
+			own := true
+			if err == nil {
+				ev, own = s.prefix.event(ev)
+			}
+			if own && !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// events is Events with the names that servers know.
+func (s *Subscription) events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if ctx == nil {
 			yield(nil, redis.Err(errs.NilContext()))
@@ -66,16 +84,23 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	events := make(chan Event)
 	go func() { // ends with ctx or the events
 		defer close(events)
-		for ev, err := range s.Events(ctx) {
+		for taken, err := range s.events(ctx) {
 			if err != nil {
 				return
+			}
+			ev, own := taken, true
+			if s.prefix != "" {
+				ev, own = s.prefix.event(taken)
+			}
+			if !own {
+				continue
 			}
 			select {
 			case events <- ev:
 			case <-s.set.Inbox.Discarded:
 				return
 			case <-ctx.Done():
-				s.set.Inbox.Untake(ev)
+				s.set.Inbox.Untake(taken)
 				return
 			}
 		}

@@ -30,6 +30,10 @@ type SubscriptionOpts struct {
 	On NodeSet
 	// Status also delivers the events Subscribed and Unsubscribed. Default false.
 	Status bool
+	// Prefix is put in front of the name of each topic, and removed from the names in events, as
+	// [redis.WithPrefix] does for PUBLISH. In names such as __keyspace@0__:key it is in front of the key. Of the events of
+	// __keyevent@0__:set and the like, those for keys without the prefix are dropped. Default none.
+	Prefix string
 }
 
 // NodeSet is a set of nodes. Nodes pass messages on to each other, so it is enough to

@@ -20,6 +20,7 @@ type Subscription struct {
 	s       *Subscriber
 	set     *subscriptions.Set // guarded by Subscriber.mu, except for its exported fields
 	invalid error              // the error in the options, if any
+	prefix  text
 }
 
 // NewSubscription returns a subscription without topics. Close it when you no longer need
@@ -32,7 +33,7 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	}, &s.counts)
 	s.mu.Lock()
 	defer s.unlock()
-	sub := &Subscription{s: s, set: s.table.NewSet(in, opts.On), invalid: err}
+	sub := &Subscription{s: s, set: s.table.NewSet(in, opts.On), invalid: err, prefix: text(opts.Prefix)}
 	if s.ctx.Err() != nil { // finish may have been called
 		s.table.End(s.errClosed(ErrClosed))
 	}
@@ -86,7 +87,7 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 	if on := s.set.On; on != OneNode && slices.ContainsFunc(topics, func(t Topic) bool { return t.Kind == KindSharded }) {
 		return "", ErrTopic.New("can't subscribe a sharded channel on %v: it belongs to one node", on)
 	}
-	answers, err := s.add(topics)
+	answers, err := s.add(s.prefix.all(topics))
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +106,7 @@ func (s *Subscription) subscribe(ctx context.Context, topics []Topic) (addr stri
 			failed.Errors = append(failed.Errors, redis.Err(a.Err))
 		}
 	}
-	if len(failed.Topics) > 0 {
+	if failed.Topics = s.prefix.without(failed.Topics); len(failed.Topics) > 0 {
 		return addr, &failed
 	}
 	return addr, nil
@@ -133,7 +134,7 @@ func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr st
 		return "", err
 	}
 	s.s.mu.Lock()
-	left, addr := s.set.Remove(topics)
+	left, addr := s.set.Remove(s.prefix.all(topics))
 	s.s.unlock()
 	for _, left := range left {
 		select {
@@ -149,7 +150,7 @@ func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr st
 func (s *Subscription) Topics() []Topic {
 	s.s.mu.Lock()
 	defer s.s.mu.Unlock()
-	return s.set.Topics()
+	return s.prefix.without(s.set.Topics())
 }
 
 // Close removes all topics and drops the events that were not consumed. It does not wait.

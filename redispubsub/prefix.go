@@ -1,0 +1,88 @@
+package redispubsub
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/joomcode/redispipe/internal/prefix"
+)
+
+// text is in front of the names that servers know, as redis.WithPrefix puts it there.
+type text string
+
+// all returns topics as servers know them.
+func (p text) all(topics []Topic) []Topic {
+	if p == "" {
+		return topics
+	}
+	stored := make([]Topic, len(topics))
+	for i, t := range topics {
+		stored[i] = p.stored(t)
+	}
+	return stored
+}
+
+func (p text) stored(t Topic) Topic {
+	space, key, isEvent := cutSpace(t.Name)
+	switch {
+	case isEvent: // its name has no key
+	case t.Kind == KindPattern:
+		t.Name = space + prefix.Prefix(p).Glob() + key
+	default:
+		t.Name = space + string(p) + key
+	}
+	return t
+}
+
+// cutSpace splits the name of keyspace notifications before the key. Those of keyevent notifications have no key. Other
+// names have no space.
+func cutSpace(name string) (space, key string, isEvent bool) {
+	if strings.HasPrefix(name, "__keyspace@") {
+		if head, rest, ok := strings.Cut(name, "__:"); ok {
+			return head + "__:", rest, false
+		}
+	}
+	return "", name, strings.HasPrefix(name, "__keyevent@")
+}
+
+// without returns topics as users know them. It changes topics.
+func (p text) without(topics []Topic) []Topic {
+	for i, t := range topics {
+		topics[i].Name = p.strip(t.Name, t.Kind == KindPattern)
+	}
+	return topics
+}
+
+func (p text) strip(name string, isPattern bool) string {
+	space, key, _ := cutSpace(name)
+	own := string(p)
+	if isPattern {
+		own = prefix.Prefix(p).Glob()
+	}
+	return space + strings.TrimPrefix(key, own)
+}
+
+// event returns an event with the names that users know. It returns false for a notification about a key of somebody else.
+func (p text) event(ev Event) (Event, bool) {
+	switch ev := ev.(type) {
+	case Message:
+		if _, _, isEvent := cutSpace(ev.Channel); isEvent {
+			key, own := bytes.CutPrefix(ev.Payload, []byte(p))
+			ev.Payload = key
+			return ev, own
+		}
+		ev.Channel = p.strip(ev.Channel, false)
+		ev.Pattern = p.strip(ev.Pattern, true)
+		return ev, true
+	case Gap:
+		ev.Topics = p.without(ev.Topics)
+		return ev, true
+	case Subscribed:
+		ev.Topic.Name = p.strip(ev.Topic.Name, ev.Topic.Kind == KindPattern)
+		return ev, true
+	case Unsubscribed:
+		ev.Topic.Name = p.strip(ev.Topic.Name, ev.Topic.Kind == KindPattern)
+		return ev, true
+	}
+	return ev, true
+}
