@@ -70,7 +70,8 @@ func (t *Table) Join(r *send.Request, cb send.Future, n uint64) (read *Read, fir
 		read.waiters = append(read.waiters, waiter{cb, n})
 		return read, false, true
 	}
-	read = &Read{shard: s, request: string(r.Buf), stamp: stamp, began: now, waiters: []waiter{{cb, n}}}
+	read = &Read{shard: s, request: string(r.Buf), stamp: stamp, began: now}
+	read.waiters = append(read.room[:0], waiter{cb, n})
 	if r.Slot >= 0 {
 		read.moves, read.move = context.WithCancel(context.Background())
 	}
