@@ -19,7 +19,9 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/joomcode/errorx v1.2.0 // indirect
+	github.com/joomcode/redispipe/contrib/redisrecipes v0.0.0
 	github.com/joomcode/redispipe/internal/lab/oracle v0.0.0
+	github.com/redis/rueidis/rueidisaside v1.0.78
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/spf13/cast v1.10.0 // indirect
 	github.com/tilinna/clock v1.0.2 // indirect
@@ -33,3 +35,5 @@ require (
 replace github.com/joomcode/redispipe => ../../..
 
 replace github.com/joomcode/redispipe/internal/lab/oracle => ../oracle
+
+replace github.com/joomcode/redispipe/contrib/redisrecipes => ../../../contrib/redisrecipes
