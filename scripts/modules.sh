@@ -21,7 +21,7 @@ if [ "$1" = -work ]; then
 	echo 'use ..' >>"$work"
 fi
 programs="internal/lab/torture internal/lab/oracle internal/lab/quickstart"
-others="internal/lab/bench internal/lab/virtualpeers internal/lab/proxies contrib/redisdebug contrib/redisgocache contrib/redisotel contrib/redisprom contrib/redisrecipes contrib/redisscs contrib/redissessions contrib/redistoken"
+others="internal/lab/bench internal/lab/virtualpeers internal/lab/proxies contrib/rediscasbin contrib/redisdebug contrib/redisfiber contrib/redisgin contrib/redisgocache contrib/redisotel contrib/redisprom contrib/redisrecipes contrib/redisscs contrib/redissessions contrib/redistoken contrib/rediswatermill"
 patterns=$1
 code=0
 shift
