@@ -253,6 +253,10 @@ const maxWaiting = 1 << 16
 // requests wait, this one ends with err.
 func (k *retrier) retryAfter(err *errorx.Error, wait time.Duration) {
 	if wait <= 0 {
+		if why := k.whyCancelled(); why != nil {
+			k.giveUp(k.errLeft(why))
+			return
+		}
 		k.dispatch()
 		return
 	}
@@ -318,14 +322,19 @@ func (k *retrier) resume(p *pausing) {
 	if err == nil && p.decided.Swap(true) {
 		err = k.whyCancelled() // the caller has just left
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		k.dispatch()
-	case k.attempts.MayHaveRun():
-		k.giveUp(redis.ErrRequestCancelled.Wrap(err, "cancelled between two attempts; the request may have run"))
-	default: // every attempt was refused or not sent
-		k.giveUp(redis.ErrRequestWithdrawn.Wrap(err, "cancelled between two attempts; the request has not run"))
+		return
 	}
+	k.giveUp(k.errLeft(err))
+}
+
+// errLeft returns the error of a request that is not sent again, because nobody waits for it any more.
+func (k *retrier) errLeft(why error) *errorx.Error {
+	if k.attempts.MayHaveRun() {
+		return redis.ErrRequestCancelled.Wrap(why, "cancelled between two attempts; the request may have run")
+	}
+	return redis.ErrRequestWithdrawn.Wrap(why, "cancelled between two attempts; the request has not run") // every attempt was refused or not sent
 }
 
 // whyCancelled returns the reason why nobody waits for the request any more, or nil. If Cancelled of

@@ -56,11 +56,25 @@ func (a *attempt) Context() context.Context {
 	return a.of.ctx
 }
 
+// Cancelled implements redis.Future. A cluster that would send the request again, to servers that are down, asks it
+// before. If a caller waits, redis.WithRetry then sends the request to the member that is active, if it may.
+func (a *attempt) Cancelled() error {
+	if err := a.Forward.Cancelled(); err != nil || !a.of.failed.Load() || a.Caller() == nil {
+		return err
+	}
+	return errLeft
+}
+
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, n uint64) {
-	a.of.member.note(res)
-	if err, failed := res.(error); failed {
-		res = a.explained(err)
+	switch res.(type) {
+	case nil, []byte, string, int64: // most results; this is cheaper than to look for an error
+		a.of.member.good.Add(1)
+	default:
+		a.of.member.note(res)
+		if err, failed := res.(error); failed {
+			res = a.explained(err)
+		}
 	}
 	if a.end != nil {
 		a.end()
@@ -77,7 +91,10 @@ func (a *attempt) Resolve(res any, n uint64) {
 // has the outcome of err.
 func (a *attempt) explained(err error) error {
 	typed := redis.AsErrorx(err)
-	if !typed.IsOfType(redis.ErrRequestCancelled) || !redis.CausedBy(err, context.Canceled) || !a.of.over() || send.IsCancelled(a) {
+	if redis.CausedBy(err, errLeft) && !typed.HasTrait(redis.ErrTraitNotSent) {
+		return redis.ErrIO.New("%s: %s", a.of.left(), typed.Message()) // a read may be sent to another member
+	}
+	if !typed.IsOfType(redis.ErrRequestCancelled) || !redis.CausedBy(err, context.Canceled) || !a.of.over() || send.IsCancelled(a.To) {
 		return err
 	}
 	return errs.Like(typed, nil, a.of.left()+": "+typed.Message())

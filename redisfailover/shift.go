@@ -103,6 +103,7 @@ func (c *Client) next(now time.Time, active *member) (*member, Reason) {
 // shift makes another term the active one, and ends the current one. Client.mu is held.
 func (c *Client) shift(to *term, reason Reason) LogShift {
 	before := c.active.Swap(to)
+	before.failed.Store(reason == Failed)
 	before.end()
 	c.followLocked()
 	if b := before.back.Load(); b != nil && b.to != to {

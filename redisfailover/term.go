@@ -2,6 +2,7 @@ package redisfailover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,8 @@ type term struct {
 	began   time.Time
 	back    atomic.Pointer[ramp] // set while keys move from this member to the preferred one
 
+	failed atomic.Bool // the term has ended because its member is down
+
 	ctx context.Context // ends with the term, but not with the client, because members end their own requests when they are closed
 	end context.CancelFunc
 }
@@ -38,6 +41,9 @@ func (c *Client) begin(m *member) *term {
 
 // over reports whether the term has ended.
 func (t *term) over() bool { return t.ctx.Err() != nil }
+
+// errLeft is the reason why a request is not sent to a member again that is down and no longer active.
+var errLeft = errors.New("it is not sent again to a member that is down")
 
 // left returns an error text that says that the term is over.
 func (t *term) left() string {

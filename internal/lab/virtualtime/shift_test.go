@@ -300,11 +300,20 @@ func TestShiftFromSentinels(t *testing.T) {
 		g.mu.Lock()
 		g.silent = old
 		g.mu.Unlock()
-		inFlight := make(chan any, 1)
-		go func() { inFlight <- db.Do(t.Context(), "GET", "k") }()
+		inFlight, began := make(chan any, 2), time.Now()
+		for _, cmd := range []string{"GET", "INCR"} {
+			go func() {
+				inFlight <- db.Do(t.Context(), cmd, "k")
+				t.Logf("%s in flight: %v", cmd, time.Since(began))
+			}()
+		}
 		require.Less(t, until("m2"), time.Second, "one IOTimeout")
 		require.Equal(t, []byte("m2"), db.Do(t.Context(), "GET", "k"))
-		require.Equal(t, []byte("m2"), <-inFlight)
+		ended := []any{<-inFlight, <-inFlight}
+		require.Less(t, time.Since(began), 1500*time.Millisecond, "the servers of m1 are not tried again")
+		require.Contains(t, ended, any([]byte("m2")), "the read")
+		require.True(t, slices.ContainsFunc(ended, func(res any) bool { return redis.OutcomeOf(res) == redis.OutcomeUnknown }), "the write")
+		require.Zero(t, m2.incrs.Load())
 		g.promote(next)
 		until("m1")
 		require.Equal(t, "OK", db.Do(t.Context(), "GET", "k"))
