@@ -2,6 +2,7 @@ package memserver_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -75,17 +76,21 @@ func compare(t *testing.T, addr string, s story) (want, got string, warnings []s
 // recorder keeps the log.
 type recorder struct {
 	testing.TB
-	lines []string
+	lines  []string
+	failed bool
 }
 
-func (r *recorder) Logf(format string, args ...any) {
-	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+func (r *recorder) Output() io.Writer { return r }
+
+func (r *recorder) Write(line []byte) (int, error) {
+	r.lines = append(r.lines, string(line))
+	return len(line), nil
 }
 
-func (r *recorder) Errorf(format string, args ...any) { r.Logf("error: "+format, args...) }
+func (r *recorder) Fail() { r.failed = true }
 
 func TestWarnings(t *testing.T) {
-	for _, start := range []func(testing.TB) *memserver.Server{memserver.New, memserver.Strict} {
+	for strict, start := range map[bool]func(testing.TB) *memserver.Server{false: memserver.New, true: memserver.Strict} {
 		log := &recorder{TB: t}
 		db := connect(t, start(log).Addr(), 2)
 		db.Do("XDEL", "x", "1-1")
@@ -93,6 +98,8 @@ func TestWarnings(t *testing.T) {
 		db.Do("GEOADD", "g", 13.3, 38.1, "a")
 		db.Do("GEODIST", "g", "a", "a")
 		require.Len(t, log.lines, 2, "each is told once")
+		require.Regexp(t, `^behaviour_test\.go:\d+: memserver: XDEL: .*\n$`, log.lines[0])
+		require.Equal(t, strict, log.failed)
 	}
 }
 

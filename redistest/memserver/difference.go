@@ -12,48 +12,59 @@ type difference struct {
 	// from and before are the versions of servers that differ; empty means all. Valkey counts as 7.2.
 	from, before string
 	uses         string // commands of which a test is warned, divided by ;
+	seen         bool   // the code that answers warns, by calling differs
 }
 
 // differences are the differences in values and order. testdata/differences.txt lists results of
 // another type.
 var differences = []difference{
-	{"numbers", "`010`, `+1` and `-0` are numbers for `INCR`; servers refuse them", "", "", ""},
-	{"text of scores", "scores are `0.1`; servers before 7.2 write `0.10000000000000001`", "", "7.2", ""},
-	{"nan", "`inf` and `-inf` may be added to `nan`, which servers refuse", "", "", ""},
-	{"several keys", "a client that waits for several keys gets an element of the first of them; servers before 7.2 use the key that was pushed to first", "", "7.2", ""},
-	{"count 0", "`XRANGE` and `XREVRANGE` with `COUNT 0` return all entries; servers return null", "", "", "XRANGE * * * COUNT 0; XREVRANGE * * * COUNT 0"},
+	{"text of scores", "scores are `0.1`; servers before 7.2 write `0.10000000000000001`", "", "7.2", "", false},
+	{"several keys", "a client that waits for several keys gets an element of the first of them; servers before 7.2 use the key that was pushed to first", "", "7.2", "", true},
+	{"count 0", "`XRANGE` and `XREVRANGE` with `COUNT 0` return all entries; servers return null", "", "", "XRANGE * * * COUNT 0; XREVRANGE * * * COUNT 0", false},
 	{"xdel", "`XREADGROUP` of pending entries and `XAUTOCLAIM` do not return deleted entries, and the last ID can be added again after its entry was deleted; " +
-		"servers return the IDs, and refuse the entry", "", "", "XDEL ..."},
-	{"xinfo", "`XINFO` returns fewer fields, and `0` instead of `0-0`", "", "", "XINFO ..."},
-	{"deleted stream", "`XREADGROUP` returns `NOGROUP` if its stream is deleted while it waits; servers before 7.2 answer `UNBLOCKED`", "", "7.2", ""},
-	{"hexpire 0", "`HEXPIRE` with `0` returns 1; servers return 2", "7.4", "", "HEXPIRE * 0 ..."},
-	{"hyperloglog", "`PFADD` may return 1 although nothing changed, and `PFCOUNT` of several keys returns the sum; servers count the union", "", "", "PFADD ..."},
-	{"geodist", "distances differ in the fourth decimal", "", "", "GEODIST ..."},
-	{"swapdb", "`SWAPDB` does not abort a transaction that watches keys; servers abort it", "", "", "SWAPDB ..."},
-	{"patterns", "if several patterns of a connection match a channel, it gets the message once; servers send it for each", "", "", "PSUBSCRIBE * * ..."},
-	{"own message", "a RESP3 subscriber that publishes to itself gets the reply first; servers before 7.2 send the message first", "", "7.2", ""},
-	{"tonumber", "in scripts `tonumber('1e3')` is nil; servers return 1000", "", "", `EVAL /tonumber(?s:.*)[0-9]e[0-9+-]/ ...; EVAL /tonumber/ ... /^[0-9.]+e[0-9+-]+$/ ...`},
-	{"tostring", "in scripts `tostring(10/3)` has 17 digits; servers write 14", "", "", "EVAL /tostring/ ..."},
+		"servers return the IDs, and refuse the entry", "", "", "XDEL ...", false},
+	{"xinfo", "`XINFO` returns fewer fields, and `0` instead of `0-0`", "", "", "XINFO ...", false},
+	{"deleted stream", "`XREADGROUP` returns `NOGROUP` if its stream is deleted while it waits; servers before 7.2 answer `UNBLOCKED`", "", "7.2", "", true},
+	{"hexpire 0", "`HEXPIRE` with `0` returns 1; servers return 2", "7.4", "", "HEXPIRE * 0 ...", false},
+	{"hyperloglog", "`PFADD` may return 1 although nothing changed, and `PFCOUNT` of several keys returns the sum; servers count the union", "", "", "PFADD ...", false},
+	{"geodist", "distances differ in the fourth decimal", "", "", "GEODIST ...", false},
+	{"swapdb", "`SWAPDB` does not abort a transaction that watches keys; servers abort it", "", "", "SWAPDB ...", false},
+	{"patterns", "if several patterns of a connection match a channel, it gets the message once; servers send it for each", "", "", "PSUBSCRIBE * * ...", false},
+	{"own message", "a RESP3 subscriber that publishes to itself gets the reply first; servers before 7.2 send the message first", "", "7.2", "", true},
+	{"tonumber", "in scripts `tonumber('1e3')` is nil; servers return 1000", "", "", `EVAL /tonumber(?s:.*)[0-9]e[0-9+-]/ ...; EVAL /tonumber/ ... /^[0-9.]+e[0-9+-]+$/ ...`, false},
+	{"tostring", "in scripts `tostring(10/3)` has 17 digits; servers write 14", "", "", "EVAL /tostring/ ...", false},
 	{"cjson", "in scripts `cjson` encodes an empty table as `[]` (servers: `{}`), an array with a hole as nothing (`null` in the hole) and " +
-		"`/` as it is (`\\/`), and decodes `null` as nil (`cjson.null`)", "", "", "EVAL /cjson/ ...; SCRIPT LOAD /cjson/"},
-	{"nested", "`MULTI` and `WATCH` within `MULTI` are refused, and the transaction continues; Valkey aborts it", "Valkey 8.1", "", ""},
-	{"ltrim", "an `LTRIM` that removes nothing aborts a transaction that watches the key; with Valkey it does not", "Valkey 8.1", "", ""},
-	{"script blocks", "in scripts `BLPOP` and similar commands fail; servers from 7.2 on return null", "7.2", "", ""},
+		"`/` as it is (`\\/`), and decodes `null` as nil (`cjson.null`)", "", "", "EVAL /cjson/ ...; SCRIPT LOAD /cjson/", false},
+	{"nested", "`MULTI` and `WATCH` within `MULTI` are refused, and the transaction continues; Valkey aborts it", "Valkey 8.1", "", "", true},
+	{"ltrim", "an `LTRIM` that removes nothing aborts a transaction that watches the key; with Valkey it does not", "Valkey 8.1", "", "", true},
+	{"script blocks", "in scripts `BLPOP` and similar commands fail; servers from 7.2 on return null", "7.2", "", "", true},
 }
 
 // warn reports to the test each difference that it uses, once.
 func (s *Server) warn(c *call) {
 	for _, d := range differences {
-		if d.uses == "" || s.noticed[d.name] {
+		if d.uses == "" {
 			continue
 		}
 		for use := range strings.SplitSeq(d.uses, ";") {
 			words := strings.Fields(use)
 			if words[0] == c.cmd && matches(words[1:], c.args) {
-				s.noticed[d.name] = true
-				s.notice(c.cmd + ": " + d.text + " (docs/testing.md)")
+				s.differs(d.name, c.cmd)
 				break
 			}
+		}
+	}
+}
+
+// differs reports a difference that a command shows, unless it was reported before.
+func (s *Server) differs(name, cmd string) {
+	if s.noticed[name] {
+		return
+	}
+	s.noticed[name] = true
+	for _, d := range differences {
+		if d.name == name {
+			s.notice(cmd + ": " + d.text + " (docs/testing.md)")
 		}
 	}
 }

@@ -12,7 +12,7 @@ type Difference struct {
 func Differences() map[string]Difference {
 	out := map[string]Difference{}
 	for _, d := range differences {
-		out[d.name] = Difference{d.from, d.before, d.uses != ""}
+		out[d.name] = Difference{d.from, d.before, d.uses != "" || d.seen}
 	}
 	return out
 }
@@ -31,7 +31,7 @@ func DifferencesTable() string {
 		case d.from != "":
 			versions = "from " + d.from
 		}
-		if d.uses == "" {
+		if d.uses == "" && !d.seen {
 			warning = "no"
 		}
 		b.WriteString("| " + d.text + " | " + versions + " | " + warning + " |\n")

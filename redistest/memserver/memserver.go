@@ -15,6 +15,9 @@
 package memserver
 
 import (
+	"fmt"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -42,25 +45,31 @@ type Server struct {
 }
 
 // New starts a server, which is closed when the test ends. If the server does not start, the
-// test fails. When the test uses something that real servers do differently, the test's log says so, once.
+// test fails. When the test uses something that real servers do differently, the test's log says so, once, with
+// the line that called New.
 func New(t testing.TB) *Server {
 	t.Helper()
-	return start(t, func(text string) { t.Logf("memserver: %s", text) })
+	return start(t, func() {})
 }
 
 // Strict is [New], except that the test fails when it uses something that real servers do differently.
 func Strict(t testing.TB) *Server {
 	t.Helper()
-	return start(t, func(text string) { t.Errorf("memserver: %s", text) })
+	return start(t, t.Fail)
 }
 
-func start(t testing.TB, notice func(string)) *Server {
+// start starts the server of a test. judge is called when the test uses a difference.
+func start(t testing.TB, judge func()) *Server {
 	t.Helper()
+	_, file, line, _ := runtime.Caller(2)
 	s, err := Start()
 	if err != nil {
 		t.Fatalf("memserver: %v", err)
 	}
-	s.notice = notice // before anybody can connect: only the caller knows the address
+	s.notice = func(text string) { // Logf would add the line below: the test's goroutine does something else
+		fmt.Fprintf(t.Output(), "%s:%d: memserver: %s\n", filepath.Base(file), line, text)
+		judge()
+	} // set before anybody can connect: only the caller knows the address
 	t.Cleanup(s.Close)
 	return s
 }

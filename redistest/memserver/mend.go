@@ -2,6 +2,7 @@ package memserver
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,6 +28,8 @@ func init() { // not at its declaration: mends use mend
 		"EVAL": script, "EVALSHA": script, "EVAL_RO": script, "EVALSHA_RO": script,
 		"ZPOPMIN": zpop, "ZPOPMAX": zpop, "SDIFFSTORE": store, "SINTERSTORE": store, "SUNIONSTORE": store,
 		"ZINTERSTORE": store, "ZUNIONSTORE": store,
+		"INCR": incr, "INCRBY": incr, "DECR": incr, "DECRBY": incr, "HINCRBY": incr, "ZINCRBY": zincrby,
+		"LTRIM": ltrim, "WATCH": watch, "UNWATCH": watch, "PUBLISH": publish,
 	}
 }
 
@@ -194,6 +197,53 @@ func store(c *call) bool {
 	}
 	c.WriteInt(n.(int))
 	return true
+}
+
+// incr refuses what parses as a number, and is not written as servers write it: 010, +1, -0.
+func incr(c *call) bool {
+	read, want := "GET", map[string]int{"INCR": 1, "DECR": 1, "INCRBY": 2, "DECRBY": 2, "HINCRBY": 3}[c.cmd]
+	if c.cmd == "HINCRBY" {
+		read = "HGET"
+	}
+	if len(c.args) != want {
+		return false
+	}
+	at := max(1, want-1)
+	old, _ := c.ask(read, c.args[:at]...)
+	text, _ := old.(string)
+	switch {
+	case len(c.args) > at && isOddNumber(c.args[at]), read == "GET" && isOddNumber(text):
+		c.WriteError("ERR value is not an integer or out of range")
+	case isOddNumber(text):
+		c.WriteError("ERR hash value is not an integer")
+	default:
+		return false
+	}
+	return true
+}
+
+// isOddNumber reports whether a text parses as a number, and servers would write it in another way.
+func isOddNumber(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) != text
+}
+
+// zincrby refuses to add inf and -inf.
+func zincrby(c *call) bool {
+	if len(c.args) != 3 || !c.makesNaN(c.args[0], c.args[1], c.args[2]) {
+		return false
+	}
+	c.WriteError("ERR resulting score is not a number (NaN)")
+	return true
+}
+
+// makesNaN reports whether the sum of an increment and of the member's score is not a number.
+func (c *call) makesNaN(key, increment, member string) bool {
+	score, _ := c.ask("ZSCORE", key, member)
+	text, _ := score.(string)
+	old, err := strconv.ParseFloat(text, 64)
+	more, err2 := strconv.ParseFloat(increment, 64)
+	return err == nil && err2 == nil && math.IsNaN(old+more)
 }
 
 func texts(values []any) []string {

@@ -24,9 +24,10 @@ func (s *Server) transact(c *conn, cmd string, args []string) (reply string, don
 	case cmd == "EXEC" && len(args) == 0:
 		return s.exec(c), true
 	case cmd == "DISCARD" && len(args) == 0:
-		c.queue = nil
+		c.queue, c.watched = nil, nil
 		return s.ask(&c.ctx, cmd), true
 	case cmd == "MULTI", cmd == "WATCH":
+		s.differs("nested", cmd)
 		return s.ask(&c.ctx, cmd, args...), true // it is refused
 	default:
 		reply = "+QUEUED\r\n"
@@ -42,7 +43,7 @@ func (s *Server) transact(c *conn, cmd string, args []string) (reply string, don
 
 func (s *Server) exec(c *conn) string {
 	q := c.queue
-	c.queue = nil
+	c.queue, c.watched = nil, nil
 	if q.bad {
 		s.ask(&c.ctx, "DISCARD")
 		return "-EXECABORT Transaction discarded because of previous errors.\r\n"

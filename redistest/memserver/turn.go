@@ -14,6 +14,7 @@ type conn struct {
 	// ctx is miniredis's state for all commands except those that subscribe.
 	ctx        any
 	queue      *queue      // not nil between MULTI and EXEC
+	watched    []string    // keys, until EXEC, DISCARD or UNWATCH
 	subscriber *subscriber // nil before a command that subscribes
 }
 

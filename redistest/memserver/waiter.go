@@ -32,6 +32,7 @@ func block(c *call) bool {
 		return false
 	}
 	if c.conn == nil {
+		c.s.differs("script blocks", c.cmd)
 		c.WriteError("ERR This Redis command is not allowed from script")
 		return true
 	}
@@ -86,7 +87,14 @@ func (s *Server) serveOne() bool {
 		if w.conn.peer.Closed() {
 			continue
 		}
+		present, keys := s.present(w)
 		reply, done := s.attempt(w)
+		switch {
+		case done && w.cmd != "XREAD" && w.cmd != "XREADGROUP" && present > 1:
+			s.differs("several keys", w.cmd)
+		case strings.HasPrefix(reply, "-NOGROUP") && present < keys:
+			s.differs("deleted stream", w.cmd)
+		}
 		if done && !strings.HasPrefix(reply, "-WRONGTYPE") {
 			s.waiters = slices.Delete(s.waiters, i, i+1)
 			w.served <- reply
@@ -94,6 +102,28 @@ func (s *Server) serveOne() bool {
 		}
 	}
 	return false
+}
+
+// present returns how many of the waiter's keys exist, and how many keys it has.
+func (s *Server) present(w *waiter) (present, keys int) {
+	all, _ := streams(w.args)
+	switch {
+	case strings.HasPrefix(w.cmd, "X"):
+	case w.cmd == "BLMPOP", w.cmd == "BZMPOP":
+		n, _ := strconv.Atoi(w.args[1])
+		all = w.args[2:min(2+n, len(w.args))]
+	case w.cmd == "BRPOPLPUSH", w.cmd == "BLMOVE":
+		all = w.args[:1]
+	default:
+		all = w.args[:len(w.args)-1]
+	}
+	ctx := fork(w.conn.ctx)
+	for _, key := range all {
+		if s.ask(&ctx, "EXISTS", key) == ":1\r\n" {
+			present++
+		}
+	}
+	return present, len(all)
 }
 
 // attempt executes the command if it need not wait; in a transaction no command waits. Otherwise it

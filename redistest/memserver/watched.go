@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A command aborts a transaction that watches a key exactly if it changes the key. Miniredis misses
@@ -127,9 +128,14 @@ func setrange(c *call) bool {
 	return true
 }
 
-// zadd changes nothing if all members have their scores.
+// zadd changes nothing if all members have their scores, and refuses to add inf and -inf.
 func zadd(c *call) bool {
-	if len(c.args) < 3 || len(c.args)%2 == 0 {
+	n := len(c.args)
+	if n > 3 && strings.EqualFold(c.args[n-3], "INCR") && c.makesNaN(c.args[0], c.args[n-2], c.args[n-1]) {
+		c.WriteError("ERR resulting score is not a number (NaN)")
+		return true
+	}
+	if n < 3 || n%2 == 0 {
 		return false
 	}
 	for pair := range slices.Chunk(c.args[1:], 2) {
@@ -143,4 +149,41 @@ func zadd(c *call) bool {
 	}
 	c.WriteInt(0)
 	return true
+}
+
+// watch remembers which keys a connection watches.
+func watch(c *call) bool {
+	switch {
+	case c.conn == nil:
+	case c.cmd == "UNWATCH":
+		c.conn.watched = nil
+	default:
+		c.conn.watched = append(c.conn.watched, c.args...)
+	}
+	return false
+}
+
+// ltrim warns if it removes nothing from a list that a connection watches.
+func ltrim(c *call) bool {
+	if len(c.args) != 3 {
+		return false
+	}
+	before, _ := c.ask("LLEN", c.args[0])
+	c.pass(c.cmd, c.args...)
+	if after, _ := c.ask("LLEN", c.args[0]); before == after && before != 0 && c.s.watches(c.args[0]) {
+		c.s.differs("ltrim", c.cmd)
+	}
+	return true
+}
+
+// watches reports whether any connection watches the key.
+func (s *Server) watches(key string) bool {
+	s.connsMu.Lock()
+	defer s.connsMu.Unlock()
+	for _, c := range s.conns {
+		if slices.Contains(c.watched, key) {
+			return true
+		}
+	}
+	return false
 }
