@@ -63,12 +63,13 @@ var whileLoading = []string{
 	"SUNSUBSCRIBE", "TIME", "UNSUBSCRIBE", "UNWATCH", "WATCH",
 }
 
-// ReadOnly refuses writes, like a master that has become a replica. Scripts count as writes.
+// ReadOnly refuses writes, like a master that has become a replica. Scripts and functions count as writes, unless they are
+// called with EVAL_RO, EVALSHA_RO or FCALL_RO.
 func ReadOnly() Fault {
 	return Refusing("READONLY You can't write against a read only replica.", func(args []string) bool {
 		call := callOf(args)
 		switch strings.ToUpper(args[0]) {
-		case "FLUSHALL", "FLUSHDB", "SWAPDB":
+		case "FLUSHALL", "FLUSHDB", "SWAPDB", "EVAL", "EVALSHA", "FCALL":
 			return true
 		case "PUBLISH", "SPUBLISH", "SSUBSCRIBE", "SUNSUBSCRIBE":
 			return false

@@ -146,7 +146,7 @@ func TestRefusing(t *testing.T) {
 
 func TestRefusingWrites(t *testing.T) {
 	for request, refused := range map[string]bool{
-		"set k v": true, "MGET a b": false, "EVAL s 1 k": true, "EVAL s 0": false, "XADD s * f v": true,
+		"set k v": true, "MGET a b": false, "EVAL s 1 k": true, "evalsha s 0": true, "FCALL f 0": true, "EVAL_RO s 1 k": false, "XADD s * f v": true,
 		"XREAD STREAMS s 0": false, "FLUSHALL": true, "WATCH k": false, "SPUBLISH c m": false, "CLIENT ID": false,
 		"XGROUP CREATE s g $": true, "OBJECT ENCODING k": false, "UNHEARDOF k": false, "": false, "SET": false,
 	} {

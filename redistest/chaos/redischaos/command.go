@@ -56,8 +56,11 @@ func parse(name string, args []string, self string) (chaos.Fault, error) {
 	case "freeze":
 		return chaos.Freeze(), nil
 	case "cut":
-		n, err := strconv.ParseInt(arg[0], 10, 64)
-		return chaos.CutAfter(n), err
+		n, err := strconv.ParseUint(arg[0], 10, 62)
+		if err != nil {
+			return chaos.Fault{}, fmt.Errorf("cut: want a number of bytes, not %q", arg[0])
+		}
+		return chaos.CutAfter(int64(n)), nil
 	case "half-open":
 		return chaos.HalfOpen(), nil
 	case "black-hole":
@@ -69,11 +72,11 @@ func parse(name string, args []string, self string) (chaos.Fault, error) {
 		return chaos.Fault{}, fmt.Errorf("black-hole: want requests, replies or both, not %q", arg[0])
 	case "slow":
 		n, err := strconv.Atoi(arg[0])
-		if err != nil {
-			return chaos.Fault{}, err
+		interval, err2 := time.ParseDuration(arg[1])
+		if err != nil || err2 != nil || n < 1 || interval < 0 {
+			return chaos.Fault{}, fmt.Errorf("slow: want a number of bytes and a time, such as 10 100ms, not %q", strings.Join(args, " "))
 		}
-		interval, err := time.ParseDuration(arg[1])
-		return chaos.SlowReplies(n, interval), err
+		return chaos.SlowReplies(n, interval), nil
 	case "reset-after":
 		if len(args) == 0 {
 			return chaos.Fault{}, errors.New("reset-after: want a text")

@@ -93,7 +93,9 @@ func TestCommands(t *testing.T) {
 		{"slow 1 1ms", "ok: slow 1 1ms", "+OK"},
 		{"nonsense", `error: unknown command "nonsense"`, "+OK"},
 		{"black-hole somewhere", `error: black-hole: want requests, replies or both, not "somewhere"`, "+OK"},
-		{"slow fast 1s", `error: strconv.Atoi: parsing "fast": invalid syntax`, "+OK"},
+		{"slow fast 1s", `error: slow: want a number of bytes and a time, such as 10 100ms, not "fast 1s"`, "+OK"},
+		{"slow 10", `error: slow: want a number of bytes and a time, such as 10 100ms, not "10"`, "+OK"},
+		{"cut -1", `error: cut: want a number of bytes, not "-1"`, "+OK"},
 	} {
 		require.Equal(t, step.answer, p.say(step.command))
 		reply, err := ask(t, addr, "SET foo 1")
