@@ -118,28 +118,38 @@ type sampled struct {
 }
 
 func sampleOf(r *send.Request) (s sampled) {
+	s.bytes = len(r.Buf)
+	if at := command.Lookup(r.Cmd).OnlyKey(); at > 0 {
+		if key := r.Arg(at); key != nil {
+			s.keys = []string{string(key[:min(len(key), hotkeys.LongestKey)])}
+		}
+		return s
+	}
 	args := r.Args()
 	for i := range command.Of(r.Cmd, args).Keys {
-		key := r.KeyAt(args, i)
-		if len(key) > hotkeys.LongestKey {
-			key = strings.Clone(key[:hotkeys.LongestKey])
-		}
-		s.keys = append(s.keys, key)
+		s.add(r.KeyAt(args, i))
 	}
-	s.bytes = len(r.Buf)
 	return s
 }
 
-// sampleOfPlain is sampleOf for a request that is not encoded. A malformed one does not count.
+// sampleOfPlain is sampleOf for a request that is not encoded.
 func sampleOfPlain(req Request) (s sampled) {
-	scratch := send.GetScratch()
-	defer send.PutScratch(scratch)
-	var bad int
-	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, req.Cmd, req.Args); bad < 0 {
-		scratch.Request.Cmd, scratch.Request.Buf = req.Cmd, scratch.Buf
-		s = sampleOf(&scratch.Request)
+	for _, key := range req.Keys() {
+		s.add(key)
+	}
+	s.bytes = len("*1\r\n$1\r\n\r\n") + len(req.Cmd)
+	for _, arg := range req.Args {
+		word, _ := resp.ArgText(arg)
+		s.bytes += len("$1\r\n\r\n") + len(word)
 	}
 	return s
+}
+
+func (s *sampled) add(key string) {
+	if len(key) > hotkeys.LongestKey {
+		key = strings.Clone(key[:hotkeys.LongestKey])
+	}
+	s.keys = append(s.keys, key)
 }
 
 // answered counts a request with a reply of that many bytes.
