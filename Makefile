@@ -30,7 +30,7 @@ DURATION ?= 10m
 BENCH_FLAGS ?=
 # Which suites make suites runs: a regular expression; empty means all.
 SUITES ?=
-# What make proxies is told, such as -only Envoy. LONG=5m only kills, for so long each, through one proxy after the other.
+# What make proxies is told, such as -only Envoy, or -at host:port for a proxy of your own. LONG=5m only kills, for so long each, through one proxy after the other.
 PROXIES_FLAGS ?=
 LONG ?=
 # What make platforms checks: 64 and 32 bits, with and without the system calls of Unix.

@@ -427,7 +427,7 @@ func shutdown(ctx context.Context, t *trial) error {
 				_, err := c.do(ctx, "INCR", t.key(i))
 				if of := c.outcome(err); of == notSent {
 					return
-				} else if of != value {
+				} else if of == unknown {
 					lost.Add(1)
 				}
 				if n == 10 {

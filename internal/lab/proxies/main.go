@@ -23,27 +23,36 @@ import (
 func main() {
 	only := flag.String("only", "", "a regular expression: through these proxies only")
 	long := flag.Duration("long", 0, "only kill, every 10 s for so long, through one proxy after the other")
+	at := flag.String("at", "", "host:port: through the proxy or server that runs there, in place of the usual ones")
 	valkey := flag.String("valkey", "valkey-server", "the server of Valkey")
 	python := flag.String("python", "", "the directory of envoy, and of a python3 with fakeredis")
 	flag.Parse()
 	redis.SetLogger(quiet{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *only, *python, *valkey, *long); err != nil {
+	if err := run(ctx, chosen(proxies(*python, *valkey), *at), *only, *long); err != nil {
 		fmt.Fprintln(os.Stderr, "proxies:", err)
 		os.Exit(1)
 	}
 }
 
+// chosen returns all, or the one that runs at an address.
+func chosen(all []*proxy, at string) []*proxy {
+	if at == "" {
+		return all
+	}
+	return []*proxy{{name: at, serve: func() (string, func(), error) { return at, func() {}, nil }}}
+}
+
 // run fills the tables and prints them. Several proxies run at once, because most
 // features wait for most of the time.
-func run(ctx context.Context, only, python, valkey string, long time.Duration) error {
+func run(ctx context.Context, all []*proxy, only string, long time.Duration) error {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
 	var through []*proxy
-	for _, p := range proxies(python, valkey) {
+	for _, p := range all {
 		if wanted.MatchString(p.name) {
 			through = append(through, p)
 		}
@@ -59,10 +68,10 @@ func run(ctx context.Context, only, python, valkey string, long time.Duration) e
 	for i, c := range clients {
 		tables[i] = newTable(c.name, through)
 	}
-	var all sync.WaitGroup
+	var tries sync.WaitGroup
 	places := make(chan struct{}, atOnce)
 	for _, p := range through {
-		all.Go(func() {
+		tries.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
 			for i, c := range clients {
@@ -72,7 +81,7 @@ func run(ctx context.Context, only, python, valkey string, long time.Duration) e
 			}
 		})
 	}
-	all.Wait()
+	tries.Wait()
 	fmt.Println(time.Now().Format("2 January 2006"))
 	for _, t := range tables {
 		t.print(os.Stdout)

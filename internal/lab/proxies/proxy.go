@@ -32,7 +32,7 @@ type proxy struct {
 	idle    bool   // it closes idle connections after two seconds
 	// plain is set if it accepts only RESP2, which other clients must be configured for.
 	plain bool
-	// version prints its version.
+	// version prints its version; nil if nothing does.
 	version []string
 	// config is the text of its configuration: PORT is where it listens, FRONT1 is another such port, ADDR1 and
 	// PORT2 are a server's, and DIR is a directory with cert.pem and key.pem.
@@ -201,6 +201,9 @@ var versions = regexp.MustCompile(`\b\d+\.\d+(\.\d+)?\b`)
 
 // about returns the version that the program prints.
 func (p *proxy) about() string {
+	if p.version == nil {
+		return ""
+	}
 	out, _ := exec.Command(p.version[0], p.version[1:]...).CombinedOutput()
 	return versions.FindString(strings.ReplaceAll(string(out), "v=", ""))
 }
