@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -158,17 +157,23 @@ func (c *Call) BlockTime() time.Duration {
 	return Forever
 }
 
-// timeout reads the time-out at a position. Zero means none.
+// timeout reads the time-out at a position. Zero means none. It keeps no reference to the arguments,
+// which would otherwise escape to the heap for every request.
 func (c *Call) timeout(p int, unit Unit) time.Duration {
-	arg := c.at(p)
-	switch v := arg.(type) {
+	var n float64
+	var err error
+	switch v := c.at(p).(type) {
+	case string:
+		n, err = strconv.ParseFloat(v, 64)
 	case []byte:
-		arg = string(v)
+		n, err = strconv.ParseFloat(string(v), 64)
 	case time.Duration:
-		arg = v.Seconds()
-		unit = DecimalSeconds
+		n, unit = v.Seconds(), DecimalSeconds
+	default:
+		var room [32]byte
+		text, _ := AppendNumber(room[:0], v) // empty if v is no number
+		n, err = strconv.ParseFloat(string(text), 64)
 	}
-	n, err := strconv.ParseFloat(fmt.Sprint(arg), 64)
 	switch t := n * float64(units[unit].size); {
 	case err != nil || n < 0 || n != n:
 		return 0

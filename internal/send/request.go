@@ -17,6 +17,9 @@ type Request struct {
 	// Shared is set if the request may be sent on a shared connection. Then it may be sent on any
 	// connection.
 	Shared command.Verdict
+	// Blocks is the [command.Call.BlockTime] of a request that would block a shared connection, and 0
+	// for other requests.
+	Blocks time.Duration
 	// ReplicaSafe is set if a replica may answer the request, and ReadOnly if the request changes
 	// nothing.
 	ReplicaSafe, ReadOnly bool
@@ -52,13 +55,16 @@ const (
 	ManySlots = -2
 )
 
-// Encoded makes r the request that buf encodes, and describes it: Shared, ReplicaSafe, ReadOnly,
+// Encoded makes r the request that buf encodes, and describes it: Shared, Blocks, ReplicaSafe, ReadOnly,
 // and Slot if the sender wants that. It keeps no reference to args. Other fields stay as they are.
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
 	r.Shared, r.ReplicaSafe = call.Verdict(false), call.Is(command.ReplicaSafe)
 	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
+	if r.Blocks = 0; r.Shared == command.WouldBlock {
+		r.Blocks = call.BlockTime()
+	}
 	if r.Slot = NoSlot; wantsSlot {
 		r.Slot = r.keysSlot(&call)
 	}

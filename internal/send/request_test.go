@@ -55,6 +55,9 @@ func TestRequestAllocates(t *testing.T) {
 		_, _ = r.Words(), r.Arg(2)
 		r.Encoded("SET", args, r.Buf, true)
 	}))
+	args = []any{"key", 1.5}
+	r = encoded(t, "BLPOP", args...)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { r.Encoded("BLPOP", args, r.Buf, true) }))
 }
 
 func TestEncoded(t *testing.T) {
@@ -85,6 +88,8 @@ func TestEncoded(t *testing.T) {
 		{"OBJECT ENCODING", []any{"foo"}, foo},
 		{"OBJECT", []any{"ENCODING", "foo"}, foo},
 		{"XREAD", []any{"STREAMS", "foo", "{foo}", "0", "0"}, foo},
+		{"XREAD", []any{"BLOCK", time.Second, "STREAMS", "foo", "0"}, foo},
+		{"BLPOP", []any{"foo", 7}, foo},
 		{"ZUNIONSTORE", []any{"{foo}1", 2, "{foo}2", "foo"}, foo},
 	} {
 		r := encoded(t, c.cmd, c.args...)
@@ -93,6 +98,7 @@ func TestEncoded(t *testing.T) {
 		assert.Equal(t, c.want, r.Slot, "%s %v", c.cmd, c.args)
 		assert.Equal(t, call.Is(command.ReplicaSafe), r.ReplicaSafe)
 		assert.Equal(t, call.Verdict(false), r.Shared)
+		assert.Equal(t, call.BlockTime(), r.Blocks)
 		r.Encoded(c.cmd, c.args, r.Buf, false)
 		assert.Equal(t, send.NoSlot, r.Slot, "%s %v", c.cmd, c.args)
 	}

@@ -19,15 +19,14 @@ import (
 // blocking is a blocking command. It waits for a dedicated connection, and uses that connection
 // until the answer arrives or the caller's context ends.
 type blocking struct {
-	p      *Pool
-	cb     redis.Future
-	n      uint64
-	req    send.Request // with a Buf of its own
-	out    []byte       // req, after ASKING if asked is set
-	asked  time.Time    // time of the ASK that led here
-	blocks time.Duration
-	stat   *timing.Stat // nil if the logger wants no statistics
-	ctx    context.Context
+	p     *Pool
+	cb    redis.Future
+	n     uint64
+	req   send.Request // with a Buf of its own
+	out   []byte       // req, after ASKING if asked is set
+	asked time.Time    // time of the ASK that led here
+	stat  *timing.Stat // nil if the logger wants no statistics
+	ctx   context.Context
 	timing.Stages
 
 	c *Conn // on which it is performed
@@ -62,15 +61,13 @@ func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 }
 
 // newBlocking makes a blocking command from a request, which it copies. asked is the time of the ASK
-// that led here, or zero. newBlocking reads the time-out from the encoded request. If the time-out were
-// read from the caller's arguments, the arguments of every request would escape to the heap.
+// that led here, or zero.
 func (p *Pool) newBlocking(ctx context.Context, r *send.Request, asked time.Time) (*blocking, *errorx.Error) {
-	call := command.Of(r.Cmd, r.Args())
-	blocks := call.BlockTime()
-	if blocks == 0 {
+	if r.Blocks == 0 {
+		call := command.Of(r.Cmd, nil)
 		return nil, redis.ErrArgumentType.New("%s needs a timeout that is a number and not negative; 0 means none", call.Name)
 	}
-	b := &blocking{p: p, ctx: ctx, Stages: timing.Stages{Opened: timing.Clock()}, req: *r, asked: asked, blocks: blocks}
+	b := &blocking{p: p, ctx: ctx, Stages: timing.Stages{Opened: timing.Clock()}, req: *r, asked: asked}
 	if !asked.IsZero() {
 		b.out = append(b.out, asking...)
 	}
@@ -164,7 +161,7 @@ const unblockedMost = 8
 func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
-		c.prepare(b.blocks)
+		c.prepare(b.req.Blocks)
 		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // if neither, EndWrites has yet to come, and will end this write
 			return sock.Refused(b.p.ctx), true
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/joomcode/errorx"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -126,8 +125,7 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (l
 			b.internal++
 		}
 		if q.opts.Script {
-			call := command.Of(r.Cmd, r.Args())
-			b.blocks = timing.Plus(b.blocks, call.BlockTime())
+			b.blocks = timing.Plus(b.blocks, r.Blocks)
 		}
 	}
 	if e.Transaction {
