@@ -35,8 +35,8 @@ func (t *times) record(ctx context.Context, pool string, all *redis.Histogram, a
 	}
 }
 
-// fresh returns how many durations of each bucket are new since its last call. If there are fewer than then, the
-// connections that had counted them are gone, and all are new.
+// fresh returns how many durations of each bucket are new since its last call. If a count has fallen since, the
+// connections that had counted are gone, and all of the durations are new.
 func (t *times) fresh(pool string, all *redis.Histogram) map[time.Duration]uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

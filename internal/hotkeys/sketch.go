@@ -44,7 +44,7 @@ func (s *sketch) add(key string, n float64) *entry {
 	return e
 }
 
-// place returns an entry for another key.
+// place returns an entry for a new key: a new entry, or the lightest one once there are most entries.
 func (s *sketch) place() *entry {
 	if len(s.entries) < most {
 		e := &entry{at: len(s.entries)}

@@ -25,7 +25,7 @@ type Read struct {
 
 	// shard.mu guards the fields below.
 	waiters  []waiter
-	room     [1]waiter // of waiters, while there is one
+	room     [1]waiter // the memory of waiters, while there is only one
 	resolved bool
 	unwatch  func() bool // ends what Watch began; nil before
 }

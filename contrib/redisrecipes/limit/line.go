@@ -37,7 +37,7 @@ type group struct {
 	sent   bool
 
 	done    chan struct{} // closed when what follows is set
-	answers []int64       // answerLen for each take
+	answers []int64       // answerLen numbers for each take
 	err     error
 }
 

@@ -15,7 +15,8 @@ type counted uint64
 
 func (c *counted) Requests() uint64 { return uint64(*c) }
 
-// spent returns a budget of one of share requests with nothing left but the change, less than one costs.
+// spent returns a budget that allows one retry for each share requests, and from which all that it allows
+// at first was taken.
 func spent(c *counted, share int64) *send.Budget {
 	b := send.NewBudget(c, share)
 	for b.Take() {

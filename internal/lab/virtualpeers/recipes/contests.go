@@ -141,8 +141,8 @@ func asides(ours *redispipe.Client, addr string) []contest {
 	}}}
 }
 
-// cancelled prints how long callers wait for an entry whose first loader was left by its caller after 20 ms: in another
-// client, and at most 3 s.
+// cancelled prints how long callers wait for an entry if the caller that began to load it leaves after 20 ms. They
+// use another client, and wait for at most 3 s.
 func cancelled(ours *redispipe.Client, addr string) {
 	cache, err := aside.New(ours, aside.Opts{TTL: time.Hour, RetryAfter: time.Millisecond})
 	check(err)
