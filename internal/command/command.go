@@ -51,7 +51,12 @@ const (
 // Info describes a command.
 type Info struct {
 	// Name is in upper case. The name of a subcommand has two words: "XINFO STREAM".
-	Name  string
+	Name string
+	*traits
+}
+
+// traits are what a command has beside its name.
+type traits struct {
 	Flags Flags
 	Class Class
 	keys  [maxSpecs]spec
@@ -60,7 +65,7 @@ type Info struct {
 
 // group is a list of commands that differ only in their names.
 type group struct {
-	like  Info
+	traits
 	names []string
 }
 
@@ -89,10 +94,10 @@ var (
 
 func init() {
 	i := 0
-	for _, g := range groups {
+	for k := range groups {
+		g := &groups[k]
 		for _, name := range g.names {
-			table[i] = g.like
-			table[i].Name = name
+			table[i] = Info{name, &g.traits}
 			h := hash(name)
 			for index[h] != 0 {
 				h = (h + 1) % indexSize

@@ -176,7 +176,7 @@ func (m *merger) source() ([]byte, error) {
 	fmt.Fprintf(&b, "// tableSize is how many commands the groups have.\nconst tableSize = %d\n\n", len(m.commands))
 	fmt.Fprint(&b, "// groups are the commands, with what those of a group have in common.\nvar groups = [...]group{\n")
 	for _, like := range slices.Sorted(maps.Keys(groups)) {
-		fmt.Fprintf(&b, "{Info{%s}, []string{", like)
+		fmt.Fprintf(&b, "{traits{%s}, []string{", like)
 		writeNames(&b, groups[like])
 		fmt.Fprint(&b, "}},\n")
 	}
