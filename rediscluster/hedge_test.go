@@ -164,6 +164,6 @@ func TestHedgeAroundFrozenReplica(t *testing.T) {
 	require.NoError(t, node.Pause())
 	defer func() { _ = node.Resume() }()
 	read(200)
-	assert.LessOrEqual(t, c.Stats().Hedged, uint64(send.BudgetFirst+reads.Load()/hedgeShare))
+	assert.LessOrEqual(t, c.Stats().Hedged, uint64((send.BudgetFirst*send.BudgetShare+reads.Load())/hedgeShare))
 	t.Log(reads.Load(), "reads,", c.Stats().Hedged, "hedged")
 }

@@ -16,15 +16,15 @@ type Budget struct {
 	share   int64 // how many requests allow one to be sent again
 
 	spending sync.Mutex // guards what follows
-	left     int64      // requests that may be sent again, times share
+	left     int64      // requests that no retry has used up yet
 	counted  uint64     // requests of Counter that are in left
 }
 
 const (
-	// BudgetFirst is how many requests may be sent again at the start: what a few hundred callers have
+	// BudgetFirst is how many requests may be sent again at the start, by BudgetShare: what a few hundred callers have
 	// in flight when a server stops.
 	BudgetFirst = 256
-	// BudgetMost is the most that can be saved up: a few times what a thousand callers have in flight,
+	// BudgetMost is the most that can be saved up, by BudgetShare: a few times what a thousand callers have in flight,
 	// and a fraction of what a server answers in a second.
 	BudgetMost = 4096
 	// BudgetShare is how many requests allow one retry.
@@ -34,7 +34,7 @@ const (
 
 // NewBudget returns the budget of a sender, for one of share requests. The counter may be nil.
 func NewBudget(counter Counter, share int64) *Budget {
-	return &Budget{Counter: counter, share: share, left: BudgetFirst * share}
+	return &Budget{Counter: counter, share: share, left: BudgetFirst * BudgetShare}
 }
 
 // Spender is the [Backend] of a sender that sends requests again itself. Others that do so for it share its
@@ -73,7 +73,7 @@ func (b *Budget) take(price int64) bool {
 		asked = int64(total - min(total, b.counted))
 		b.counted = total
 	}
-	b.left = min(b.left+asked, BudgetMost*b.share)
+	b.left = min(b.left+asked, BudgetMost*BudgetShare)
 	if b.left <= b.share {
 		return false
 	}
