@@ -28,7 +28,7 @@
 //	redistest         a mock, a recorder and an in-memory server, for tests
 //	testbed           real servers and clusters, for tests
 //	redisdumb         a blocking Sender, for scripts and tests
-//	contrib           separate modules: OpenTelemetry, Prometheus, tokens of cloud providers, recipes
+//	contrib           separate modules: OpenTelemetry, Prometheus, tokens of cloud providers, recipes, stores of other libraries
 //
 // The guides are in docs: start with docs/README.md.
 package redispipe
