@@ -105,6 +105,7 @@ func TestMergeAddsAll(t *testing.T) {
 	require.Equal(t, "here", sum.Addr)
 	sum.PingLatency, sum.Addr = 0, ""
 	sum.Queue, sum.Wire, sum.Reading, sum.Callback = nil, nil, nil, nil
+	sum.Opening, sum.Dedicated.Wait = nil, nil
 	require.Equal(t, two, sum)
 }
 
