@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,18 @@ func TestHot(t *testing.T) {
 		}
 		require.Len(t, use(1000, 1000), 2)
 	})
+}
+
+// A key does not keep the request in memory that it is part of.
+func TestKeysAreCopies(t *testing.T) {
+	c, request := NewCounter(1), "GET key"
+	c.Count([]string{request[4:]}, 1)
+	for unit := range units {
+		for key := range c.of[unit].byKey {
+			assert.NotSame(t, unsafe.StringData(request[4:]), unsafe.StringData(key))
+		}
+		assert.NotSame(t, unsafe.StringData(request[4:]), unsafe.StringData(c.of[unit].entries[0].key))
+	}
 }
 
 // The longest keys bound the memory.

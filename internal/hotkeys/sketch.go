@@ -4,6 +4,7 @@ package hotkeys
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // most is how many keys a sketch counts. Of traffic whose keys have a Zipf distribution the tenth key gets about
@@ -35,8 +36,8 @@ func (s *sketch) add(key string, n float64) *entry {
 	e := s.byKey[key]
 	if e == nil {
 		e = s.place()
-		e.key = key
-		s.byKey[key] = e
+		e.key = strings.Clone(key) // key may be part of a large request
+		s.byKey[e.key] = e
 	}
 	e.count += n
 	s.total += n
