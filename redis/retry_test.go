@@ -137,7 +137,6 @@ func TestRetryOfScriptBeforeItRan(t *testing.T) {
 		for _, refusal := range []*errorx.Error{
 			ErrLoading.New("LOADING Valkey is loading the dataset in memory"),
 			ErrReadOnly.New("READONLY You can't write against a read only replica."),
-			ErrRedirect.New("REDIRECT 10.0.0.1:6380"),
 			ErrBusy.New("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."),
 		} {
 			s := scripted(refusal, int64(1))

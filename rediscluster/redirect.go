@@ -74,7 +74,7 @@ func redirect(err *errorx.Error, done tries, of send.Nature, l limits) decision 
 		}
 		return decision{Action: actAnotherNode}
 	case again == send.AgainNever, ordered(err):
-		return decision{Refresh: lost}
+		return decision{Refresh: lost || err.IsOfType(redis.ErrRedirect)}
 	case err.IsOfType(redis.ErrTryAgain):
 		return whileMigrating(done, l)
 	case err.IsOfType(redis.ErrClusterDown):

@@ -106,6 +106,8 @@ func TestRedirect(t *testing.T) {
 			assert.Equal(t, c.want, redirect(c.err, c.done, send.Nature{Twice: c.idempotent}, l))
 		})
 	}
+	forged := redirect(redis.ErrRedirect.New("x"), tries{}, send.Nature{Code: true}, l)
+	assert.Equal(t, decision{Refresh: true}, forged, "REDIRECT, which a script may have returned")
 }
 
 // TestRedirectEnds: a request ends, no matter what a server answers.

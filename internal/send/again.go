@@ -103,11 +103,9 @@ var refusals = []string{
 	"READONLY You can't write against a read only ", "UNBLOCKED force unblock from blocking operation",
 }
 
-// ownWords reports whether an error has the text of a server's own error, and not that of a script.
+// ownWords reports whether an error has the text of a server's own error, and not that of a script. REDIRECT has
+// no words but an address, so a script may have returned it.
 func ownWords(err *errorx.Error) bool {
-	if err.IsOfType(errs.ErrRedirect) {
-		return true
-	}
 	for _, words := range refusals {
 		if strings.Contains(err.Message(), words) {
 			return true

@@ -32,6 +32,8 @@ func TestAgain(t *testing.T) {
 		{barred.New("x"), write, send.AgainBarred},
 		{loading, write, send.AgainRefused},
 		{loading, code, send.AgainRefused},
+		{errs.ErrRedirect.New("REDIRECT 10.0.0.1:6380"), write, send.AgainRefused},
+		{errs.ErrRedirect.New("REDIRECT 10.0.0.1:6380"), code, send.AgainNever},
 		{errs.ErrLoading.New("LOADING, says a script"), write, send.AgainRefused},
 		{errs.ErrLoading.New("LOADING, says a script"), code, send.AgainNever},
 		{loading.WithProperty(errs.EKStays, true), write, send.AgainNever},
