@@ -13,6 +13,7 @@ package aside
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -65,6 +66,9 @@ func New(db Client, opts Opts) (*Cache, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if db == nil {
+		return nil, fmt.Errorf("%w: the client is nil", ErrOpts)
 	}
 	c := &Cache{client: db, db: db, opts: opts, flights: map[string]*flight{}, refreshes: map[string]struct{}{}}
 	if opts.Memory != nil {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe"
 )
 
 func TestInvalidOptions(t *testing.T) {
@@ -19,10 +21,12 @@ func TestInvalidOptions(t *testing.T) {
 		"a brace":       {TTL: time.Hour, Prefix: "{a}"},
 		"another brace": {TTL: time.Hour, Prefix: "a}"},
 	} {
-		_, err := New(nil, opts)
+		_, err := New(new(redispipe.Client), opts)
 		require.ErrorIs(t, err, ErrOpts, name)
 	}
-	c, err := New(nil, Opts{TTL: time.Millisecond})
+	_, err := New(nil, Opts{TTL: time.Millisecond})
+	require.ErrorIs(t, err, ErrOpts)
+	c, err := New(new(redispipe.Client), Opts{TTL: time.Millisecond})
 	require.NoError(t, err)
 	for _, key := range []string{"", "}a"} {
 		_, err = c.Get(t.Context(), key, nil)

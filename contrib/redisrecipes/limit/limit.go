@@ -11,6 +11,7 @@ package limit
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/joomcode/redispipe/redis"
@@ -30,6 +31,9 @@ func New(db redis.Sender, opts Opts) (*Limiter, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if db == nil {
+		return nil, fmt.Errorf("%w: the sender is nil", ErrOpts)
 	}
 	script := smooth
 	if opts.Kind == Window {
@@ -91,6 +95,9 @@ func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, err
 			return nil, err
 		}
 	}
+	if ctx == nil {
+		return nil, redis.ErrContextIsNil.New("limit: the context is nil")
+	}
 	timed, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
 	asks := make([]asked, len(takes))
@@ -146,11 +153,21 @@ func (l *Limiter) callOwn(ctx context.Context, groups []*group) {
 // serve sends the calls of a key until no take waits.
 func (l *Limiter) serve(g *group) {
 	for ; g != nil; g = l.lines.leave(g.key) {
-		ctx, cancel := context.WithTimeout(context.Background(), l.opts.Timeout)
-		l.call(ctx, g)
-		cancel()
-		close(g.done)
+		l.serveOne(g)
 	}
+}
+
+// serveOne sends a call. If the sender panics, which nobody else could recover, that is the result.
+func (l *Limiter) serveOne(g *group) {
+	defer close(g.done)
+	defer func() {
+		if p := recover(); p != nil {
+			g.err = fmt.Errorf("limit: the sender panicked: %v", p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), l.opts.Timeout)
+	defer cancel()
+	l.call(ctx, g)
 }
 
 // call sends calls and sets their answers.

@@ -125,7 +125,7 @@ func TestAnHour(t *testing.T) {
 	}
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
-			server := memserver.New(t)
+			server := memserver.Strict(t)
 			limiter, err := New(open(t, server.Addr()), Opts{Rate: rate, Kind: kind, Timeout: patience})
 			require.NoError(t, err)
 			start, step := time.Unix(1_800_000_000, 0), rate.Per/time.Duration(rate.Count)/3
@@ -160,7 +160,7 @@ func TestRetryAfter(t *testing.T) {
 	for name, kind := range kinds {
 		for count := range 10 {
 			rate := Rate{Count: count + 1, Per: time.Second}
-			server := memserver.New(t)
+			server := memserver.Strict(t)
 			limiter, err := New(open(t, server.Addr()), Opts{Rate: rate, Kind: kind, Timeout: patience})
 			require.NoError(t, err)
 			now := time.Unix(1_800_000_000, 123_456_000)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,7 +191,7 @@ func TestSharedCallsFail(t *testing.T) {
 // A shared call decides about its takes as a call for each of them does.
 func TestSharedCallsAreExact(t *testing.T) {
 	for name, kind := range kinds {
-		server := memserver.New(t)
+		server := memserver.Strict(t)
 		rate := Rate{Count: 9, Per: 10 * time.Second}
 		limiter, err := New(open(t, server.Addr()), Opts{Rate: rate, Kind: kind, Timeout: patience})
 		require.NoError(t, err)
@@ -215,4 +216,43 @@ func TestSharedCallsAreExact(t *testing.T) {
 			require.Equal(t, single, together.answers, fmt.Sprint(name, ns))
 		}
 	}
+}
+
+// A sender that panics fails the takes that share the call. Nobody else could recover the panic.
+func TestSharedCallPanics(t *testing.T) {
+	h := newHeldCalls(t)
+	panicking := &panicking{heldCalls: h}
+	var err error
+	h.limiter, err = New(panicking, Opts{Rate: Rate{Count: 1000, Per: time.Hour}, OnUnavailable: Deny, Timeout: patience})
+	require.NoError(t, err)
+	var callers sync.WaitGroup
+	for range callsMost {
+		callers.Go(func() { _, _ = h.limiter.Allow(t.Context(), "k") })
+	}
+	held := []heldCall{<-h.calls, <-h.calls}
+	var decision Decision
+	callers.Go(func() { decision, _ = h.limiter.Allow(t.Context(), "k") })
+	require.Eventually(t, func() bool {
+		h.limiter.lines.mu.Lock()
+		defer h.limiter.lines.mu.Unlock()
+		return h.limiter.lines.byKey["k"].next != nil
+	}, patience, time.Millisecond)
+	panicking.on.Store(true)
+	for _, call := range held {
+		call.allow()
+	}
+	callers.Wait()
+	require.ErrorContains(t, decision.Unavailable, "panicked")
+}
+
+type panicking struct {
+	*heldCalls
+	on atomic.Bool
+}
+
+func (p *panicking) Send(r redis.Request, cb redis.Future, n uint64) {
+	if p.on.Load() {
+		panic("in a sender")
+	}
+	p.heldCalls.Send(r, cb, n)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redistest"
 )
 
@@ -28,11 +29,15 @@ func TestInvalidOptions(t *testing.T) {
 		_, err := New(redistest.NewMock(t), opts)
 		require.ErrorIs(t, err, ErrOpts, name)
 	}
+	_, err := New(nil, Opts{Rate: good})
+	require.ErrorIs(t, err, ErrOpts)
 }
 
 func TestInvalidTakes(t *testing.T) {
 	limiter, err := New(redistest.NewMock(t), Opts{Rate: Rate{Count: 10, Per: time.Second}})
 	require.NoError(t, err)
+	_, err = limiter.Allow(nil, "a") //nolint:staticcheck // what users may do
+	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil), "%v", err)
 	for _, take := range []Take{{"", 1}, {"a", -1}, {"a", 11}} {
 		_, err = limiter.AllowEach(t.Context(), Take{"a", 1}, take) // a mock fails the test if something is sent
 		require.ErrorIs(t, err, ErrTake)

@@ -25,14 +25,14 @@ local answers, taken = {}, false
 for i = 4, #ARGV do
   local n = tonumber(ARGV[i])
   local allowed, retry = 0, 0
-  if level + n <= burst + 1e-9 then
+  if level + n <= burst + 0.000000001 then
     allowed, level = 1, level + n
     taken = taken or n > 0
   else
     retry = math.ceil((level + n - burst) * per / count)
   end
   local at = #answers
-  answers[at + 1], answers[at + 2] = allowed, math.max(0, math.floor(burst - level + 1e-9))
+  answers[at + 1], answers[at + 2] = allowed, math.max(0, math.floor(burst - level + 0.000000001))
   answers[at + 3], answers[at + 4] = retry, math.ceil(level * per / count)
 end
 if taken then

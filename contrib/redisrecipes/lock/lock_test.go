@@ -207,7 +207,9 @@ func TestStaleHolders(t *testing.T) {
 
 func TestInvalidOptions(t *testing.T) {
 	for _, ttl := range []time.Duration{-1, time.Millisecond, 2 * time.Hour} {
-		_, err := New(nil, Opts{TTL: ttl})
+		_, err := New(new(redispipe.Client), Opts{TTL: ttl})
 		require.ErrorIs(t, err, ErrOpts, fmt.Sprint(ttl))
 	}
+	_, err := New(nil, Opts{})
+	require.ErrorIs(t, err, ErrOpts)
 }

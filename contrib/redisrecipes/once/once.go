@@ -67,6 +67,9 @@ func New(db Client, opts Opts) (*Runner, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 10 * time.Second
 	}
+	if db == nil {
+		return nil, fmt.Errorf("%w: the client is nil", ErrOpts)
+	}
 	if opts.Lease < 100*time.Millisecond || opts.Lease > time.Hour {
 		return nil, fmt.Errorf("%w: Lease is %v", ErrOpts, opts.Lease)
 	}

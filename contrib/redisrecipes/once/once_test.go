@@ -191,9 +191,11 @@ func TestTakeOverWhileItStores(t *testing.T) {
 }
 
 func TestInvalidCalls(t *testing.T) {
-	_, err := New(nil, Opts{Lease: time.Millisecond})
+	_, err := New(new(redispipe.Client), Opts{Lease: time.Millisecond})
 	require.ErrorIs(t, err, ErrOpts)
-	r, err := New(nil, Opts{})
+	_, err = New(nil, Opts{})
+	require.ErrorIs(t, err, ErrOpts)
+	r, err := New(new(redispipe.Client), Opts{})
 	require.NoError(t, err)
 	for _, tt := range []struct {
 		key string
