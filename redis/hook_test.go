@@ -178,6 +178,7 @@ func (o *overriding) Send(_ Request, cb Future, n uint64) {
 // A hook around a decorator calls the decorator's methods, and not those of the embedded sender.
 func TestHookOfDecorator(t *testing.T) {
 	inner := placing("bare")
+	require.Equal(t, Sender(inner), WithHook(inner, nil))
 	decorator := &overriding{handle: &handle{inner}}
 	hook := &recording{}
 	assert.Equal(t, "decorated", Sync{WithHook(decorator, hook)}.Do("GET", "k"))

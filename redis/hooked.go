@@ -21,7 +21,12 @@ import (
 //
 // A request that a cluster retries or redirects is one operation. If [WithRetry] wraps the Sender
 // with the hook, as in a client of redispipe.Open, each attempt is an operation of its own.
+//
+// If hook is nil, WithHook returns s.
 func WithHook(s Sender, hook Hook) Sender {
+	if hook == nil {
+		return known(s)
+	}
 	return &hooked{s: known(s), observer: observer{Hook: hook}}
 }
 

@@ -71,7 +71,9 @@ func newSubscriber(ctx context.Context, nodes backend.Nodes, manyNodes bool, opt
 		sessions: map[*subscriptions.Feed]*session{},
 	}
 	for _, h := range opts.Hooks {
-		s.hooks = append(s.hooks, redis.WithHook(nil, h).(hook))
+		if h, ok := redis.WithHook(nil, h).(hook); ok {
+			s.hooks = append(s.hooks, h)
+		}
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.table = subscriptions.New(s.ctx, nodes, manyNodes, s.toPlace, func(f *subscriptions.Feed) { go s.attend(f) })

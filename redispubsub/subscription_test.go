@@ -66,7 +66,7 @@ func TestHook(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}})
 	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
 	hook := &recording{}
-	sub := newHookedSubscriber(t, conn, hook).NewSubscription(redispubsub.SubscriptionOpts{})
+	sub := newHookedSubscriber(t, conn, nil, hook).NewSubscription(redispubsub.SubscriptionOpts{}) // nil is no hook
 	ctx := context.WithValue(withPatience(t), hookKey{}, "caller")
 	ok, pattern, forbidden := redispubsub.Channel("ok"), redispubsub.Pattern("ok*"), redispubsub.Channel("forbidden")
 	there := " " + server.Addr()
