@@ -204,7 +204,7 @@ func TestSenders(t *testing.T) {
 	end()
 	_, err = Dialer(conn)(ended, "tcp", "")
 	require.ErrorIs(t, err, context.Canceled)
-	v := over(t, redis.WithHook(conn, nil))
+	v := over(t, redis.WithHook(conn, redis.NewSlowLog(nil, time.Hour)))
 	v.say(words("PING"))
 	v.hear("+PONG\r\n")
 }

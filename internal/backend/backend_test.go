@@ -2,6 +2,7 @@ package backend
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,12 +30,14 @@ func init() {
 	})
 }
 
+var hook = redis.NewSlowLog(nil, time.Hour)
+
 // Inside looks through handles, hooks and retries, but not into a user's decorator, whose own methods
 // must be called.
 func TestInside(t *testing.T) {
 	own := &servers{}
-	hooked := redis.WithHook(own, nil)
-	retried := redis.WithRetry(redis.WithHook(hooked, nil), redis.RetryOpts{})
+	hooked := redis.WithHook(own, hook)
+	retried := redis.WithRetry(redis.WithHook(hooked, hook), redis.RetryOpts{})
 	decorated := &struct{ *handle }{&handle{own}}
 	for name, c := range map[string]struct {
 		s, inside redis.Sender
@@ -45,7 +48,7 @@ func TestInside(t *testing.T) {
 		"a handle":         {&handle{hooked}, own, []redis.Sender{hooked}},
 		"several":          {&handle{&handle{hooked}}, own, []redis.Sender{hooked}},
 		"a decorator":      {decorated, decorated, nil},
-		"a decorator, too": {redis.WithHook(decorated, nil), decorated, []redis.Sender{nil}},
+		"a decorator, too": {redis.WithHook(decorated, hook), decorated, []redis.Sender{nil}},
 		"retries and two":  {retried, own, []redis.Sender{retried, nil, hooked}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +72,6 @@ func TestBackendOf(t *testing.T) {
 	own := &servers{}
 	require.Equal(t, inner{}, send.BackendOf[redis.Future](own))
 	require.Nil(t, send.BackendOf[redis.Future](&struct{ *servers }{own}))
-	require.Nil(t, send.BackendOf[redis.Future](redis.WithHook(own, nil)))
+	require.Nil(t, send.BackendOf[redis.Future](redis.WithHook(own, hook)))
 	require.Nil(t, send.BackendOf[redis.Future](nil))
 }
