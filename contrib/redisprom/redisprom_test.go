@@ -149,7 +149,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	redis.Sync{S: redis.WithHook(cluster, hook)}.Do("SET", "key", "value")
 	_, _, subscriber := newSubscriber(t)
 	known := names(t, hook, NewClusterCollector(cluster), NewSubscriberCollector(subscriber))
-	for _, file := range []string{"dashboard.json", "alerts.yml", "../../docs/operating.md", "../../internal/lab/quickstart/sample.go"} {
+	for _, file := range []string{"dashboard.json", "alerts.yml", "../../docs/operating.md", "../../internal/live/sample.go"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		used := metricName.FindAllString(string(text), -1)
