@@ -65,12 +65,16 @@ func TestSentinelEventMovesTheClient(t *testing.T) {
 	sentinel.mu.Unlock()
 	sentinel.publish("+sentinel")
 	require.Eventually(t, func() bool { return other.publish("+sentinel") > 0 }, patience, time.Millisecond)
+	heeds := func(s *scriptedSentinel) {
+		asked := s.asked()
+		require.Eventually(t, func() bool { // the second question is put after the first is answered
+			s.publish("+switch-master")
+			return s.asked() > asked+1
+		}, patience, time.Millisecond)
+	}
+	heeds(other)
 	sentinel.name(old.Addr(), 1)
-	asked := sentinel.asked()
-	require.Eventually(t, func() bool { // the second question is put after the first is answered
-		sentinel.publish("+switch-master")
-		return sentinel.asked() > asked+1
-	}, patience, time.Millisecond)
+	heeds(sentinel)
 	require.Equal(t, runIDOf(next), runID(t, c))
 }
 
