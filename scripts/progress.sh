@@ -6,7 +6,7 @@ set -eu
 
 mkdir -p build
 echo '*' >build/.gitignore
-GOTMPDIR=$(mktemp -d "$PWD/build/tmp.XXXXXX")
+GOTMPDIR=$(mktemp -d "$PWD/build/_tmp.XXXXXX")
 export GOTMPDIR
 
 show() {
