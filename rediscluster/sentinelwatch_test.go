@@ -1,6 +1,7 @@
 package rediscluster_test
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"strings"
@@ -182,6 +183,10 @@ func TestSentinelMoveOfWatch(t *testing.T) {
 			sentinel.name(next.Addr(), 2)
 			c.ForceReloading()
 			serves(t, c, next)
+			require.Eventually(t, func() bool { // the client closes the socket of the Watch soon after
+				clients, _ := old.Do("CLIENT", "LIST").([]byte)
+				return !bytes.Contains(clients, []byte("cmd=watch"))
+			}, patience, time.Millisecond)
 		}
 		tx.Queue("SET", "a", attempts)
 		return nil
