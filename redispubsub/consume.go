@@ -88,10 +88,7 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 			if err != nil {
 				return
 			}
-			ev, own := taken, true
-			if s.prefix != "" {
-				ev, own = s.prefix.event(taken)
-			}
+			ev, own := s.prefix.event(taken)
 			if !own {
 				continue
 			}

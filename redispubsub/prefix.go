@@ -2,16 +2,17 @@ package redispubsub
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/prefix"
 )
 
-// text is in front of the names that servers know, as redis.WithPrefix puts it there.
-type text string
+// namePrefix is in front of the names that servers know, as redis.WithPrefix puts it there.
+type namePrefix string
 
 // all returns topics as servers know them.
-func (p text) all(topics []Topic) []Topic {
+func (p namePrefix) all(topics []Topic) []Topic {
 	if p == "" {
 		return topics
 	}
@@ -22,7 +23,7 @@ func (p text) all(topics []Topic) []Topic {
 	return stored
 }
 
-func (p text) stored(t Topic) Topic {
+func (p namePrefix) stored(t Topic) Topic {
 	space, key, isEvent := cutSpace(t.Name)
 	switch {
 	case isEvent: // its name has no key
@@ -45,15 +46,19 @@ func cutSpace(name string) (space, key string, isEvent bool) {
 	return "", name, strings.HasPrefix(name, "__keyevent@")
 }
 
-// without returns topics as users know them. It changes topics.
-func (p text) without(topics []Topic) []Topic {
-	for i, t := range topics {
-		topics[i].Name = p.strip(t.Name, t.Kind == KindPattern)
+// without returns topics as users know them. It does not change topics: an event may return to its inbox.
+func (p namePrefix) without(topics []Topic) []Topic {
+	if p == "" {
+		return topics
 	}
-	return topics
+	own := slices.Clone(topics)
+	for i, t := range own {
+		own[i].Name = p.strip(t.Name, t.Kind == KindPattern)
+	}
+	return own
 }
 
-func (p text) strip(name string, isPattern bool) string {
+func (p namePrefix) strip(name string, isPattern bool) string {
 	space, key, _ := cutSpace(name)
 	own := string(p)
 	if isPattern {
@@ -63,7 +68,10 @@ func (p text) strip(name string, isPattern bool) string {
 }
 
 // event returns an event with the names that users know. It returns false for a notification about a key of somebody else.
-func (p text) event(ev Event) (Event, bool) {
+func (p namePrefix) event(ev Event) (Event, bool) {
+	if p == "" {
+		return ev, true
+	}
 	switch ev := ev.(type) {
 	case Message:
 		if _, _, isEvent := cutSpace(ev.Channel); isEvent {

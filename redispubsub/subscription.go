@@ -20,7 +20,7 @@ type Subscription struct {
 	s       *Subscriber
 	set     *subscriptions.Set // guarded by Subscriber.mu, except for its exported fields
 	invalid error              // the error in the options, if any
-	prefix  text
+	prefix  namePrefix
 }
 
 // NewSubscription returns a subscription without topics. Close it when you no longer need
@@ -33,7 +33,7 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	}, &s.counts)
 	s.mu.Lock()
 	defer s.unlock()
-	sub := &Subscription{s: s, set: s.table.NewSet(in, opts.On), invalid: err, prefix: text(opts.Prefix)}
+	sub := &Subscription{s: s, set: s.table.NewSet(in, opts.On), invalid: err, prefix: namePrefix(opts.Prefix)}
 	if s.ctx.Err() != nil { // finish may have been called
 		s.table.End(s.errClosed(ErrClosed))
 	}
