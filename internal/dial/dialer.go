@@ -14,6 +14,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/histogram"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/usercall"
@@ -27,7 +28,7 @@ type Dialer struct {
 	peers
 	ctx     context.Context
 	overdue overdue
-	opened  times
+	opened  histogram.Times
 	asking  atomic.Int32 // calls of Provider that have not returned
 	// staysPut: the server has refused CLIENT CAPA, so a master that becomes a replica won't answer with REDIRECT.
 	staysPut atomic.Bool
@@ -54,10 +55,13 @@ func (d *Dialer) openGreeted(given context.Context, pings bool, more []Step) (*S
 	began := time.Now()
 	s, failure := d.openAdapted(given, pings, more)
 	if failure == nil {
-		d.opened.add(time.Since(began))
+		d.opened.Add(time.Since(began))
 	}
 	return s, failure
 }
+
+// Opened returns how long it took to open each socket that was opened, with its handshake.
+func (d *Dialer) Opened() *histogram.Histogram { return d.opened.Histogram() }
 
 func (d *Dialer) openAdapted(given context.Context, pings bool, more []Step) (*Socket, *errorx.Error) {
 	return d.bounded(given, func(ctx context.Context) (*Socket, *errorx.Error) {

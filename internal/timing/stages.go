@@ -148,8 +148,11 @@ func (c *Callbacks) Start() {
 
 // Stop stops it if it is running.
 func (c *Callbacks) Stop() {
-	if c != nil && c.since.Load() != 0 {
-		c.total.Add(int64(Clock()) - c.since.Load())
+	if c == nil {
+		return
+	}
+	if since := c.since.Load(); since != 0 {
+		c.total.Add(int64(Clock()) - since)
 		c.since.Store(0)
 	}
 }

@@ -38,7 +38,6 @@ package dedicated
 
 import (
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -100,8 +99,7 @@ type counters struct {
 	// request.
 	made, lost, failed oplog.Limit
 
-	mu    sync.Mutex // guards waits
-	waits histogram.Sparse
+	waits histogram.Times
 }
 
 // Stats returns the statistics.
@@ -114,19 +112,14 @@ func (p *Pool) Stats() (s Stats) {
 	s.NotSent, s.Unknown = n.requests[redis.OutcomeNotSent].Load(), n.requests[redis.OutcomeUnknown].Load()
 	s.Connects, s.Disconnects, s.FailedDials = n.connects.Load(), n.disconnects.Load(), n.failedDials.Load()
 	s.NotUnblocked = n.notUnblocked.Load()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	waits := n.waits.Histogram()
-	s.Wait = &waits
+	s.Wait = n.waits.Histogram()
 	return s
 }
 
 // noteReady counts how long a user of the pool has waited for a usable connection. It entered at the given
 // time of timing.Clock.
 func (p *Pool) noteReady(entered time.Duration) {
-	p.counters.mu.Lock()
-	defer p.counters.mu.Unlock()
-	p.counters.waits.Add(timing.Clock()-entered, 1)
+	p.counters.waits.Add(timing.Clock() - entered)
 }
 
 // count counts requests that have ended with res.
