@@ -67,14 +67,9 @@ func (a *attempt) Cancelled() error {
 
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, n uint64) {
-	switch res.(type) {
-	case nil, []byte, string, int64: // most results; this is cheaper than to look for an error
-		a.of.member.good.Add(1)
-	default:
-		a.of.member.note(res)
-		if err, failed := res.(error); failed {
-			res = a.explained(err)
-		}
+	a.of.member.note(res)
+	if err, failed := res.(error); failed {
+		res = a.explained(err)
 	}
 	if a.end != nil {
 		a.end()
