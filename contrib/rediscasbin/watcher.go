@@ -98,8 +98,7 @@ func (w *Watcher) watch(ctx context.Context, sub *redispubsub.Subscription) {
 // call at a time. Its argument is the ID of the other watcher, or empty if messages may have been lost. If
 // the policy has changed before there is a callback, it is called at once.
 //
-// Set one that calls casbin.SyncedEnforcer.LoadPolicy, after SetWatcher: the callback that SetWatcher
-// sets does not take the lock of the enforcer, and ignores errors.
+// Set one that calls casbin.SyncedEnforcer.LoadPolicy, after SetWatcher, which sets one that ignores errors.
 func (w *Watcher) SetUpdateCallback(callback func(string)) error {
 	if callback == nil {
 		return ErrCallback
