@@ -151,7 +151,8 @@ var (
 	// ErrReadOnly is READONLY: a write reached a replica and did not run.
 	ErrReadOnly = errs.ErrReadOnly
 	// ErrRedirect is REDIRECT from Valkey: the server, which a connection with Opts.Role RoleMaster took for a
-	// master, is a replica, and EKMovedTo is its master's address. The request did not run.
+	// master, is a replica, and EKMovedTo is its master's address. The request did not run, except for a script that
+	// itself returned such an error.
 	ErrRedirect = errs.ErrRedirect
 	// ErrMasterDown is MASTERDOWN: a replica has lost its master, and is configured not
 	// to answer with stale data.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/joomcode/redispipe/internal/command"
@@ -146,10 +145,7 @@ func sampleOfPlain(req Request) (s sampled) {
 }
 
 func (s *sampled) add(key string) {
-	if len(key) > hotkeys.LongestKey {
-		key = strings.Clone(key[:hotkeys.LongestKey])
-	}
-	s.keys = append(s.keys, key)
+	s.keys = append(s.keys, key[:min(len(key), hotkeys.LongestKey)])
 }
 
 // answered counts a request with a reply of that many bytes.

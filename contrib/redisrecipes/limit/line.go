@@ -14,7 +14,7 @@ import (
 // wait for each other.
 const callsMost = 2
 
-// takesMost bounds the takes of a call, because a server runs nothing else meanwhile. A take beyond them gets a call of its own.
+// takesMost bounds the takes of a call, because a server runs nothing else during a call. Further takes are sent one by one.
 const takesMost = 512
 
 // lines has the keys with calls that run. It is safe for concurrent use.
