@@ -12,11 +12,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// This file is the path of a request whose caller is alone, from top to bottom: the caller's goroutine
-// queues the request, writes it, waits, decodes the reply, and resolves its future. Everything unusual
-// is handled elsewhere.
+// This file contains the path of a request whose caller is alone, from top to bottom: the caller's
+// goroutine queues the request, writes it, waits, decodes the reply, and resolves its future. Other
+// files handle everything unusual.
 
-// Send enters one request, and writes it or leaves that to others, as [Pipe.Enter] does.
+// Send enters one request. It does for one request what [Pipe.Enter] does for several.
 func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx.Error) {
 	s, d, entered := p.enterAlone(r, cb, n)
 	if !entered {
@@ -31,10 +31,10 @@ func (p *Pipe) Send(r *send.Request, cb redis.Future, n uint64) (refused *errorx
 	return nil
 }
 
-// enterAlone enters a request if its caller is alone and the queue would admit the request. It puts
-// a batch of only this request in flight, and gives the caller both rights.
+// enterAlone enters a request if its caller is alone and nothing about the request is unusual. It
+// puts a batch with only this request in flight, and gives the caller both rights.
 func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Session, d duty, entered bool) {
-	if q.load.Load() > 1 { // most often right, and admitsAlone looks again
+	if q.load.Load() > 1 { // decides most cases without the lock; admitsAlone checks the others
 		return nil, 0, false
 	}
 	q.mu.Lock()
@@ -74,9 +74,10 @@ func (q *queue) admitsAlone(r *send.Request) bool {
 	return false
 }
 
-// tells decides whether the caller of r, which enters now, waits deaf until it is told to listen. A
-// caller listens at once if its deadline may pass before it would be told, or if requests take so long
-// that most callers would be told. now is from clock, and may be late.
+// tells decides whether the caller of r, which enters now, is deaf until it is told to listen (see
+// [send.Caller]). A caller listens at once if its deadline may pass before it would be told, or if
+// requests take so long that most callers would be told. now is from clock, which may be slightly
+// late.
 func (q *queue) tells(r *send.Request, now time.Duration) bool {
 	return q.avgLatency < deafMost && (r.Deadline.IsZero() || timing.Until(r.Deadline, now) >= deafMost+2*listenEvery)
 }
@@ -93,9 +94,9 @@ func (s exchanger) ReadUntil(ctx context.Context, last uint64, deaf bool) (passe
 	return s.Session.ReadUntil(ctx, last, deaf)
 }
 
-// readAlone writes the batch that is first, if there is one. If the caller is alone, it also waits for
-// the reply and resolves the request. finished is set if ReadUntil has nothing left to do: the request
-// is resolved, or ctx has ended.
+// readAlone writes the batch in s.first, if there is one. If the caller is alone, readAlone also
+// waits for the reply and resolves the request. finished is set if ReadUntil has nothing left to
+// do: the request is resolved, or ctx has ended.
 func (s *Session) readAlone(ctx context.Context) (passed, finished bool) {
 	b := s.first.Swap(nil)
 	if b == nil {
@@ -134,9 +135,9 @@ func (s *Session) exchange(ctx context.Context, b *batch) bool {
 	return !ended || s.hasFailed()
 }
 
-// interruptibly calls wait, which reads from the socket. It interrupts wait when ctx is done or, if the
-// caller is deaf, when the caller is told to listen; then ended is set, and wait may be called again.
-// Any other error of wait ends the session; then failed is set.
+// interruptibly calls wait, which reads from the socket. It interrupts wait when ctx is done or, if
+// the caller is deaf, when the caller is told to listen. Then ended is set, and wait may be called
+// again. Any other error of wait ends the session, and failed is set.
 func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, failed bool) {
 	var err error
 	switch {
@@ -158,8 +159,8 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, 
 	return false, err != nil
 }
 
-// waitDeaf calls wait. ended is set if the caller is told to listen before wait has returned. Most
-// replies come earlier, and watching a context takes as long as a small request.
+// waitDeaf calls wait without watching a context: that takes as long as a small request, and most
+// replies come soon. ended is set if the caller is told to listen before wait has returned.
 func (s *Session) waitDeaf(wait func() error) (ended bool, err error) {
 	n := s.waits.Add(1)
 	if ended = s.listens.Load(); !ended {
@@ -171,7 +172,8 @@ func (s *Session) waitDeaf(wait func() error) (ended bool, err error) {
 	return ended, err
 }
 
-// receive reads from the socket, but first writes the batch of exchange, if there is one.
+// receive reads from the socket. If the batch of exchange is not written yet, receive writes it
+// first.
 func (s *Session) receive(p []byte) (int, error) {
 	b := s.exchanged
 	if b == nil {
@@ -179,7 +181,7 @@ func (s *Session) receive(p []byte) (int, error) {
 	}
 	sent, n, err := s.raw.Exchange(b.buf, p)
 	switch {
-	case s.exchanged == nil: // all of it was written
+	case s.exchanged == nil: // the whole batch was written
 		return n, err
 	case err == sock.ErrUnsolicited:
 		s.failCheck(err)
@@ -192,7 +194,7 @@ func (s *Session) receive(p []byte) (int, error) {
 	return s.Conn.Read(p)
 }
 
-// exchangeWritten is called when all of the batch was written, before the read.
+// exchangeWritten is called after the whole batch was written, and before the socket is read.
 func (s *Session) exchangeWritten() {
 	b := s.exchanged
 	s.exchanged, b.sent = nil, len(b.buf)
@@ -203,8 +205,8 @@ func (s *Session) exchangeWritten() {
 	s.processor.yield()
 }
 
-// answerAlone decodes the reply to the only request of a batch and claims the request, if exactly its
-// whole reply has arrived.
+// answerAlone decodes the reply to the only request of a batch and claims the request. It returns
+// false unless exactly this reply has arrived, and completely.
 func (r *reader) answerAlone(b *batch) (res any, ok bool) {
 	if r.next != b || len(b.items) != 1 || r.s.beats.waiting.Load() {
 		return nil, false

@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// lane is a lone caller in the path of alone.go: it has entered a request with Send, and has both
-// rights.
+// lane is a lone caller on the path of alone.go: it has entered a request with Send, and has both
+// rights. It leaves the lane if readAlone does not finish the request.
 type lane struct {
 	p     *Pipe
 	s     *Session
@@ -34,15 +34,15 @@ func inLane(t *testing.T) *lane {
 		l := &lane{p: p, s: s, there: there, caller: newCaller(), read: make(chan [2]bool, 1), left: make(chan bool, 1)}
 		r := &send.Request{Buf: []byte("*1\r\n$4\r\nPING\r\n"), Caller: l.caller}
 		require.Nil(t, p.Send(r, l.caller, 0))
-		if len(l.given) > 0 { // otherwise the loop has come back just then
+		if len(l.given) > 0 { // otherwise the loop has just taken the right to read: try again
 			l.right = <-l.given
-			l.given <- l.right // it keeps it
+			l.given <- l.right // the caller keeps the right
 			return l
 		}
 	}
 }
 
-// reads reads in its own goroutine, and leaves the path of a lone caller if necessary.
+// reads starts a goroutine that calls readAlone and, if that does not finish, ReadUntil.
 func (l *lane) reads(ctx context.Context) {
 	go func() {
 		passed, finished := l.s.readAlone(ctx)
@@ -53,35 +53,35 @@ func (l *lane) reads(ctx context.Context) {
 	}()
 }
 
-// asked waits until the server has received a request.
+// asked waits until the server has received bytes of a request.
 func (l *lane) asked(t *testing.T) {
 	t.Helper()
 	_, err := l.there.Read(make([]byte, 64))
 	require.NoError(t, err)
 }
 
-// answers writes as the server.
+// answers writes reply in place of the server.
 func (l *lane) answers(t *testing.T, reply string) {
 	t.Helper()
 	_, err := l.there.Write([]byte(reply))
 	require.NoError(t, err)
 }
 
-// abandon does what the life cycle does after a failure.
+// abandon does what a connection does after its session has failed.
 func (l *lane) abandon(unsent *errorx.Error) {
 	l.p.Abandon(l.s, unsent)
 	l.p.current.Store(nil)
 }
 
-// What readAlone returns.
+// Results of readAlone.
 var (
 	tookReply = [2]bool{true, true}
 	hasLeft   = [2]bool{false, false}
 	isEnded   = [2]bool{false, true}
 )
 
-// The caller gets every reply, no matter in which pieces it arrives. Only a simple reply that arrived
-// whole is decoded in the path of a lone caller.
+// A lone caller gets its reply, no matter in which pieces it arrives. readAlone decodes only simple
+// replies that arrived whole.
 func TestAloneIsAnswered(t *testing.T) {
 	long := strings.Repeat("0123456789", 10_000)
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestAloneIsAnswered(t *testing.T) {
 	}
 }
 
-// A second reply ends the session, but the first one counts.
+// If a lone caller's request is answered twice, it gets the first reply, and the session ends.
 func TestAloneIsAnsweredTwice(t *testing.T) {
 	l := inLane(t)
 	l.reads(context.Background())
@@ -141,7 +141,8 @@ func TestAloneIsAnsweredTwice(t *testing.T) {
 	l.abandon(redis.ErrIO.New("unsent"))
 }
 
-// A request on a socket that is lost before it is written is not sent; later it may have run.
+// If the socket is lost before a request is written, the request is not sent. If it is lost later,
+// the request may have run.
 func TestAloneLosesItsSocket(t *testing.T) {
 	unsent := redis.ErrContextClosed.New("unsent")
 	for name, c := range map[string]struct {
@@ -180,7 +181,8 @@ func TestAloneLosesItsSocket(t *testing.T) {
 	}
 }
 
-// A caller that leaves has written its request, which the loop answers.
+// When the context of a lone caller ends, its request has been written, and the loop reads the
+// reply.
 func TestAloneIsCancelled(t *testing.T) {
 	for name, early := range map[string]bool{"before it writes": true, "while it waits": false} {
 		t.Run(name, func(t *testing.T) {
@@ -203,8 +205,8 @@ func TestAloneIsCancelled(t *testing.T) {
 	}
 }
 
-// If other requests have entered, the caller still takes its own reply in this path, and the next
-// caller reads.
+// If another request enters while a lone caller waits, readAlone still decodes the caller's own
+// reply. Then the caller of the other request reads.
 func TestAloneIsJoined(t *testing.T) {
 	l := inLane(t)
 	l.reads(context.Background())
@@ -223,8 +225,8 @@ func TestAloneIsJoined(t *testing.T) {
 	require.True(t, l.p.idle())
 }
 
-// While a heartbeat is unanswered, its echo may arrive instead of the reply, which this path does
-// not check. So the caller leaves the path.
+// While a heartbeat is unanswered, the heartbeat's echo may arrive in place of the reply. readAlone
+// does not check for that, so ReadUntil reads instead.
 func TestAloneWithHeartbeat(t *testing.T) {
 	l := inLane(t)
 	l.s.beats.waiting.Store(true)
@@ -236,8 +238,8 @@ func TestAloneWithHeartbeat(t *testing.T) {
 	require.True(t, <-l.left)
 }
 
-// Only an ordinary request of a lone caller takes this path; enterAlone leaves everything unchanged
-// for other requests.
+// enterAlone enters only ordinary requests of lone callers. For any other request it changes
+// nothing.
 func TestWhoEntersAlone(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

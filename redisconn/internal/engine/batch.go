@@ -14,17 +14,18 @@ import (
 
 // batch is the unit of work: encoded requests and the futures that wait for their replies. It is
 // open, and belongs to the queue, until it is taken. Then buf belongs to the writer until the
-// writer is done, and the reading goroutine claims the items one after the other. It is recycled
-// when both are done, or when all of it was withdrawn before it was written.
+// writer is done, and the reading goroutine claims the items one after the other. The batch is
+// recycled when writer and reader are done, or when all of its requests were withdrawn before it
+// was written.
 type batch struct {
 	buf   []byte
 	items []item
 
-	withdrawn      int  // items to be removed before it is written
-	withdrawnBytes int  // their size
+	withdrawn      int  // items to be removed before the batch is written
+	withdrawnBytes int  // the size of the withdrawn items
 	customFutures  bool // has futures that may be cancelled
 	internal       int  // the number of the library's own items
-	plain          bool // has plain items: Buf is kept until they are answered
+	plain          bool // has plain items, so buf is kept until they are answered
 	// refused counts the requests that the server answered with an error; unclear counts those that a
 	// proxy answered with an error. Both belong to the reader.
 	refused, unclear int
@@ -34,15 +35,16 @@ type batch struct {
 	fence  sock.Nonce // the nonce of the PING that ends the batch, with Opts.Integrity
 	// blocks is how long the requests may block the server. It is set only in ScriptMode.
 	blocks time.Duration
-	next   *batch // in flight
+	next   *batch // the next batch in flight
 
-	// unread is the number of bytes in flight, including its own, when it was taken. It belongs to
-	// the writer.
+	// unread is the number of bytes in flight when the batch was taken, including the batch's own.
+	// It belongs to the writer.
 	unread  int
 	sent    int          // bytes that reached the socket; owned by the writer until it is done
 	claimed atomic.Int64 // how many items are being or have been resolved
 
-	// These are guarded by the queue's lock. Whoever finishes second recycles the batch.
+	// written and answered are guarded by the queue's lock. When both are set, the batch is
+	// recycled.
 	written, answered bool
 }
 
@@ -62,7 +64,7 @@ type item struct {
 	typed      bool         // future is a resp.ReplyDecoder
 	observed   bool         // future is a send.Observer
 	// plain is set if the connection adds the request to the request's errors: see [batch.request].
-	// Otherwise the sender does.
+	// Otherwise the sender adds the request.
 	plain bool
 	// internal is set for requests of the library itself. ASKING and fences have no future.
 	internal bool
@@ -73,8 +75,8 @@ type item struct {
 	pinned      bool // must not be removed alone: see pin
 }
 
-// lastOf returns the sequence number of the last request from item i on that has the same caller as
-// item i.
+// lastOf returns the sequence number of the last of the consecutive requests, from item i on, that
+// have the same future as item i.
 func (b *batch) lastOf(i int) uint64 {
 	for i+1 < len(b.items) && b.items[i+1].future == b.items[i].future {
 		i++
@@ -90,8 +92,7 @@ func (b *batch) find(seq uint64) int {
 	return sort.Search(len(b.items), func(i int) bool { return b.items[i].seq >= seq })
 }
 
-// begin returns where the bytes of item i begin. For a request of a transaction that is not
-// item.start.
+// begin returns where the bytes of item i begin. In a transaction that differs from item.start.
 func (b *batch) begin(i int) int {
 	if i == 0 {
 		return 0
@@ -102,7 +103,8 @@ func (b *batch) begin(i int) int {
 // size returns the number of bytes of the request of item i.
 func (b *batch) size(i int) int { return b.items[i].end - b.begin(i) }
 
-// withdraw marks the item with a sequence number as withdrawn, if it is in the batch.
+// withdraw marks the item with number seq as withdrawn. It returns false if there is no such item,
+// if the item is withdrawn already, or if it is pinned.
 func (b *batch) withdraw(seq uint64) bool {
 	i := b.find(seq)
 	if i == len(b.items) {
@@ -118,12 +120,12 @@ func (b *batch) withdraw(seq uint64) bool {
 	return true
 }
 
-// withdrawnLeast is how many bytes of withdrawn requests any batch may hold, because removing them
-// copies the rest.
+// withdrawnLeast is the size up to which withdrawn requests stay in the batch, because removing
+// them copies the rest of the batch.
 const withdrawnLeast = 64 << 10
 
-// worthCompacting reports whether removing the withdrawn requests frees at least as many bytes as
-// it copies.
+// worthCompacting reports whether to remove the withdrawn requests before the batch is taken: if no
+// others are left, or if removing them frees much, and more than it copies.
 func (b *batch) worthCompacting() bool {
 	return b.withdrawn == len(b.items) || b.withdrawnBytes > max(withdrawnLeast, len(b.buf)/2)
 }
@@ -155,7 +157,7 @@ type cancelledItem struct {
 }
 
 // cancelled marks the cancelled items as withdrawn and returns them. It asks all futures before it
-// marks any, because a future may end the goroutine.
+// marks any, because a future's Cancelled method may end the goroutine.
 func (b *batch) cancelled() (items []cancelledItem) {
 	for i, it := range b.items {
 		if it.withdrawn || it.pinned || it.future == nil {
@@ -190,12 +192,12 @@ func requestOf(encoded []byte) redis.Request {
 	return redis.Request{Cmd: r.Cmd, Args: r.Args()}
 }
 
-// mark is a place in an open batch.
+// mark is a position in an open batch.
 type mark struct{ bytes, items, internal int }
 
 func (b *batch) mark() mark { return mark{len(b.buf), len(b.items), b.internal} }
 
-// add adds a request. seq is its number in its queue.
+// add adds request r, which has the number seq in its queue.
 func (b *batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
 	start := len(b.buf)
 	b.buf = append(b.buf, r.Buf...)
@@ -218,8 +220,8 @@ func (b *batch) add(r *send.Request, fut redis.Future, n, seq uint64, st *timing
 	return it
 }
 
-// nextItem adds an item that is zero, to be filled in place: copying an item that was
-// just filled would wait until the processor has stored its fields.
+// nextItem appends a zero item and returns it. The caller fills it in place: copying an item right
+// after filling it would wait until the processor has stored its fields.
 func (b *batch) nextItem() *item {
 	n := len(b.items)
 	if n == cap(b.items) {
@@ -236,8 +238,7 @@ func (b *batch) unclaimed() (i int, ok bool) {
 	return i, i < len(b.items)
 }
 
-// claim claims the item of index next. It returns false if claimRest has claimed all remaining
-// items.
+// claim claims item next. It returns false if claimRest has claimed all remaining items.
 func (b *batch) claim(next int) bool {
 	return b.claimed.CompareAndSwap(int64(next), int64(next+1))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cancellable is a future that may be cancelled, and forgets its result.
+// cancellable is a future that discards its result. It is cancelled if it is true.
 type cancellable bool
 
 func (cancellable) Resolve(any, uint64) {}
@@ -24,8 +24,8 @@ func (c cancellable) Cancelled() error {
 	return nil
 }
 
-// fill adds an item per word. A word in capitals is cancelled, one in
-// parentheses pinned, one in brackets withdrawn.
+// fill adds an item for each word. A word in capitals is cancelled, a word in parentheses is
+// pinned, and a word in brackets is withdrawn.
 func fill(b *batch, words ...string) {
 	pinned := -1
 	for i, word := range words {
@@ -86,7 +86,8 @@ func TestBatchDrop(t *testing.T) {
 	}
 }
 
-// Reader and lifecycle claim the same items; each must be claimed once.
+// When a session fails, the reader and the lifecycle claim items of the same batch at the same
+// time. Each item must be claimed once.
 func TestBatchItemsAreClaimedOnce(t *testing.T) {
 	const items = 100
 	for range 50 {
@@ -111,7 +112,7 @@ func TestBatchItemsAreClaimedOnce(t *testing.T) {
 	}
 }
 
-// drop takes out what is withdrawn or cancelled, as queue.take does.
+// drop removes withdrawn and cancelled items, as queue.take does.
 func drop(b *batch) (cancelled []cancelledItem) {
 	cancelled = b.cancelled()
 	b.compact()
@@ -126,7 +127,8 @@ func TestBatchDropKeepsTheBuffer(t *testing.T) {
 	require.True(t, bytes.Equal(b.buf, []byte("bb")) && before == &b.buf[0])
 }
 
-// A fence is found behind the last request, and has its number.
+// A fence is the last item of its batch. It has the sequence number of the last request, and find
+// returns the request.
 func TestBatchEnclose(t *testing.T) {
 	b := &batch{}
 	fill(b, "a", "bb")

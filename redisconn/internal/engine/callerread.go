@@ -32,14 +32,14 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 	if s.both {
 		s.flushBoth()
 	}
-	if r.next == nil && s.p.queue.tookBack() { // if next is set, the caller has just written its batch
+	if r.next == nil && s.p.queue.tookBack() { // if next is set, the caller itself has just written its batch
 		finished = true
 		s.PassRead()
 		return true
 	}
 	for r.until = last + 1; r.answered <= last; {
 		switch r.awaitReply(ctx) {
-		case replyTooLarge: // a wait for such a reply can't be interrupted, so the loop must read it
+		case replyTooLarge: // such a wait can't be interrupted, so the loop must read the reply
 			return true
 		case replyNever:
 			finished = true
@@ -56,7 +56,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 	return true
 }
 
-// settle takes an answered batch out of flight. The caller keeps the right to read.
+// settle takes the batch in r.retired, if any, out of flight. The caller keeps the right to read.
 func (r *reader) settle() {
 	if b := r.retired; b != nil {
 		r.cur = r.s.p.queue.retire(b, r.dec.Buffered() > 0)
@@ -70,12 +70,12 @@ type replyState uint8
 const (
 	replyReady    replyState = iota
 	replyNever               // the context has ended, or a deaf caller is told to listen
-	replyTooLarge            // it does not fit into the buffer
+	replyTooLarge            // the reply does not fit into the buffer
 )
 
 // awaitReply waits until the next reply is buffered. It consumes nothing, so the wait can be
-// interrupted, and another goroutine can continue it. If ctx can't end, it returns at once, and decoding
-// waits instead.
+// interrupted, and another goroutine can continue it. If ctx can't end, awaitReply returns at once,
+// and decoding waits instead.
 func (r *reader) awaitReply(ctx context.Context) replyState {
 	if ctx.Done() == nil {
 		return replyReady
@@ -91,26 +91,25 @@ func (r *reader) awaitReply(ctx context.Context) replyState {
 		case ended:
 			return replyNever
 		case failed:
-			return replyReady // decoding it fails at once
+			return replyReady // decoding fails at once
 		}
 	}
 	return replyReady
 }
 
-// flushBoth is flush for a caller that has both rights. Nothing is in flight but the batch that it
-// writes.
+// flushBoth writes for a caller that has both rights. Only the batch that it writes is in flight.
 func (s *Session) flushBoth() {
 	s.both = false
 	d := mustWrite
-	if s.reader.canIdle { // otherwise unread bytes may be pushes, which are allowed
+	if s.reader.canIdle { // if the reader can't idle, unread bytes may be pushes, which are allowed
 		d |= mustCheck
 	}
 	s.flush(d)
 }
 
-// mayIdle reports whether the right to read may stay free while nothing is pending. That is so if the
-// next writer can check the socket for unsolicited bytes (connCheck). If such bytes are here already,
-// mayIdle ends the session.
+// mayIdle reports whether the right to read may stay free while nothing is pending. It may if the
+// next writer can check the socket for unsolicited bytes (connCheck). If such bytes are here
+// already, mayIdle ends the session.
 func (r *reader) mayIdle() bool {
 	if !r.canIdle {
 		return false
@@ -139,7 +138,7 @@ func (s *Session) PassRead() {
 	}
 	r := s.reader
 	mayIdle, retired := r.canIdle, r.retired
-	if retired == nil { // if retired is set, finish has checked this
+	if retired == nil { // if retired is set, finish has checked what mayIdle checks
 		mayIdle = r.mayIdle()
 	}
 	r.retired, r.until = nil, 0

@@ -23,8 +23,8 @@ func (b breaking) Resolve(res any, n uint64) {
 	b.how()
 }
 
-// If a caller's goroutine ends while its answered batch is in flight, the batch is released, and
-// the loop reads on.
+// If a caller's goroutine ends after it has read the last reply of a batch, the batch is taken out
+// of flight, and the loop reads on.
 func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 	panics, nothing := func() { panic("on purpose") }, func() {}
 	for name, c := range map[string]struct{ future, logger func() }{
@@ -44,7 +44,7 @@ func TestCallerBreaksOffWithItsLastAnswer(t *testing.T) {
 				reqs[0].Caller = b
 				refused := p.Enter(reqs, &Entry{Future: b})
 				require.Nil(t, refused)
-				if len(b.given) == 0 { // the loop has come back just then
+				if len(b.given) == 0 { // the loop has just taken the right to read: try again
 					continue
 				}
 				r := <-b.given

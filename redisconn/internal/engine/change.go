@@ -2,9 +2,10 @@ package engine
 
 import "github.com/joomcode/errorx"
 
-// Change changes the state. s is the session if the new state is [Connected]; why is the error that has
-// ended the connection if it is [Disconnected]. A closed queue stays closed. If Change returns true,
-// requests have been waiting: the caller must wake the writer of s, which has the right to write.
+// Change changes the state. If the new state is [Connected], s is the session. If it is
+// [Disconnected], why is the error that has ended the connection. A closed queue stays closed. If
+// Change returns true, requests have been waiting: the caller must wake the writer of s, which has
+// the right to write.
 func (q *queue) Change(to State, s *Session, why *errorx.Error) (start bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,8 +61,8 @@ func (q *queue) abort() (inflight, open *batch) {
 	return inflight, open
 }
 
-// trim drops what is kept for reuse if the connection is idle, which it reports: if at most a heartbeat
-// was sent since the last trim.
+// trim reports whether the connection is idle: since the last trim at most one request has entered,
+// a heartbeat. If so, it drops the memory that is kept for reuse.
 func (q *queue) trim() (idle bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -24,8 +24,8 @@ func (s *Session) connCheck() bool {
 	return err == nil
 }
 
-// Unread reports whether the socket has received bytes that nobody has read yet. It returns false if
-// that is unknown.
+// Unread reports whether the socket has received bytes that nobody has read. It returns false if it
+// can't tell.
 func (p *Pipe) Unread() bool {
 	s := p.Session()
 	return s != nil && s.checker != nil && s.checker.Unread()
@@ -44,8 +44,8 @@ func (s *Session) failCheck(err error) {
 // Records without data come after a handshake, and when keys change.
 const recordsWait = time.Millisecond
 
-// readRecords reads TLS records for a time. If the time is negative, it reads only buffered ones.
-// It returns sock.ErrUnsolicited if one of them has data.
+// readRecords reads TLS records that arrive within wait. If wait is negative, it reads only
+// buffered ones. It returns sock.ErrUnsolicited if one of them has data.
 func (s *Session) readRecords(wait time.Duration) error {
 	_ = s.SetReadDeadline(time.Now().Add(wait))
 	err := s.Dec.AwaitMore()

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// New returns a pipe, which is disconnected.
+// New returns a disconnected pipe.
 func New(o Opts) *Pipe {
 	p := &Pipe{queue: newQueue(o)}
 	p.listening = time.AfterFunc(math.MaxInt64, p.tellCallers)
@@ -18,8 +18,9 @@ func New(o Opts) *Pipe {
 	return p
 }
 
-// Enter puts requests into the queue, and writes them or leaves that to others. It returns an error if
-// they have not entered. Only their owner may read reqs afterwards: see [queue.enter].
+// Enter puts requests into the queue, or returns an error if the queue refuses them. It also writes
+// them, unless another goroutine is going to. After requests have entered, only their owner may
+// read reqs: see [queue.enter].
 func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
 	e.divided = p.divide(reqs, e)
 	s, d, refused := p.enter(reqs, e)
@@ -27,7 +28,7 @@ func (p *Pipe) Enter(reqs []*send.Request, e *Entry) (refused *errorx.Error) {
 	return refused
 }
 
-// do does the duty d on s.
+// do performs duty d on session s.
 func (p *Pipe) do(d duty, s *Session) {
 	if d&mustListen != 0 {
 		p.listening.Reset(listenEvery)
@@ -48,7 +49,8 @@ func (p *Pipe) tellCallers() {
 	}
 }
 
-// SendInternal sends one of the library's own requests on a certain session, or not at all.
+// SendInternal sends one of the library's own requests, only on session on. answer gets the result,
+// or an error if that session has ended.
 func (p *Pipe) SendInternal(on *Session, req redis.Request, answer send.Internal) {
 	r, err := encode(req)
 	if err != nil {

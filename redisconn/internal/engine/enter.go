@@ -17,22 +17,22 @@ import (
 // Entry describes requests that enter together.
 type Entry struct {
 	Future redis.Future
-	N      uint64 // number of the first; MULTI has one less, EXEC one more than the last
-	// Asking puts ASKING before them, Transaction puts them between MULTI and EXEC.
+	N      uint64 // number of the first request. MULTI has N-1; EXEC has one more than the last request
+	// Asking puts ASKING before the requests. Transaction puts the requests between MULTI and EXEC.
 	Asking, Transaction bool
 	// Queuer, if not nil, gets the ticket of the last request before any of them is resolved.
 	Queuer send.Queuer
-	// on, if not nil, is the only session on which the requests may be written: they are
-	// resolved when it fails.
+	// on, if not nil, is the only session on which the requests may be written. The queue refuses
+	// them if that session has ended.
 	on *Session
-	// divided, if not nil, is what the requests are divided into. They enter as a whole if they have to
-	// wait for a connection.
+	// divided, if not nil, holds the requests in parts (see parts.go). If there is no connection
+	// yet, the requests enter as a whole.
 	divided *divided
 }
 
-// enter admits requests, or refuses them. The sender must then do its duty d on s. The queue keeps
-// neither reqs nor e. Once they have entered, only their owner may read reqs, which it may use again as
-// soon as they are written.
+// enter admits requests, or returns an error. After it has admitted them, the sender must perform
+// the returned duty on s. The queue keeps neither reqs nor e. Once the requests have entered, only
+// their owner may read reqs: it may already use them again.
 func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, _ duty, refused *errorx.Error) {
 	if q.admitted.Load() && q.admitted.Swap(false) {
 		runtime.Gosched() // lets a caller that was admitted from the waiting list use its room first
@@ -40,7 +40,7 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, _ duty, refus
 	l := loadOf(reqs)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, internal := e.Future.(send.Internal) // one of the library's own
+	_, internal := e.Future.(send.Internal) // the library's own request
 	if refused = q.admit(reqs, l, e, internal); refused != nil {
 		return nil, 0, refused
 	}
@@ -54,8 +54,8 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, _ duty, refus
 	return s, tells | rights, nil
 }
 
-// addOpen puts requests into the open batch. tells is mustListen if the sender must arrange a call
-// of listen.
+// addOpen puts requests into the open batch. It returns mustListen if the sender must arrange a
+// call of listen, otherwise 0.
 func (q *queue) addOpen(reqs []*send.Request, e *Entry, internal bool) (tells duty) {
 	if q.open == nil {
 		q.open = q.newBatch()
@@ -72,8 +72,8 @@ func (q *queue) addOpen(reqs []*send.Request, e *Entry, internal bool) (tells du
 	return tells
 }
 
-// admit returns nil if the requests may enter, and otherwise their error. If nothing is
-// pending, more of them than MaxRequests may enter together, but never more bytes than MaxBytes.
+// admit returns nil if the requests may enter, and otherwise their error. If nothing is pending,
+// more requests than MaxRequests may enter together, but never more bytes than MaxBytes.
 func (q *queue) admit(reqs []*send.Request, l load, e *Entry, internal bool) *errorx.Error {
 	switch {
 	case q.opts.Ctx.Err() != nil, q.state == Closed, (q.draining != nil || q.withheld.Load()) && !internal:
@@ -104,7 +104,8 @@ func (q *queue) inTime(deadline time.Time) bool {
 	return inTime(now-q.head.Taken, q.minTrip, timing.Until(deadline, now))
 }
 
-// append adds the requests to the open batch, which ends at m, and returns the ticket of the last one.
+// append adds reqs to the open batch, which so far ends at m, and returns the ticket of the last
+// one.
 func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (last send.Ticket) {
 	b := q.open
 	if e.Asking {
@@ -132,7 +133,7 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (l
 		it := b.addEnvelope(exec, e.Future, e.N+uint64(len(reqs)), q.nextSeq(), q.stat(exec))
 		it.exec, it.plain, it.observed = true, e.Future != nil, send.Observes(e.Future)
 		b.plain = b.plain || it.plain
-		if len(reqs) == 0 { // only the requests of a transaction are counted
+		if len(reqs) == 0 { // without requests, EXEC counts as the user's request
 			b.internal--
 		}
 	}
@@ -145,7 +146,7 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (l
 	return last
 }
 
-// nextSeq numbers a request.
+// nextSeq returns the sequence number for the next request.
 func (f *flight) nextSeq() (seq uint64) {
 	seq = f.seq
 	f.seq++

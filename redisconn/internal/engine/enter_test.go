@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A server that does not answer is noticed no matter what was entered last, with or without an open
-// batch, such as one that waits for a full socket.
+// If the server does not answer, a request with a deadline is refused, even if nothing has read the
+// clock since the last answer, and whether or not a batch is open.
 func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		q := newTestQueue(10, 1000)
@@ -30,7 +30,7 @@ func TestInTimeBehindAServerThatAnswersNothing(t *testing.T) {
 	}
 }
 
-// ticketed is a future that is called when it gets its ticket.
+// ticketed is a future that calls queued when it gets its ticket.
 type ticketed struct {
 	redis.Future
 	queued func(send.Ticket)
@@ -38,7 +38,7 @@ type ticketed struct {
 
 func (f ticketed) Queued(t send.Ticket) { f.queued(t) }
 
-// A future has its ticket before anybody can read the reply.
+// A future gets its ticket under the lock, so before anybody can read the reply.
 func TestTicketComesBeforeTheReply(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	var got send.Ticket
@@ -59,8 +59,8 @@ func TestSmooth(t *testing.T) {
 		{0, 1, 1},
 		{1, 0, 0},
 		{8, 8, 8},
-		{8, 1000, 1000}, // upwards at once
-		{1000, 8, 875},  // downwards by an eighth
+		{8, 1000, 1000}, // rises at once
+		{1000, 8, 875},  // falls by an eighth
 		{9, 0, 7},
 		{16, 15, 15},
 	} {

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The envelopes: the requests that the library puts around those of users.
+// Envelopes are the requests that the library puts around users' requests.
 var (
 	asking = envelope("ASKING")
 	multi  = envelope("MULTI")
@@ -30,7 +30,7 @@ func encode(req redis.Request) (*send.Request, error) {
 	return r, nil
 }
 
-// addEnvelope adds an envelope.
+// addEnvelope adds envelope r, like add.
 func (b *batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st *timing.Stat) *item {
 	it := b.add(r, fut, n, seq, st)
 	it.caller = send.CallerOf(fut)
@@ -40,8 +40,8 @@ func (b *batch) addEnvelope(r *send.Request, fut redis.Future, n, seq uint64, st
 
 const fencePrefix = "*2\r\n$4\r\nPING\r\n$16\r\n"
 
-// enclose ends the batch with a fence: a PING whose echo shows that replies and requests
-// are in step.
+// enclose ends the batch with a fence, which is a PING. Its echo shows that each request got its
+// own reply.
 func (b *batch) enclose() {
 	b.fence = sock.NewNonce()
 	start := len(b.buf)
@@ -52,7 +52,8 @@ func (b *batch) enclose() {
 	b.internal++
 }
 
-// pin keeps together the items added since m: a transaction, or ASKING and its request.
+// pin marks the items added since m, which are sent together or not at all: a transaction, or
+// ASKING and its request.
 func (b *batch) pin(m mark) {
 	for i := m.items; i < len(b.items); i++ {
 		b.items[i].pinned, b.items[i].start = true, m.bytes

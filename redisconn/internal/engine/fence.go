@@ -5,8 +5,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// answerFenced reads the replies of a whole batch, and resolves its requests
-// if the fence holds.
+// answerFenced reads the replies to a whole batch. If the fence's echo is right, it resolves the
+// requests.
 func (r *reader) answerFenced(b *batch) bool {
 	for len(r.fenced) < len(b.items) {
 		res, err := r.dec.Decode()

@@ -21,7 +21,7 @@ func (f *flight) newBatch() *batch {
 	return f.spares.batch()
 }
 
-// fly puts a batch in flight when it is taken, and updates the counts and measurements.
+// fly puts a taken batch in flight, and updates counts and measurements.
 func (q *queue) fly(b *batch, now time.Duration) {
 	var calls *timing.Callbacks
 	if q.session != nil {
@@ -87,15 +87,15 @@ func (q *queue) judgePostponing(b *batch) {
 	}
 }
 
-// smooth follows the number of pending requests upwards at once and downwards
-// by an eighth per batch, so that a burst of replies does not look like
-// idleness, and a lone goroutine is soon treated as one.
+// smooth returns the next estimate of the concurrency. It rises to the number of pending requests
+// at once, but falls by only an eighth per batch. So a burst of replies does not look like
+// idleness, and a goroutine that is left alone soon counts as alone.
 func smooth(concurrency, pending int) int {
 	return max(pending, concurrency-(concurrency+7)/8)
 }
 
-// wrote accounts for a batch that was written whole. It returns true if more is waiting:
-// then the caller keeps the right to write.
+// wrote accounts for a batch that was written whole. It returns true if more requests wait to be
+// written. Then the caller keeps the right to write; otherwise wrote releases the right.
 func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
@@ -241,8 +241,8 @@ func (q *queue) answered(b *batch) {
 	}
 }
 
-// countAnsweredLocked counts n requests of b, which were answered. b may have one more error, that of
-// EXEC.
+// countAnsweredLocked counts n answered requests of b. b may have one more error than requests:
+// that of EXEC.
 func (q *queue) countAnsweredLocked(b *batch, n int) {
 	unclear := min(b.unclear, n)
 	refused := min(b.refused, n-unclear)
@@ -252,7 +252,7 @@ func (q *queue) countAnsweredLocked(b *batch, n int) {
 }
 
 // leastInFlight updates the estimate of the time for which a batch is in flight if the server is
-// idle: it falls to a shorter time at once, and rises slowly.
+// idle. The estimate falls to a shorter time at once, and rises slowly.
 func leastInFlight(old, latest time.Duration) time.Duration {
 	if old == 0 {
 		return latest
@@ -260,8 +260,8 @@ func leastInFlight(old, latest time.Duration) time.Duration {
 	return min(latest, old+old/64+1)
 }
 
-// takeFirst takes the batch of Session.first, which is in flight but whose write nobody has begun.
-// It returns nil if there is none.
+// takeFirst takes the batch in Session.first, which is in flight although nobody has begun to write
+// it. It returns nil if there is none.
 func (s *Session) takeFirst() *batch {
 	if s.first.Load() == nil {
 		return nil
@@ -273,8 +273,8 @@ func (s *Session) takeFirst() *batch {
 // Clearing a longer one takes microseconds, so the lock is released and taken again.
 const clearMost = 16
 
-// smallMost is how large a buffer may be to stay with its batch until that is answered. Others are
-// used again as soon as they are written.
+// smallMost is the capacity, in bytes, up to which a buffer stays with its batch until the batch is
+// answered. Larger buffers are reused as soon as they are written.
 const smallMost = 4 << 10
 
 // recycle keeps a batch that nobody uses any more, unless it is long. It reports whether it kept it.
@@ -298,7 +298,7 @@ func (b *batch) reset() {
 	*b = batch{items: items[:0], buf: buf[:0]}
 }
 
-// recycleLong is recycle of a long batch, which is cleared without the lock.
+// recycleLong is recycle for a long batch. It clears the batch without the lock.
 func (q *queue) recycleLong(b *batch) {
 	b.reset()
 	q.mu.Lock()

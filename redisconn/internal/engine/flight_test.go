@@ -9,10 +9,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A reply that arrives before its request is written is not its reply: the batch could still be
-// taken back, and recycled while it is answered.
+// Bytes that arrive before a batch is written do not answer it: the batch could still be taken
+// back, and recycled during the answer.
 func TestNothingIsAnsweredBeforeItIsWritten(t *testing.T) {
-	q, s, seq := enterFirst(t, &modelCaller{gone: true}) // so that the loop reads
+	q, s, seq := enterFirst(t, &modelCaller{gone: true}) // the caller has left, so the loop reads
 	b, why := q.answering(s)
 	require.Nil(t, b)
 	require.True(t, why.IsOfType(redis.ErrResponseUnexpected))
@@ -25,7 +25,7 @@ func TestNothingIsAnsweredBeforeItIsWritten(t *testing.T) {
 	require.False(t, q.Withdraw(seq))
 }
 
-// The reader of a session that has failed gets nothing of the next one.
+// After a session has failed, its reader gets no batch of the next session.
 func TestRetireForAFailedSession(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.state, q.session = Connected, testSession()
@@ -82,8 +82,8 @@ func TestBatchResetForgets(t *testing.T) {
 	require.False(t, b.customFutures || b.written || b.answered)
 }
 
-// A connection keeps no more than its bound, whether of buffers or of items, gives back what
-// it has kept, and keeps nothing when it is idle.
+// A connection keeps at most sparesMost bytes of buffers and batches for reuse, uses them again,
+// and frees them when it is idle.
 func TestQueueKeepsLittle(t *testing.T) {
 	q := newTestQueue(1, 1)
 	s := &q.spares

@@ -56,7 +56,7 @@ func (p *Pipe) Abandon(s *Session, unsent *errorx.Error) {
 	l.resolveAll()
 }
 
-// leftoverPatience bounds how long the lifecycle waits for a future that blocks.
+// leftoverPatience bounds how long Abandon waits for futures that block.
 const leftoverPatience = 20 * time.Millisecond
 
 // bulkMost is the length of the longest argument that servers accept by default. After a longer one
@@ -87,12 +87,12 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 			if it.multi || it.withdrawn {
 				continue
 			}
-			if it.caller != nil { // the future of a waiting caller goes first: other futures may block
+			if it.caller != nil { // a future before this one may block, so the caller must watch its context
 				it.caller.Listen()
 			}
 			switch {
 			case it.internal:
-			case it.exec && !b.items[i-1].multi: // only the requests of a transaction are counted
+			case it.exec && !b.items[i-1].multi: // EXEC counts only in an empty transaction
 			case err == unsent:
 				l.notSent++
 			default:
@@ -110,8 +110,9 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 	}
 }
 
-// resolveAll resolves all leftovers. It waits until that is done, so that they are resolved before
-// any request of the next socket. If a future blocks, it waits for at most leftoverPatience.
+// resolveAll resolves all leftovers. It waits until that is done, so that leftovers are resolved
+// before requests of the next socket. If a future blocks, resolveAll returns after
+// leftoverPatience.
 func (l *leftovers) resolveAll() {
 	if len(l.items) == 0 {
 		return
@@ -131,7 +132,7 @@ func (l *leftovers) begin() {
 	go l.watch()
 }
 
-// work starts a goroutine that resolves items until all of them are begun.
+// work starts a goroutine that resolves items, one after the other, until none is left to begin.
 func (l *leftovers) work() {
 	go func() {
 		for {
@@ -144,7 +145,7 @@ func (l *leftovers) work() {
 	}()
 }
 
-// resolveItem counts an item as done even if its future ends the goroutine.
+// resolveItem resolves an item. It counts the item as done even if the future ends the goroutine.
 func (l *leftovers) resolveItem(it *leftover) {
 	defer func() {
 		if l.ended.Add(1) == int64(len(l.items)) {
@@ -158,8 +159,8 @@ func (l *leftovers) resolveItem(it *leftover) {
 	l.p.Resolve(it.future, err, it.n)
 }
 
-// watch is a goroutine that lives until the last item is begun. When futures block all workers, it
-// starts more, twice as many each time.
+// watch is a goroutine that ends when the last item is begun or resolved. While futures block all
+// workers, it doubles the number of workers at each tick.
 func (l *leftovers) watch() {
 	ticker := time.NewTicker(leftoverPatience)
 	defer ticker.Stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// taken returns a batch of requests. Those from pinned up to plain are an ASKING with its command.
+// taken returns a taken batch of three requests: aaa, cccc with ASKING before it, and d.
 func taken(t *testing.T, p *Pipe) *batch {
 	t.Helper()
 	enter := func(asking bool, bytes string) {
@@ -33,7 +33,7 @@ func TestLeftoversByTheByte(t *testing.T) {
 		0:              {unsent, unsent, unsent},
 		1:              {unknown, unsent, unsent},
 		3:              {unknown, unsent, unsent},
-		4:              {unknown, unknown, unsent}, // ASKING has begun
+		4:              {unknown, unknown, unsent}, // one byte of ASKING was sent
 		asking + 7:     {unknown, unknown, unsent},
 		asking + 7 + 1: {unknown, unknown, unknown},
 	} {
@@ -53,7 +53,7 @@ func TestLeftoversByTheByte(t *testing.T) {
 	}
 }
 
-// The error of a request that is longer than servers accept says so, because the server's own error
+// If a request is longer than servers accept, its error says that, because the server's own error
 // is usually lost.
 func TestLeftoverThatIsTooLong(t *testing.T) {
 	p := testPipe()
@@ -80,8 +80,8 @@ func TestLeftoversTakeWhatNobodyHasClaimed(t *testing.T) {
 	require.False(t, first.claim(1))
 }
 
-// A future that blocks, panics or ends its goroutine does not keep others from
-// their results, nor is any resolved twice.
+// A future that blocks, panics or ends its goroutine does not keep other futures from their
+// results. No future is resolved twice.
 func TestLeftoversOutliveFutures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})

@@ -9,9 +9,10 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// listen tells callers to listen if their contexts have ended, or their requests have been pending for
-// long. If again is set, call it again after listenEvery. If reads is set, one of the callers has the
-// right to read, so it must be interrupted: see [Session.listens].
+// listen tells callers to listen to their contexts if the contexts have ended, or if the requests
+// have been pending for long. If again is set, call listen again after listenEvery. If reads is
+// set, one of these callers has the right to read, so it must be interrupted: see
+// [Session.listens].
 func (q *queue) listen() (reads, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -32,8 +33,8 @@ func (q *queue) listen() (reads, again bool) {
 	return reads, q.due
 }
 
-// tell is listen for the callers of one batch. It reports whether it could not tell one of them,
-// because that caller may be reading. opened is when b was opened.
+// tell is listen for the callers of batch b, which was opened at the time opened. It returns true
+// if it could not tell one of them, which may be reading.
 func (l *listening) tell(b *batch, opened time.Duration) (reads bool) {
 	all := opened <= l.called-deafMost
 	i := max(b.find(l.told), int(b.claimed.Load())-1) // the reading goroutine may still wait for the rest of a claimed reply
@@ -64,8 +65,8 @@ func ended(done <-chan struct{}) bool {
 	}
 }
 
-// clock returns the time. While listen is called regularly, it may be late by one interval,
-// since reading the clock for each request would take longer.
+// clock returns the time on timing.Clock. While listen is called regularly, clock may be late by
+// one interval, because reading the time for each request takes longer.
 func (q *queue) clock() time.Duration {
 	if !q.due {
 		q.called = timing.Clock()
@@ -73,27 +74,27 @@ func (q *queue) clock() time.Duration {
 	return max(q.opened, q.called)
 }
 
-// arrangeListen returns the duty to arrange a call of listen, when none is due.
+// arrangeListen returns the duty to arrange a call of listen. Call it only if none is arranged.
 func (l *listening) arrangeListen() duty {
 	l.due, l.called = true, timing.Clock()
 	return mustListen
 }
 
-// interruptDeaf ends the wait of a caller that is deaf, if there is one.
+// interruptDeaf interrupts the deaf caller that waits for a reply, if there is one.
 func (s *Session) interruptDeaf() {
 	if n := s.waits.Load(); n%2 != 0 && s.waits.CompareAndSwap(n, n+1) {
 		s.interrupt()
 	}
 }
 
-// interrupt ends a wait.
+// interrupt ends the wait of the goroutine that reads.
 func (s *Session) interrupt() {
 	_ = s.SetReadDeadline(sock.LongAgo)
 	s.interrupted <- struct{}{}
 }
 
-// wasInterrupted makes the socket wait again after interrupt was called, and reports whether
-// that has ended a wait with err.
+// wasInterrupted undoes interrupt, so that the socket can wait again. It reports whether a wait
+// that has returned err was interrupted.
 func (s *Session) wasInterrupted(err error) bool {
 	<-s.interrupted
 	_ = s.SetReadDeadline(time.Time{})

@@ -34,14 +34,14 @@ func (q *queue) deaf(t *testing.T, deadline time.Time) (c *listener, d duty, tic
 	return c, d & mustListen, r.Ticket
 }
 
-// Times at which a batch was opened.
+// longAgo and justNow are times at which a batch was opened.
 const (
 	longAgo = -time.Hour
-	justNow = time.Hour // that is not over at the next call of listen either
+	justNow = time.Hour // in the future, so that it is not long ago at the next call of listen
 )
 
-// Callers are told once, when they have waited for long. A timer runs as long as any caller is not
-// told.
+// Each caller that has waited for long is told to listen, once. The timer that calls listen runs
+// until all callers have been told.
 func TestSlowCallersAreTold(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	slow, d, ticket := q.deaf(t, time.Time{})
@@ -50,7 +50,7 @@ func TestSlowCallersAreTold(t *testing.T) {
 	flying, d, _ := q.deaf(t, time.Time{})
 	require.Zero(t, d, "somebody calls listen already")
 	b, _ := q.take(true)
-	b.claimed.Store(1) // who reads waits for the rest of its reply
+	b.claimed.Store(1) // as if a goroutine were reading the rest of the reply to the first request
 	late, d, _ := q.deaf(t, time.Time{})
 	require.Zero(t, d)
 
@@ -71,7 +71,7 @@ func TestSlowCallersAreTold(t *testing.T) {
 	require.Equal(t, mustListen, d)
 }
 
-// A caller is not deaf if its deadline may pass before it would be told, or while answers take
+// A caller is not deaf if its deadline may pass before it is told to listen, or if answers take
 // long.
 func TestNotTellsLater(t *testing.T) {
 	q := newTestQueue(100, 1000)
@@ -85,8 +85,8 @@ func TestNotTellsLater(t *testing.T) {
 	require.False(t, ticket.Tells)
 }
 
-// The same holds if its deadline is near but the batch that it joins was opened long ago and listen
-// was not called since: the deadline is compared with the current time.
+// A caller with a near deadline is not deaf even if its batch was opened long ago and listen was
+// not called since: the deadline is compared with the current time.
 func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		q := newTestQueue(100, 1000)
@@ -100,8 +100,8 @@ func TestNotTellsLaterInAnOldBatch(t *testing.T) {
 	}
 }
 
-// A caller whose context has ended is told once, at the next call of listen. No other caller is
-// told.
+// The next call of listen tells each caller whose context has ended, and no other caller. Each is
+// told once.
 func TestWhoseContextHasEndedIsTold(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	var all []*listener
@@ -131,7 +131,7 @@ func TestWhoseContextHasEndedIsTold(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1, 0, 1, 0}, told())
 }
 
-// Every caller is told, even while futures are asked whether they are cancelled.
+// listen reaches all callers of a batch whose futures were being asked whether they are cancelled.
 func TestListenWhileFuturesAreAsked(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	c, _, _ := q.deaf(t, time.Time{})
@@ -160,7 +160,8 @@ func (f askedFuture) Cancelled() error {
 	return context.Canceled
 }
 
-// The caller that reads is told through its session, for as long as it has the right.
+// The caller that has the right to read is told to listen through its session. The session forgets
+// that when the caller passes on the right.
 func TestListenOfWhoReads(t *testing.T) {
 	q, s := newTestQueue(100, 1000), testSession()
 	s.mayPass = true

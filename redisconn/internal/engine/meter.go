@@ -11,11 +11,12 @@ import (
 // meter measures and counts: to decide when a batch is written, for the delays of requests, and for
 // statistics. All fields are guarded by queue.mu.
 type meter struct {
-	concurrency int // see policy.go
-	// everywhere is the concurrency at all servers together; zero if the callers send to this server
-	// only.
+	concurrency int // an estimate of how many requests are pending at a time: see smooth
+	// everywhere is the concurrency at all servers together, or zero if the callers send only to
+	// this server.
 	everywhere int
-	// opened is when the open batch was opened, or the last one if none is open.
+	// opened is when the open batch was opened. If there is none, it is when the last one was
+	// opened.
 	opened time.Duration
 	// minTrip is the shortest time for which a recent batch was in flight.
 	minTrip time.Duration
@@ -24,8 +25,8 @@ type meter struct {
 	// takenSeq and takenBytes count the requests and bytes that were taken so far.
 	takenSeq, takenBytes uint64
 	postponed            postponed
-	// pause is the number of batches still to be written without postponing, because postponing has
-	// not paid.
+	// pause is the number of further batches that are not postponed, because postponing has not
+	// paid.
 	pause int
 	// sinceIdle is the number of batches taken since nothing was in flight.
 	sinceIdle int
@@ -55,7 +56,7 @@ func (q *queue) countPart(b *batch, answered uint64) {
 		case it.multi:
 			transaction = true
 		case it.exec:
-			if b.items[i-1].multi { // only the requests of a transaction are counted
+			if b.items[i-1].multi { // EXEC counts only in an empty transaction
 				unclear = 1
 			}
 			ended, unclear, transaction = ended+unclear, 0, false
@@ -76,9 +77,9 @@ func (q *queue) countPart(b *batch, answered uint64) {
 type Counts struct {
 	// Values, Refused, NotSent and Unknown count requests by their outcome.
 	Values, Refused, NotSent, Unknown uint64
-	// Writes counts batches. The other fields count what was in them.
+	// Writes counts written batches. WrittenRequests and WrittenBytes count what was in them.
 	Writes, WrittenRequests, WrittenBytes uint64
-	ReadBytes                             uint64 // in a snapshot including the open session's
+	ReadBytes                             uint64 // a snapshot includes the bytes of the current session
 	Connects, Disconnects, FailedDials    uint64
 }
 
@@ -86,8 +87,8 @@ type Counts struct {
 type Stats struct {
 	Counts
 	State                         State
-	InFlight, Queued, QueuedBytes int                                      // requests and bytes, with the library's own
-	WaitingForRoom                int                                      // callers
+	InFlight, Queued, QueuedBytes int                                      // requests and bytes, including the library's own
+	WaitingForRoom                int                                      // callers that wait for room
 	Stages                        [redis.StageCallback + 1]redis.Histogram // by redis.Stage
 }
 
@@ -111,9 +112,9 @@ func (q *queue) Stats() (s Stats) {
 	return s
 }
 
-// searchMost bounds how many batches are searched for a request, so that the search stays short
-// when many requests to a frozen server time out. For a request beyond them, the delay says that it
-// was sent earlier than it was.
+// searchMost bounds how many batches Delay searches for a request, so that the search stays short
+// when many requests to a frozen server time out. If the request is in none of them, Delay takes
+// the next batch for its own, so it reports a longer wait than there was.
 const searchMost = 1024
 
 // Delay returns the delay of a request; ok is false if it was answered.
@@ -142,7 +143,7 @@ func (q *queue) Delay(seq uint64) (d redis.Delay, ok bool) {
 	return d, true
 }
 
-// openDelay is the delay of the open batch.
+// openDelay returns the delay of the requests in the open batch.
 func (q *queue) openDelay(now time.Duration) (d redis.Delay) {
 	ready := now
 	if q.postponed.since != 0 {
@@ -151,7 +152,8 @@ func (q *queue) openDelay(now time.Duration) (d redis.Delay) {
 	return redis.Delay{Queue: ready - q.opened, Wire: now - ready}
 }
 
-// setAhead sets the requests and bytes ahead of a request that begins at an offset.
+// setAhead sets how many requests and bytes are ahead of request seq, whose bytes begin at offset
+// begin.
 func (q *queue) setAhead(d *redis.Delay, seq, begin uint64) {
 	b := q.head
 	if b == nil {
@@ -162,7 +164,8 @@ func (q *queue) setAhead(d *redis.Delay, seq, begin uint64) {
 	d.AheadBytes = int(begin - min(begin, b.offset+uint64(b.begin(i))))
 }
 
-// overloaded returns the delay of the oldest request, for the error of a refused one.
+// overloaded returns the delay of the oldest request, for the error of a request that can't meet
+// its deadline.
 func (q *queue) overloaded() redis.Delay {
 	d := q.head.Delay(timing.Clock())
 	q.setAhead(&d, q.seq, q.takenBytes+uint64(q.bytes))
@@ -187,9 +190,9 @@ func (q *queue) leftDelay(b, oldest *batch) (d redis.Delay) {
 // oldest describes the oldest request in flight. It shows whether the server has stopped.
 type oldest struct {
 	seq     uint64
-	taken   time.Time     // when its batch was
+	taken   time.Time     // when its batch was taken
 	writing bool          // its batch is not completely written
-	blocks  time.Duration // of its batch
+	blocks  time.Duration // how long its batch may block the server
 }
 
 // oldest describes the oldest request in flight, if there is one.
@@ -204,9 +207,9 @@ func (q *queue) oldest() (o oldest, waits bool) {
 	return oldest{b.items[i].seq, timing.At(b.Taken), !b.written, b.blocks}, true
 }
 
-// Flight describes the progress of the requests in flight. since is the time since which the oldest one
-// has waited, 0 if there is none. mark changes whenever bytes arrive. pending is the number of pending
-// requests, and minTrip the shortest time for which a recent batch was in flight.
+// Flight describes the progress of the requests in flight. since is when the oldest one was taken,
+// on timing.Clock, or 0 if there is none. mark changes whenever bytes arrive. pending is the number
+// of pending requests, and minTrip the shortest time for which a recent batch was in flight.
 func (q *queue) Flight() (since time.Duration, mark uint64, pending int, minTrip time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -219,7 +222,8 @@ func (q *queue) Flight() (since time.Duration, mark uint64, pending int, minTrip
 	return since, mark, q.pending, q.minTrip
 }
 
-// countLastCallback adds the callbacks of the last retired batch, once its last future is resolved.
+// countLastCallback adds the time that the last retired batch has spent in users' futures. It is
+// called after the last future of that batch was resolved.
 func (q *queue) countLastCallback() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

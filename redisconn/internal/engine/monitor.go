@@ -63,8 +63,8 @@ func (o *Opts) ticks() (every time.Duration, beats int) {
 	return max(every, time.Millisecond), beats
 }
 
-// ran reports whether this process has run recently. If it was stopped or had no processor, replies
-// may wait to be read, so silence says nothing about the server yet.
+// ran notes whether this process has run recently. If the process was stopped or had no processor,
+// replies may wait to be read, so silence says nothing about the server yet.
 type ran struct {
 	last  time.Time // when until was last called
 	every time.Duration
@@ -75,7 +75,8 @@ type ran struct {
 // Even a process that hardly ever runs must notice that a server is gone.
 const mostLate = 6
 
-// until reports whether the process has been running until now. Call it at intervals of every.
+// until reports whether the process has been running since the last call. Call it at intervals of
+// every.
 func (r *ran) until(now time.Time) bool {
 	if now.Sub(r.last) > 2*r.every && r.late < mostLate {
 		r.late++
@@ -86,7 +87,7 @@ func (r *ran) until(now time.Time) bool {
 	return r.late == 0
 }
 
-// mark returns the progress of the requests in flight. o is the oldest of them.
+// mark returns the progress of the requests in flight. oldest is the oldest of them.
 func (s *Session) mark(oldest oldest) sock.Mark {
 	m := sock.Mark{Answered: oldest.seq + s.held.Load()}
 	if oldest.writing {
@@ -113,7 +114,7 @@ func (h *heartbeat) answered(res any, _ uint64) {
 	}
 	if err := redis.AsErrorx(res); err != nil {
 		if !err.IsOfType(redis.ErrResult) || sock.PingRefused(err) {
-			return // the heartbeat failed, or was not answered with an echo
+			return // the heartbeat failed, or the server does not echo
 		}
 	}
 	h.s.fail(redis.ErrPing.New("unexpected answer to a heartbeat"))

@@ -11,7 +11,7 @@ func TestRan(t *testing.T) {
 	start := time.Unix(1000, 0)
 	r := ran{last: start, every: time.Second}
 	for _, step := range []struct {
-		after time.Duration // since the step before
+		after time.Duration // since the previous step
 		want  bool
 	}{
 		{time.Second, true},

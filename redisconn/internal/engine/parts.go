@@ -12,8 +12,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A part ends after so many requests or bytes. Behind a longer round trip, of up to partTrips times
-// partTrip, parts are larger, so that two of them keep the server busy.
+// A part ends after partRequests requests or partBytes bytes. If the round trip is longer than
+// partTrip, parts are larger in proportion, so that two of them keep the server busy. partTrips
+// bounds the proportion.
 const (
 	partRequests = 512
 	partBytes    = 64 << 10
@@ -29,17 +30,18 @@ const (
 // and once it has left, no further part enters. All parts enter on the same session. So if one
 // request of the batch is not sent, no later one is.
 type divided struct {
-	send.Forward // to the future of the batch
+	send.Forward // passes on to the future of the batch
 	p            *Pipe
 	on           *Session // set when the first part enters
 	reqs         []*send.Request
-	n            uint64 // number of the first
+	n            uint64 // number of the first request
 	queuer       send.Queuer
-	ends         []int // of the parts, in reqs
+	ends         []int // where each part ends in reqs
 }
 
 // A divided batch keeps reqs until all parts have entered, so the memory of reqs must not be reused
-// before. That holds because a divided batch is too large for a Scratch that is kept for reuse.
+// before. That holds because a divided batch is too large for a Scratch that is kept for reuse:
+// otherwise these constants would not compile.
 const (
 	_ = uint(2*partRequests - send.BatchKept)
 	_ = uint(2*partBytes - send.BufferKept)
@@ -62,8 +64,8 @@ func (p *Pipe) divide(reqs []*send.Request, e *Entry) *divided {
 	return &divided{Forward: send.Forward{To: e.Future}, p: p, reqs: reqs, n: e.N, queuer: e.Queuer, ends: ends}
 }
 
-// endsOf returns where the parts of requests end. A part is at most as large as most, or exceeds it
-// only by its last request.
+// endsOf returns where each part of reqs ends. A part ends with the request that reaches one of the
+// bounds in most.
 func endsOf(reqs []*send.Request, most load) (ends []int) {
 	var l load
 	for i, r := range reqs {
@@ -110,7 +112,7 @@ func (p *part) Resolve(res any, n uint64) {
 	send.Resolve(p.To, res, n)
 }
 
-// DecodeReply implements resp.ReplyDecoder. It is used only if To implements it.
+// DecodeReply implements resp.ReplyDecoder. It is called only if To implements it.
 func (p *part) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	return p.To.(resp.ReplyDecoder).DecodeReply(d, n)
 }
@@ -141,8 +143,9 @@ func (q *queue) putFirst(d *divided) (tells duty) {
 	return q.addOpen(d.requests(0), d.entry(0), false) | q.addOpen(d.requests(1), d.entry(1), false)
 }
 
-// enterPart is enter for part i of a batch, whose first parts were admitted. The part is refused if it
-// can't follow them, or if nobody waits for the batch any more.
+// enterPart puts part i into the open batch. The whole batch was admitted with its first parts. But
+// the part is refused if their session has ended, if no more requests are written, or if the caller
+// has left.
 func (q *queue) enterPart(d *divided, i int) (s *Session, _ duty, refused *errorx.Error) {
 	reqs, e := d.requests(i), d.entry(i)
 	q.mu.Lock()

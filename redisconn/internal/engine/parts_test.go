@@ -37,14 +37,14 @@ func TestEndsOf(t *testing.T) {
 	}
 }
 
-// sizeOfOne is the size of each request, and each reply, of these tests.
+// sizeOfOne is the size of each request and of each reply in these tests.
 const sizeOfOne = len("*1\r\n$1\r\nB\r\n")
 
-// many is a caller that waits for the results of a batch, and never reads.
+// many is a caller that waits for the results of a batch. It does not accept the right to read.
 type many struct {
-	sends bool // more
+	sends bool // the caller may send more before it has the results
 	left  atomic.Bool
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards res and got
 	res   []any
 	got   int
 }
@@ -66,7 +66,7 @@ func (m *many) Resolve(res any, n uint64) {
 	m.res[n-7], m.got = res, m.got+1
 }
 
-// results waits until so many results are there.
+// results waits until n results have come.
 func (m *many) results(t *testing.T, n int) []any {
 	waitUntil(t, func() bool {
 		m.mu.Lock()
@@ -76,7 +76,7 @@ func (m *many) results(t *testing.T, n int) []any {
 	return m.res
 }
 
-// batchOf returns a batch that ends with part parts, and its caller.
+// batchOf returns a batch that is divided into so many parts, and its caller.
 func batchOf(parts int) ([]*send.Request, *many) {
 	m := &many{res: make([]any, parts*partRequests)}
 	reqs := make([]*send.Request, len(m.res))
@@ -86,7 +86,7 @@ func batchOf(parts int) ([]*send.Request, *many) {
 	return reqs, m
 }
 
-// entered enters a batch on a new session, and returns the server's end of it.
+// entered enters a batch in a new session. It also returns the server's end of the connection.
 func entered(t *testing.T, parts int) (*Pipe, *Session, net.Conn, *many) {
 	p := testPipe()
 	p.maxRequests = parts * partRequests
@@ -96,7 +96,7 @@ func entered(t *testing.T, parts int) (*Pipe, *Session, net.Conn, *many) {
 	return p, s, there, m
 }
 
-// asks reads requests, each of one letter, and returns the letters.
+// asks reads n requests, each of one letter, and returns the letters.
 func asks(t *testing.T, there net.Conn, n int) string {
 	require.NoError(t, there.SetReadDeadline(time.Now().Add(20*time.Second)))
 	buf := make([]byte, n*sizeOfOne)
@@ -124,7 +124,7 @@ func requireAll(t *testing.T, results []any, is func(any) bool) {
 	}
 }
 
-// Requests of others go between the parts of a batch, and the parts stay in order.
+// Requests of other callers are written between the parts of a batch. The parts stay in order.
 func TestOthersGoBetweenParts(t *testing.T) {
 	p, _, there, m := entered(t, 5)
 	two, one := strings.Repeat("B", 2*partRequests), strings.Repeat("B", partRequests)
@@ -142,7 +142,7 @@ func TestOthersGoBetweenParts(t *testing.T) {
 	requireAll(t, m.results(t, 5*partRequests), isOK)
 }
 
-// decoding is a caller whose future decodes the replies itself.
+// decoding is a caller whose future decodes the replies itself, as typed futures do.
 type decoding struct{ *many }
 
 func (decoding) DecodeReply(d *resp.Decoder, _ uint64) (any, error) { return d.Decode() }
@@ -163,7 +163,8 @@ func TestPartsDecode(t *testing.T) {
 	requireAll(t, m.results(t, 3*partRequests), isOK)
 }
 
-// Parts that have not entered count for the bounds of the queue, and a shutdown waits for them.
+// Parts that have not entered yet count towards the bounds of the queue, and a shutdown waits for
+// them.
 func TestPartsTakeRoom(t *testing.T) {
 	p, _, there, m := entered(t, 4)
 	rest := 2 * partRequests
@@ -188,7 +189,7 @@ func TestPartsTakeRoom(t *testing.T) {
 	require.Zero(t, p.held)
 }
 
-// Parts after one whose session has ended are not sent.
+// When the session of a divided batch ends, the parts that have not entered are not sent.
 func TestPartsEndWithTheirSession(t *testing.T) {
 	p, s, there, m := entered(t, 6)
 	asks(t, there, 2*partRequests)
@@ -211,7 +212,8 @@ func TestPartsEndWithTheirSession(t *testing.T) {
 	require.Zero(t, p.held)
 }
 
-// A caller that has left may send other requests: no part of its batch may follow them.
+// After a caller has left, no further part of its batch enters: the caller may have sent other
+// requests, which must come after the whole batch.
 func TestPartsEndWhenTheCallerLeaves(t *testing.T) {
 	p, _, there, m := entered(t, 5)
 	asks(t, there, 2*partRequests)
@@ -226,7 +228,8 @@ func TestPartsEndWhenTheCallerLeaves(t *testing.T) {
 	require.Zero(t, p.held)
 }
 
-// The sender of a batch that nobody waits for may send more at once, which must follow the batch.
+// A batch is not divided if its sender may send more before the results come: later requests must
+// follow the whole batch.
 func TestWhatIsNotDivided(t *testing.T) {
 	p := testPipe()
 	reqs, m := batchOf(3)

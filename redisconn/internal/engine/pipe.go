@@ -21,40 +21,43 @@ import (
 
 // Opts are the options of a pipe.
 type Opts struct {
-	// Ctx is the connection's: a session ends with it.
+	// Ctx is the connection's context. When it ends, the session ends.
 	Ctx context.Context
-	// MaxRequests bounds the pending requests, MaxBytes the bytes of those that are not taken.
+	// MaxRequests bounds the number of pending requests. MaxBytes bounds the size of those that no
+	// writer has taken yet.
 	MaxRequests, MaxBytes int
-	// Timeout is how long written requests may go unanswered; negative: without a bound.
+	// Timeout bounds the time for which written requests may go unanswered, unless it is negative.
 	Timeout time.Duration
 	// Silence is six times the interval at which Watch checks the session.
 	Silence time.Duration
-	// Heartbeat is the interval of heartbeats. Zero: three in Silence; negative: none.
+	// Heartbeat is the interval between heartbeats. If it is zero, Silence is divided into three
+	// intervals. If it is negative, there are no heartbeats.
 	Heartbeat time.Duration
-	// Integrity ends each batch with a fence, and holds its replies back until the fence is
-	// answered.
+	// Integrity ends each batch with a fence. No request of the batch is resolved before its fence
+	// is answered.
 	Integrity bool
 	// Pushes: the server may send pushes (RESP3).
 	Pushes bool
 	// Yields: a writer may let other goroutines run first, so that they can add their requests.
 	Yields bool
-	// Script: requests may block, so there are no heartbeats.
+	// Script: users' requests may block the server, so the pipe sends no heartbeats.
 	Script bool
 
 	// WithConn adds the connection to an error.
 	WithConn func(*errorx.Error) *errorx.Error
-	// Server is where replies come from.
+	// Server returns the server that answers the requests.
 	Server func() send.Server
 	// Panicked is called when one of the user's functions has panicked.
 	Panicked func(v any, stack []byte)
-	// Measured is called with the round trip of each heartbeat.
+	// Measured is called with the round-trip time of each heartbeat.
 	Measured func(time.Duration)
 	// Trip returns the shortest recent round trip, or 0.
 	Trip func() time.Duration
-	// Stat, if not nil, makes the statistics of a request, or returns nil if the logger must not see it.
+	// Stat, if not nil, returns the record that collects the statistics of a request. It returns
+	// nil if the logger must not see the request.
 	Stat func(*send.Request) *timing.Stat
-	// ReqStat, if not nil, is called for each answered request that has a Stat. in and out
-	// are the sizes of reply and request in bytes.
+	// ReqStat, if not nil, is called for each answered request for which Stat has returned a
+	// record. in and out are the sizes of the reply and of the request, in bytes.
 	ReqStat func(st *timing.Stat, res any, in, out int)
 }
 
@@ -63,16 +66,18 @@ type Opts struct {
 type Pipe struct {
 	*queue
 	current   atomic.Pointer[Session]
-	listening *time.Timer // calls tellCallers while callers wait deaf
+	listening *time.Timer // calls tellCallers while callers are deaf: see send.Caller
 }
 
-// Queue returns the queue that the tickets of requests contain.
+// Queue returns the pipe's queue. The tickets of requests refer to it.
 func (p *Pipe) Queue() *queue { return p.queue }
 
-// Session returns the present session, or the last one; nil if there was none.
+// Session returns the current session or, if there is none, the last one. Before the first session
+// it returns nil.
 func (p *Pipe) Session() *Session { return p.current.Load() }
 
-// Resolve resolves a future outside of the reader. If the future panics, that is reported.
+// Resolve resolves cb, unless cb is nil. It reports a panic of the future. The reader resolves
+// futures by itself.
 func (p *Pipe) Resolve(cb redis.Future, res any, n uint64) {
 	if cb == nil {
 		return
@@ -81,14 +86,14 @@ func (p *Pipe) Resolve(cb redis.Future, res any, n uint64) {
 	cb.Resolve(res, n)
 }
 
-// Tell passes the statistics of an answered request to ReqStat. in and out are the sizes
-// of reply and request in bytes.
+// Tell passes the statistics of an answered request to ReqStat. in and out are the sizes of the
+// reply and of the request, in bytes.
 func (p *Pipe) Tell(st *timing.Stat, res any, in, out int) {
 	defer p.recovered()
 	p.opts.ReqStat(st, res, in, out)
 }
 
-// recovered is deferred around the user's functions, which may panic.
+// recovered reports the panic of a user's function. It must be deferred.
 func (p *Pipe) recovered() {
 	if v := recover(); v != nil {
 		p.opts.Panicked(v, debug.Stack())

@@ -4,9 +4,8 @@ import "time"
 
 // docs/engine.md shows what each of these rules and numbers gains.
 
-// crowd is the number of concurrent requests that counts as a crowd. From there on, postponing
-// alone no longer gathers requests, and waking one caller after another would take most of the
-// time.
+// crowd is the number of concurrent requests that counts as a crowd. In a crowd postponing alone
+// does not gather requests, and waking one caller after another would take most of the time.
 const crowd = 24
 
 // alone reports whether requests come one at a time.
@@ -14,52 +13,55 @@ func alone(concurrency int) bool { return concurrency <= 1 }
 
 // worthYielding decides whether a writer lets other goroutines run once (runtime.Gosched) before it
 // takes the batch: the callers that the last replies woke are about to send their next requests.
-// gathered is set if postponing gathers these anyway, unless there is a crowd.
+// gathered is set if postponing gathers these requests anyway. In a crowd that does not count.
 func worthYielding(concurrency int, gathered bool) bool {
 	return concurrency >= crowd || !gathered && !alone(concurrency)
 }
 
-// If postponing has not paid, the first burst batches since nothing was in flight are written
-// without yielding. A few callers then do something else in between, and yielding only delays the
-// writer, unless they keep the connection busy.
+// burst is the number of batches, counted from when nothing was in flight, that are written without
+// yielding while postponing does not pay. The callers of such batches do something else between two
+// requests, so yielding would only delay the writer. Only callers that keep the connection busy for
+// more batches than that are worth yielding to.
 const burst = 8
 
-// If the callers send to several servers, the exception for bursts ends at wide concurrent requests:
-// in between, such callers send to the other servers.
+// wide is the number of concurrent requests to all servers together from which on the exception for
+// bursts does not apply: callers of several servers send to the other ones between two requests.
 const wide = 4
 
-// worthYieldingAgain decides whether a writer that has yielded yields again if requests have come: if
-// the callers send to several servers, a batch for one of them grows slowly.
+// worthYieldingAgain decides whether a writer yields once more after requests have entered. A crowd
+// of callers that send to several servers is worth it, because the batch for one server grows
+// slowly.
 func worthYieldingAgain(everywhere int) bool { return everywhere >= crowd }
 
-// crowded reports whether the reader goroutine reads for all callers. Passing the right to read
-// from one to the next would keep the client busy with waking goroutines while the server waits
-// for the next batch.
+// crowded reports whether the reader goroutine reads for all callers. If a crowd of callers passed
+// on the right to read, the client would be busy waking goroutines while the server waits for the
+// next batch.
 func crowded(concurrency int) bool { return concurrency >= crowd }
 
-// maxConcurrency returns the concurrency here or, if that is higher, at all servers.
+// maxConcurrency returns the concurrency at this server or, if that is higher, at all servers
+// together.
 func (q *queue) maxConcurrency() int { return max(q.concurrency, q.everywhere) }
 
 // inTime decides whether a request is likely to be answered in the time that it has left. The time
 // that the oldest request in flight has waited beyond minTrip shows how much is queued at the
-// server. At twice the load that the server can handle, a request that enters now waits twice as
-// long.
+// server. If the load is twice what the server can handle, a request that enters now will wait
+// twice as long as that.
 func inTime(oldest, minTrip, left time.Duration) bool {
 	queued := oldest - minTrip
 	return left > minTrip && (queued < overload || queued <= (left-minTrip)/2)
 }
 
-// overload is how long the oldest request must have waited beyond the shortest trip before the server
-// counts as overloaded. A fork, or a garbage collection on either side, takes some milliseconds and
-// passes.
+// overload is how long the oldest request must have waited beyond the shortest trip before the
+// server counts as overloaded. A fork, or a garbage collection on either side, also takes
+// milliseconds, but is no overload.
 const overload = 10 * time.Millisecond
 
-// A batch does not wait for more requests if it has at least enoughLeast, and half as many as are
-// in flight: then the server works on one half while the client handles the replies to the other.
-// Nor does it wait if it has enoughMost requests or enoughBytes. If the callers send to several
-// servers, it waits until it has as many requests as are in flight, because the client handles the
-// other servers' replies while one server works. If the program has one processor (GOMAXPROCS), no
-// goroutine runs during a write, so enoughMostOfOne is the limit instead.
+// A batch does not wait for more requests if it has at least enoughLeast requests, and half as many
+// as are in flight: then the server works on one half while the client handles the replies to the
+// other. Nor does it wait if it has enoughMost requests or enoughBytes. If the callers send to
+// several servers, it waits until it has as many requests as are in flight, because the client
+// handles the other servers' replies while one server works. If the program has one processor
+// (GOMAXPROCS), no goroutine runs during a write, so enoughMostOfOne takes the place of enoughMost.
 const (
 	enoughLeast     = 16
 	enoughMost      = 128
@@ -67,7 +69,7 @@ const (
 	enoughBytes     = 128 << 10
 )
 
-// mostWaited returns how many requests are enough in any case, for so many processors.
+// mostWaited returns the number of requests that is always enough on so many processors.
 func mostWaited(processors int) int {
 	if processors == 1 {
 		return enoughMostOfOne
@@ -76,7 +78,7 @@ func mostWaited(processors int) int {
 }
 
 // enough reports whether a batch is large enough to be written without waiting for more. most is
-// from [mostWaited].
+// the result of [mostWaited].
 func enough(items, bytes, concurrency, most int, manyServers bool) bool {
 	share := concurrency / 2
 	if manyServers {
@@ -85,9 +87,9 @@ func enough(items, bytes, concurrency, most int, manyServers bool) bool {
 	return bytes >= enoughBytes || items >= min(most, max(enoughLeast, share))
 }
 
-// postponeMost is the longest round trip for which a small batch waits for the answer to the
-// requests in flight, so that the callers that this wakes can add their requests. It waits for at
-// most the rest of one round trip.
+// postponeMost is the longest round trip with which a small batch waits for the answer to the
+// requests in flight. The callers that this answer wakes can then add their requests to the batch.
+// It waits for at most the rest of one round trip.
 const postponeMost = 300 * time.Microsecond
 
 // worthPostponing decides whether a small batch is written only when nothing is in flight.
@@ -101,9 +103,9 @@ func worthPostponing(concurrency int, roundTrip time.Duration) bool {
 // woke have added a request.
 func hasPaid(joined, answered int) bool { return 2*joined >= answered }
 
-// postponePause is how many batches are not postponed after one for which it has not paid, because
-// the callers do something else in between. The pause is shorter in a crowd, where enough of them
-// come back now and then.
+// postponePause returns the number of batches that are not postponed after postponing one has not
+// paid, because the callers do something else between two requests. The pause is shorter in a
+// crowd, where enough callers return from time to time.
 func postponePause(concurrency int) int {
 	if concurrency >= crowd {
 		return 32
@@ -111,8 +113,8 @@ func postponePause(concurrency int) int {
 	return 256
 }
 
-// While a caller reads the answer to a batch in flight, the open batch is postponed if
-// that is worth it (see [worthPostponing]): nobody has the right to write. It is written
+// While a caller reads the answer to a batch in flight, the open batch is postponed if that is
+// worth it (see [worthPostponing]). Then nobody has the right to write it. It is written
 //
 //   - by the sender whose request gives it enough (see [enough]);
 //   - when nothing is in flight any more: by the next caller that is to read, which gets
@@ -120,8 +122,8 @@ func postponePause(concurrency int) int {
 //   - by the loop, when it gets the right to read: the loop is about to resolve a future, and that
 //     future may wait for the effect of a postponed request.
 //
-// If few of the callers that the answer woke have sent anything by then, postponing has not
-// paid, and the next batches are not postponed: the callers do something else in between.
+// If few of the callers that the answer woke have sent anything by then, postponing has not paid,
+// and the next batches are not postponed: the callers do something else in between.
 
 // gathers reports whether batches are postponed at present, so that requests of several callers
 // gather.

@@ -97,7 +97,7 @@ func TestInTime(t *testing.T) {
 	}
 }
 
-// inFlightModel returns a model in which a caller reads the answer to its request.
+// inFlightModel returns a model with one request in flight, whose caller reads.
 func inFlightModel() *rightsModel {
 	m := newRightsModel(true, crowd-1, 4)
 	for _, step := range []string{"rest", "call", "write", "take", "wrote"} {
@@ -124,7 +124,7 @@ func TestPostponeUntilThereIsEnough(t *testing.T) {
 	require.True(t, m.writer)
 }
 
-// If a server does not answer, requests are still sent.
+// If a server does not answer, batches are no longer postponed.
 func TestPostponeNotForLong(t *testing.T) {
 	m := inFlightModel()
 	m.age = 2 * postponeMost
@@ -132,7 +132,8 @@ func TestPostponeNotForLong(t *testing.T) {
 	require.True(t, m.writer)
 }
 
-// A future may wait for what a postponed request does.
+// When the loop gets the right to read, it writes the postponed batch: the future that it resolves
+// may wait for the effect of a postponed request.
 func TestPostponeNotForTheLoop(t *testing.T) {
 	m := newRightsModel(true, crowd-1, 4)
 	for _, step := range []string{"send", "take", "say", "wrote", "call"} {
@@ -142,7 +143,8 @@ func TestPostponeNotForTheLoop(t *testing.T) {
 	require.True(t, m.writer)
 }
 
-// The time for which a batch is postponed counts as waiting for the server.
+// The delay of a request counts the time for which its batch is postponed as waiting for the
+// server.
 func TestPostponedIsOnTheWire(t *testing.T) {
 	m := inFlightModel()
 	m.do("call")
@@ -159,8 +161,8 @@ func TestPostponedIsOnTheWire(t *testing.T) {
 	require.Greater(t, written.Wire, open.Wire)
 }
 
-// If the callers that got replies do not send again, postponing a batch until their replies has
-// gained nothing.
+// If the callers that got replies do not send again, postponing the open batch until those replies
+// has gained nothing, and the next batches are not postponed.
 func TestPostponeOnlyIfItPays(t *testing.T) {
 	m := inFlightModel()
 	for _, step := range []string{"call", "answer", "call", "write", "take"} {
@@ -176,7 +178,8 @@ func TestPostponeOnlyIfItPays(t *testing.T) {
 	require.False(t, m.q.postponable())
 }
 
-// An answer begins with its first byte: callers that came before it were not woken by it.
+// An answer begins with its first byte. Only callers that send after that byte count as woken by
+// the answer.
 func TestPostponingJudgedFromTheFirstByteOn(t *testing.T) {
 	m := inFlightModel()
 	m.do("call")

@@ -8,8 +8,9 @@ import (
 // RunID implements send.Process.
 func (s *Session) RunID() *string { return s.runID.Load() }
 
-// AskRunID implements send.Process. If the user may not ask, the run ID is "". With Opts.Script it
-// asks nothing, because the question could fall into a transaction of the user.
+// AskRunID implements send.Process. If the server's ACL forbids the question, the run ID is "".
+// With Opts.Script it asks nothing and returns an error, because the question could get into a
+// user's transaction.
 func (s *Session) AskRunID(done func(error)) {
 	switch {
 	case s.RunID() != nil:

@@ -9,20 +9,19 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// After a write to a server on the same machine, the writer yields its processor to
-// other processes once. Otherwise, while the threads of the client occupy all
-// processors, the server does not run before one of them sleeps, so that client and
-// server work in turns.
+// After a write to a server on the same machine, the writer once yields its processor to other
+// processes. Otherwise, while the client's threads occupy all processors, the server does not run
+// until one of the threads sleeps, so client and server take turns instead of working at the same
+// time.
 //
-// If no process waits for a processor, this is a system call that returns at once. If
-// processes other than the server wait too, one of them may run for a whole time
-// slice, some milliseconds. The time that the whole process loses in this way is bounded.
+// If no process waits for a processor, this system call returns at once. If processes other than
+// the server wait too, one of them may run for a whole time slice of some milliseconds. These
+// constants bound the time that this process loses in this way.
 const (
-	// slowYield is how long a yield must take to count as lost time: the server takes up
-	// to 0.5 ms, other processes 1 to 4 ms.
+	// slowYield is how long a yield must take to count as lost time. The server usually runs for a
+	// shorter time, other processes for a longer one.
 	slowYield = time.Millisecond
-	// slowYieldPrice bounds the share of time that is lost: one part in slowYieldPrice. Even with
-	// 1000 goroutines, the server itself seldom runs longer than slowYield.
+	// slowYieldPrice bounds the share of time that may be lost: one part in slowYieldPrice.
 	slowYieldPrice = 16
 	// slowYieldCredit is how much time may be lost at once before the bound applies.
 	slowYieldCredit = 10 * time.Millisecond
@@ -44,12 +43,12 @@ type lostTime struct {
 	repaid atomic.Int64
 }
 
-// lost is what all connections lose together: each of many would lose the whole share.
+// lost is shared by all connections. If each had its own, many connections together could lose much
+// more than the bound.
 var lost lostTime
 
-// yield lets the server run. The caller must not have the right to
-// write. It hides the system call from Go's scheduler, which would otherwise start another thread
-// in place of this one.
+// yield lets the server run. The caller must not have the right to write. The raw system call hides
+// the pause from Go's scheduler, which would otherwise start another thread in place of this one.
 func (p *processor) yield() {
 	if !p.local {
 		return
@@ -65,12 +64,12 @@ func (p *processor) yield() {
 	}
 }
 
-// may reports whether to yield at a time on timing.Clock.
+// may reports whether a yield is allowed at the time now, on timing.Clock.
 func (l *lostTime) may(now time.Duration) bool {
 	return time.Duration(l.repaid.Load())-now <= slowYieldPrice*slowYieldCredit
 }
 
-// account adds a yield that ended at now and took so long.
+// account counts a yield that ended at now, after the duration took.
 func (l *lostTime) account(now, took time.Duration) {
 	if took < slowYield {
 		return

@@ -12,7 +12,7 @@ import (
 
 func TestCedingLosesLittle(t *testing.T) {
 	const (
-		own     = 50 * time.Microsecond // between two writes
+		own     = 50 * time.Microsecond // the client's own work between two writes
 		foreign = 3 * time.Millisecond
 		span    = 10 * time.Second
 	)
@@ -36,7 +36,7 @@ func TestCedingToTheServerIsFree(t *testing.T) {
 		require.True(t, c.may(now))
 		c.account(now, slowYield-1)
 	}
-	for range 3 { // the server, too, takes longer now and then
+	for range 3 { // the server itself sometimes takes longer
 		c.account(time.Second, 3*time.Millisecond)
 		require.True(t, c.may(time.Second))
 	}
@@ -45,7 +45,8 @@ func TestCedingToTheServerIsFree(t *testing.T) {
 	require.True(t, c.may(2*time.Second), "it never yields again")
 }
 
-// What one connection loses counts for all: a cluster of many nodes loses no more than one connection.
+// The time that one connection loses counts for all connections, so a cluster of many nodes loses
+// no more than one connection.
 func TestConnectionsLoseTogether(t *testing.T) {
 	t.Cleanup(func() { lost.repaid.Store(0) })
 	one, other := newProcessor(&net.TCPConn{}), newProcessor(&net.TCPConn{})

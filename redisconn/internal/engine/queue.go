@@ -14,7 +14,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// queue is where requests enter.
+// queue holds the pending requests of a connection, and decides which goroutine may write and which
+// may read.
 type queue struct {
 	opts Opts
 
@@ -28,7 +29,8 @@ type queue struct {
 
 	mostWaited int // set by newQueue: see policy.go
 
-	// load is concurrency, to be read without the lock, and so is crowded.
+	// load is a copy of concurrency that can be read without the lock. crowded is set while there
+	// is a crowd (see policy.go), and can also be read without the lock.
 	load    atomic.Int64
 	crowded atomic.Bool
 	// withheld is set by withhold, under the lock, and never cleared.
@@ -37,14 +39,14 @@ type queue struct {
 	admitted atomic.Bool
 }
 
-// newQueue makes a queue. It is disconnected.
+// newQueue returns a disconnected queue.
 func newQueue(o Opts) *queue {
 	q := &queue{opts: o, mostWaited: mostWaited(runtime.GOMAXPROCS(0))}
 	q.maxRequests, q.maxBytes = o.MaxRequests, o.MaxBytes
 	return q
 }
 
-// stat makes the statistics of a request, or returns nil.
+// stat returns the record that collects the statistics of r, or nil if nobody wants them.
 func (q *queue) stat(r *send.Request) *timing.Stat {
 	if q.opts.Stat == nil {
 		return nil
@@ -52,8 +54,9 @@ func (q *queue) stat(r *send.Request) *timing.Stat {
 	return q.opts.Stat(r)
 }
 
-// Shares says whether the queue's callers also send to other servers: then pending returns the number
-// of requests that are pending at any of them; otherwise it is nil.
+// Shares tells the queue that its callers also send to other servers. pending returns the number of
+// requests that are pending at all of these servers together. If pending is nil, the callers send
+// to this server only.
 func (q *queue) Shares(pending func() int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,15 +74,16 @@ type gate struct {
 	state State
 	why   *errorx.Error // the error that ended the connection, while disconnected
 
-	pending  int  // requests accepted and not answered
-	internal int  // how many of pending are the library's own
-	bytes    int  // bytes accepted and not taken
-	held     load // the parts of divided batches that have not entered; neither pending nor bytes count them
+	pending  int  // requests that were accepted and are not answered
+	internal int  // how many of the pending requests are the library's own
+	bytes    int  // size of the accepted requests that no writer has taken
+	held     load // the parts of divided batches that have not entered; not counted in pending and bytes
 	// lingering counts withdrawn requests whose bytes are still in the open batch.
 	lingering int
 
 	waiting list.List // of waiter, oldest first
-	// restored is closed when the connection is restored, or takes no more requests: see Restored.
+	// restored is closed when the connection is restored or will accept no more requests: see
+	// Restored.
 	restored chan struct{}
 	// draining is set by Drain, and closed when no user's request is pending.
 	draining chan struct{}
@@ -88,12 +92,12 @@ type gate struct {
 	looksAgain bool
 }
 
-// load is the requests that one caller enters together.
+// load is the size of the requests that one caller enters together.
 type load struct {
 	requests, bytes int
 }
 
-// loadOf returns the load of requests.
+// loadOf returns the load of reqs.
 func loadOf(reqs []*send.Request) (l load) {
 	l.requests = len(reqs)
 	for _, r := range reqs {
@@ -102,10 +106,10 @@ func loadOf(reqs []*send.Request) (l load) {
 	return l
 }
 
-// plus returns both loads.
+// plus returns the sum of two loads.
 func (l load) plus(more load) load { return load{l.requests + more.requests, l.bytes + more.bytes} }
 
-// minus returns what is left of a load.
+// minus returns l without less.
 func (l load) minus(less load) load { return load{l.requests - less.requests, l.bytes - less.bytes} }
 
 // waiter is a caller that waits for room.
@@ -119,7 +123,7 @@ func (g *gate) fits(l load) bool {
 	return g.pending+g.lingering+l.requests <= g.maxRequests && g.bytes+l.bytes <= g.maxBytes
 }
 
-// errFull returns an error that names the bound that the requests exceed.
+// errFull returns the error of a request that does not fit, which names the exceeded bound.
 func (g *gate) errFull(l load) *errorx.Error {
 	if bytes := g.bytes + g.held.bytes; bytes+l.bytes > g.maxBytes {
 		return redis.ErrQueueFull.New("the queue is full: %d bytes are not written yet, and Opts.MaxBytes is %d", bytes, g.maxBytes)
@@ -127,9 +131,9 @@ func (g *gate) errFull(l load) *errorx.Error {
 	return redis.ErrQueueFull.New("the queue is full: %d requests are not answered yet, and Opts.MaxRequests is %d", g.pending+g.lingering+g.held.requests, g.maxRequests)
 }
 
-// admitWaiting wakes the callers that wait for room, oldest first, while there is room for them; all
-// of them if the connection is lost. Call it when there may be more room, or when no user's request is
-// pending any more.
+// admitWaiting wakes callers that wait for room, oldest first, as long as there is room for them.
+// If the connection is lost, it wakes all of them. It also closes draining when no user's request
+// is pending. Call admitWaiting after a change that may free room or end the last user's request.
 func (q *queue) admitWaiting() {
 	if q.draining != nil && q.pending == q.internal && !q.drained {
 		q.drained = true
@@ -151,14 +155,14 @@ func (q *queue) admitWaiting() {
 	}
 }
 
-// lookAgainAfter is how long the queue waits for admitted callers while nothing is pending. After
-// that the queue assumes that they do not come, and admits others. If they were only late, they may
-// find no room and wait again.
+// lookAgainAfter is how long the queue waits for the requests of admitted callers while nothing is
+// pending. Then it assumes that these callers will not send, and admits others. Callers that were
+// only late may find no room and wait again.
 const lookAgainAfter = time.Millisecond
 
-// lookAgain admits further callers if the admitted ones have not come: a request may go to another
-// server when it is sent again. If nothing is pending, nothing else calls admitWaiting. A timer calls
-// lookAgain.
+// lookAgain admits further callers if the admitted ones have sent nothing to this queue: a caller
+// may send its request to another server instead. A timer calls lookAgain, because nothing else
+// calls admitWaiting while nothing is pending.
 func (q *queue) lookAgain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -167,38 +171,38 @@ func (q *queue) lookAgain() {
 	}
 }
 
-// flight is the batches in the order of the wire: those in flight, and the open one behind them. A batch
-// is in flight from when it is about to be written until its last reply was read. If a caller reads, its
-// last batch stays in flight until the caller passes on the right to read. All fields are guarded by
-// queue.mu.
+// flight holds the batches in the order in which they are sent: those in flight, then the open one.
+// A batch is in flight from when a writer is about to write it until its last reply was read. If a
+// caller reads, the batch that ends with the caller's reply stays in flight until the caller passes
+// on the right to read. All fields are guarded by queue.mu.
 type flight struct {
 	open *batch // nil when empty
-	// asksFutures: a batch was taken and is not in flight yet, since its futures are being
-	// asked whether they are cancelled. Until then only the loop may get the right to
-	// read, because requests after it must not overtake those futures.
+	// asksFutures is set while take asks the futures of a batch whether they are cancelled. That
+	// batch is neither open nor in flight. Until it is in flight, only the loop may get the right
+	// to read: the batch is answered first, and a caller must not resolve users' futures.
 	asksFutures bool
 	head, tail  *batch
 	seq         uint64 // sequence number of the next request
-	last        *batch // a small empty batch, with its buffer, to be used next; may be nil
+	last        *batch // a small empty batch, with its buffer, for the next use; may be nil
 	spares      spares
 }
 
 // listening tracks callers that have not been told to listen to their contexts: see send.Caller.
 // All fields are guarded by queue.mu.
 type listening struct {
-	due    bool          // somebody calls listen soon
-	told   uint64        // callers of requests with lower sequence numbers have been told
+	due    bool          // a call of listen is arranged
+	told   uint64        // callers of requests with lower sequence numbers have been told to listen
 	called time.Duration // when clock or listen last read the time
 }
 
-// listenEvery is the interval at which listen is called while callers wait deaf.
+// listenEvery is the interval at which listen is called while callers are deaf.
 const listenEvery = time.Millisecond
 
-// deafMost is how long a request is pending before its caller is told to listen, whether or not its
-// context has ended.
+// deafMost is how long a request is pending before its caller is told to listen to its context even
+// though the context has not ended.
 const deafMost = 4 * listenEvery
 
-// State is that of a connection:
+// State is the state of a connection:
 //
 //	           ┌──────────────── failure ───────────────┐
 //	           ▼                                        │
@@ -207,7 +211,7 @@ const deafMost = 4 * listenEvery
 //	      └────────── Close, or the end of the context ──────► closed ◄───┘
 //
 // A failure while connecting also leads back to disconnected. Requests are accepted while
-// connecting (they wait) and while connected; in the other states they end at once, not
+// connecting (they wait) and while connected; in the other states they fail at once and are not
 // sent. [queue.Change] makes all changes.
 type State uint8
 
@@ -227,21 +231,21 @@ func (s State) String() string {
 	return [...]string{"disconnected", "connecting", "connected", "closed"}[s]
 }
 
-// rights are the two rights of a connection, each with one holder at a time. They change
-// hands under queue.mu; the holder acts without the lock, and passes the right on.
+// rights are the two rights of a connection, each with one holder at a time. They change hands
+// under queue.mu; the holder acts without the lock, and passes the right on.
 //
-// The right to write is the right to take the open batch and write it. It goes to
-// the sender that finds it free, which writes without blocking. What the socket does
-// not take at once, and what has come in the meantime, goes with the right to the
-// writer goroutine. A sender that lets others run first (yields) can lose the right to
-// one whose request fills the batch.
+// The holder of the right to write takes the open batch and writes it. A sender that finds the
+// right free gets it, and writes without blocking. If the socket does not take all bytes at once,
+// or more requests have entered by then, the sender passes the right to the writer goroutine, which
+// writes the rest. A sender that yields, which means that it first lets other goroutines run, can
+// lose the right to a sender whose request fills the batch.
 //
-// Nobody has it while the open batch is postponed: see policy.go.
+// Nobody has the right to write while the open batch is postponed: see policy.go.
 //
-// The right to read goes to the oldest request that waits for its reply: its caller
-// reads, in its own goroutine, up to its own reply, and passes the right to the
-// oldest request that is left (see [send.Reader]). So each caller decodes its
-// own reply, and at low concurrency nobody runs but callers.
+// The caller of the oldest unanswered request gets the right to read. It reads in its own
+// goroutine, up to its own reply, and passes the right to the caller of the oldest request that is
+// left (see [send.Reader]). So each caller decodes its own reply, and at low concurrency only
+// callers' goroutines run.
 //
 //	              ┌── the oldest is a caller's ──► caller ──┐
 //	nobody ──► a request comes                       │      │ its reply is read, or its
@@ -249,36 +253,37 @@ func (s State) String() string {
 //	   │                                          ▲   └──────┤
 //	   └──────── nothing is pending ──────────────┴──────────┘
 //
-// The reader goroutine (loop) has it in a crowd (see [queue.crowded]), when the oldest request has a
-// future of the user's, which must not run in a caller's goroutine, or when nobody waits for the
-// oldest; in a session without mayPass it always has the right. When nothing is pending, nobody has
-// the right, because waking the loop for each lone request would cost a third of the request's time.
-// The next writer first checks whether the server has closed the socket or sent unsolicited bytes,
-// and the loop takes the right when nobody has read for a while. If the socket can't be checked, and
-// with RESP3, which has pushes, the loop has the right instead of nobody.
+// The reader goroutine (loop) has the right to read in a crowd (see [crowded]), and when no caller
+// waits for the oldest request: a user's future must not run in a caller's goroutine. In a session
+// without mayPass the loop always has the right. When nothing is pending, nobody has the right,
+// because waking the loop for each lone request takes time. Then the next writer first checks
+// whether the server has closed the socket or sent unsolicited bytes, and the loop takes the right
+// when nobody has read for a while. If the socket can't be checked, or if RESP3 allows pushes, the
+// loop keeps the right even when nothing is pending.
 //
-// If nobody reads, nothing is pending and nobody writes. So a request that finds the
-// right to read free finds both free. If a caller waits for it, that caller checks, writes
-// and then reads, even if another goroutine has sent the request. Otherwise the sender
-// checks, and wakes the loop before it writes.
+// While nobody has the right to read, nothing is pending and nobody writes. So a request that finds
+// the right to read free finds both rights free. If a caller waits for the request, that caller
+// checks the socket, writes and then reads, even if another goroutine has sent the request.
+// Otherwise the sender checks the socket, and wakes the loop before it writes.
 type rights struct {
 	session *Session // set while connected
 
 	writing bool
-	// yielding is the number of the turn in which the holder of the right to write lets others run.
-	// Another goroutine can take the right by clearing yielding.
+	// A turn is the time in which the holder of the right to write lets other goroutines run.
+	// yielding is the number of the current turn, or 0. A sender takes over the right by clearing
+	// yielding. turn is the number of the last turn.
 	yielding, turn uint64
 	yieldedWith    int // requests in the open batch when the turn began
-	// released is closed when nobody has the right to write any more. It is nil unless somebody
-	// waits for that.
+	// released, if not nil, is closed when nobody has the right to write any more. It is set only
+	// while a goroutine waits for that.
 	released chan struct{}
 
 	reading readHolder
-	// read is set by every goroutine that reads, and cleared by takeRead.
+	// read is set when anybody gets the right to read, and cleared by takeRead.
 	read bool
 }
 
-// readHolder says which goroutine has the right to read.
+// readHolder is the kind of goroutine that has the right to read.
 type readHolder uint8
 
 const (

@@ -24,14 +24,14 @@ func testSession() *Session {
 	return &Session{Socket: new(sock.Socket), wake: make(chan *batch, 1)}
 }
 
-// put adds a request of some bytes.
+// put enters a request of size bytes.
 func (q *queue) put(size int, fut redis.Future) (seq uint64, ok bool) {
 	one := []*send.Request{{Buf: make([]byte, size)}}
 	_, _, refused := q.enter(one, &Entry{Future: fut})
 	return one[0].Ticket.Seq, refused == nil
 }
 
-// requests returns requests of any kind.
+// requests returns n empty requests.
 func requests(n int) []*send.Request {
 	reqs := make([]*send.Request, n)
 	for i := range reqs {
@@ -95,8 +95,8 @@ func isFull(err any) bool         { return redis.AsErrorx(err).IsOfType(redis.Er
 func isNotConnected(err any) bool { return redis.AsErrorx(err).IsOfType(sock.ErrNotConnected) }
 func isClosedError(err any) bool  { return redis.AsErrorx(err).IsOfType(redis.ErrContextClosed) }
 
-// There is one right to write: the first sender to add to an idle queue gets it, and it is free
-// again only when nothing is left to write.
+// Only one sender has the right to write. The first sender gets it, and it becomes free when
+// nothing is left to write.
 func TestQueueRightToWrite(t *testing.T) {
 	q := newTestQueue(10, 100)
 	q.state, q.session = Connected, testSession()
@@ -116,7 +116,7 @@ func TestQueueRightToWrite(t *testing.T) {
 	require.NotNil(t, q.add(), "take gives it up when there is nothing")
 }
 
-// add adds a request, and returns the session if the caller is to write.
+// add enters a request. It returns the session if the caller must write, otherwise nil.
 func (q *queue) add() *Session {
 	s, d, _ := q.enter([]*send.Request{{}}, &Entry{})
 	if d&mustWrite != 0 {
@@ -127,7 +127,7 @@ func (q *queue) add() *Session {
 
 func TestQueueWithdraw(t *testing.T) {
 	q := newTestQueue(100, 1000)
-	q.writing = true // by somebody
+	q.writing = true // another goroutine has the right to write
 	var seqs []uint64
 	for range 4 {
 		seq, ok := q.put(10, nil)
@@ -149,7 +149,7 @@ func TestQueueWithdraw(t *testing.T) {
 	require.True(t, q.Withdraw(next))
 }
 
-// Withdrawn requests are not kept, because nothing would bound them.
+// The open batch does not keep withdrawn requests: no bound limits how many there are.
 func TestQueueForgetsWhatIsWithdrawn(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.writing = true
@@ -165,7 +165,7 @@ func TestQueueForgetsWhatIsWithdrawn(t *testing.T) {
 	require.True(t, q.Withdraw(seq))
 }
 
-// Any order of calls leaves the counters right.
+// The counters are right after any sequence of calls.
 func TestQueueAccounting(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -245,7 +245,8 @@ func TestQueueAbort(t *testing.T) {
 	require.Zero(t, q.pending)
 }
 
-// A future's Cancelled is the user's code: nothing may die of it.
+// A future's Cancelled method is user code, which may panic or end its goroutine. The queue
+// continues.
 func TestQueueSurvivesCancelledPanics(t *testing.T) {
 	q := newTestQueue(10, 1000)
 	q.writing = true
@@ -262,7 +263,7 @@ type panicky struct{}
 func (panicky) Resolve(any, uint64) { panic("resolve") }
 func (panicky) Cancelled() error    { panic("cancelled") }
 
-// waitUntil waits for a condition that other goroutines bring about.
+// waitUntil waits until condition holds, which another goroutine brings about.
 func waitUntil(t testing.TB, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !condition(); {
@@ -274,8 +275,8 @@ func waitUntil(t testing.TB, condition func() bool) {
 	}
 }
 
-// The library's own requests are not counted: nothing waits for them, and they are accepted when
-// writes are stopped.
+// Statistics do not count the library's own requests. A shutdown does not wait for them, and the
+// queue accepts them even when writes are stopped.
 func TestQueueOwnRequests(t *testing.T) {
 	q := newTestQueue(10, 100)
 	own := &Entry{Future: send.Internal(func(any, uint64) {})}

@@ -15,9 +15,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// idleMost is how often the loop checks whether anybody reads. If nobody has read since the last
-// check, the loop reads, so it takes 10 to 20 ms to notice that the server has closed the
-// connection. A hundred wake-ups a second do not measurably slow down a lone caller.
+// idleMost is the interval at which the loop checks whether anybody reads. If nobody has read since
+// the last check, the loop reads. So it notices within two intervals that the server has closed the
+// connection. Checks at this interval do not measurably slow down a lone caller.
 const idleMost = 10 * time.Millisecond
 
 func newReader(s *Session, canIdle bool) *reader {
@@ -115,8 +115,9 @@ func (r *reader) current() (b *batch, why *errorx.Error) {
 	return r.cur, why
 }
 
-// touchAhead is how many replies before its own a caller is touched: fetching its memory takes
-// about as long as handling a few replies.
+// touchAhead is how many replies ahead the reader touches a caller, so that the caller's memory is
+// in the processor's caches when its reply comes. Fetching memory takes about as long as handling a
+// few replies.
 const touchAhead = 3
 
 // touch touches the caller of item i, if there is one: see [send.Caller].
@@ -128,7 +129,7 @@ func touch(b *batch, i int) {
 
 // answer reads one reply and resolves its request with it.
 func (r *reader) answer() bool {
-	if len(r.fenced) == 0 { // if there are any, a future has interrupted their release
+	if len(r.fenced) == 0 { // otherwise a future has interrupted the loop of answerFenced
 		r.s.FitReadBuffer()
 		if _, err := r.dec.Next(); err != nil {
 			r.s.fail(redis.AsErrorx(err))
@@ -182,8 +183,8 @@ func unread(err error, it *item) *errorx.Error {
 	return typed
 }
 
-// answerTyped lets a future decode the reply itself. While it does, the future belongs to the
-// reader, whatever happens to the session. It is called only if the logger wants no statistics.
+// answerTyped lets a future decode the reply itself. Until that is done, only the reader may use
+// the future, even if the session fails. It is called only if the logger wants no statistics.
 func (r *reader) answerTyped(b *batch, next int) bool {
 	if !b.claim(next) {
 		return false
@@ -255,9 +256,9 @@ func (r *reader) named(b *batch, i int, err *errorx.Error) *errorx.Error {
 }
 
 // finish resolves item i. The last item of a batch is resolved after the batch was taken out of
-// flight, so that a panic leaves nothing half done. The exception is the last item that a reading
-// caller waits for: its future is the library's own, and passRead or settle takes the batch out of
-// flight afterwards.
+// flight, so that a panic of the future leaves nothing half done. The exception is the last item
+// that a reading caller waits for: its future is the library's own, and passRead or settle takes
+// the batch out of flight afterwards.
 func (r *reader) finish(b *batch, i int, res any) {
 	it := &b.items[i]
 	r.answered = max(r.answered, it.seq+1)

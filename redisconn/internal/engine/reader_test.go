@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A reader that is held until its session has failed, and the next one has begun, answers none
-// of the next one's requests with what it has read.
+// A reader may be held up until its session has failed and the next session has begun. What it has
+// read then answers no request of the next session.
 func TestReaderIsHeldBeyondItsSession(t *testing.T) {
 	p := testPipe()
 	held, goOn := make(chan struct{}), make(chan struct{})

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Callers that wait for a connection continue when there is one, or when there will never be one.
+// Callers that wait for a connection continue when there is one, and when the queue is closed or
+// drained.
 func TestRestored(t *testing.T) {
 	over := func(c <-chan struct{}) bool {
 		select {

@@ -5,20 +5,20 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// duty is what the sender of a request that has entered has to do: a set of flags, which fits
+// duty is what a sender must do after its request has entered. It is a set of flags, which fits
 // into a register.
 type duty uint8
 
 // The duties.
 const (
-	mustCheck  duty = 1 << iota // check the socket before it writes: nobody has read since the last reply
-	mustWake                    // pass the right to read to the loop, before it writes
-	mustWrite                   // the sender has the right to write
+	mustCheck  duty = 1 << iota // check the socket before writing, because nobody has read since the last reply
+	mustWake                    // pass the right to read to the loop before writing
+	mustWrite                   // write: the sender has the right to write
 	mustListen                  // arrange a call of listen
 )
 
-// duty gives the rights that are free to the sender of the last requests of the open batch,
-// or to the caller that waits for them.
+// duty gives the free rights to the sender of the last requests of the open batch, or to the caller
+// that waits for these requests.
 func (q *queue) duty() (s *Session, d duty) {
 	switch s = q.session; {
 	case s == nil:
@@ -84,7 +84,7 @@ func (q *queue) nextReader(s *Session) readHolder {
 			offers++
 			it := &b.items[i]
 			if it.future == nil {
-				continue // it has no future: any reader may read its reply
+				continue // any reader may read the reply of an item without a future
 			}
 			if it.caller == nil {
 				return readLoop
@@ -143,19 +143,19 @@ func (q *queue) takePostponed(s *Session) bool {
 	return true
 }
 
-// startYield returns the number of the turn in which to let other goroutines run before
-// the batch is taken, or 0. After the turn, call endYield.
+// startYield begins a turn (see [rights]), if one is worth it. It returns the number of the turn,
+// or 0. After other goroutines have run, the caller ends the turn with endYield.
 func (q *queue) startYield() (turn uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.yield()
 }
 
-// yield starts a turn in which other goroutines run, if that is worth it, and returns its
-// number; otherwise 0.
+// yield is startYield for a caller that has the lock.
 func (q *queue) yield() (turn uint64) {
 	q.yielding, q.yieldedWith = 0, 0
-	// If postponing has not paid, the callers do something else in between.
+	// While q.pause is not zero, postponing does not pay: the callers do something else between two
+	// requests.
 	gathered := q.gathers() || q.pause > 0 && q.everywhere < wide && (q.head == nil || q.sinceIdle < burst)
 	if worthYielding(max(q.maxConcurrency(), q.pending), gathered) && !q.enough() {
 		q.turn++
@@ -167,10 +167,11 @@ func (q *queue) yield() (turn uint64) {
 	return q.yielding
 }
 
-// endYield reports whether the caller still has the right to write. If requests have come during
-// the turn, again is the number of another turn to yield in, or 0. If none have come and no caller
-// waits for the last request, the sender may be about to send more. Then, if sender is set, the
-// right passes to the writer goroutine, which takes all of the requests at once.
+// endYield ends a turn. mine reports whether the caller still has the right to write. If requests
+// have entered during the turn, again is the number of another turn, or 0. If none have entered and
+// no caller waits for the last request, its sender may be about to send more. Then, if sender is
+// set, endYield passes the right to the writer goroutine, which will take all of these requests
+// together.
 func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,9 +190,9 @@ func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 }
 
 // take puts the open batch in flight. The caller must have the right to write. If there is nothing
-// to take, b is nil and the caller loses the right. If take asks futures whether they are
-// cancelled, which may end the goroutine, the caller must resolve the cancelled items after it has
-// written.
+// to take, b is nil and the caller loses the right. If asks is set, take asks futures whether they
+// are cancelled, which may end the goroutine. The caller must resolve the cancelled items after it
+// has written b.
 func (q *queue) take(asks bool) (b *batch, cancelled []cancelledItem) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -218,7 +219,7 @@ func (q *queue) take(asks bool) (b *batch, cancelled []cancelledItem) {
 }
 
 // ask asks the futures of b, without the lock, whether they are cancelled, and marks the cancelled
-// ones as withdrawn. If one of them ends the goroutine, none counts as cancelled, and the writer
+// ones as withdrawn. If a future ends the goroutine, none counts as cancelled, and the writer
 // goroutine gets b and the right to write.
 func (q *queue) ask(b *batch) (cancelled []cancelledItem) {
 	asked := false
@@ -246,5 +247,5 @@ func (r *rights) pass(b *batch, open bool) {
 		r.releaseLocked()
 		return
 	}
-	r.session.wake <- b // has room, since there is only one such right
+	r.session.wake <- b // does not block: wake has room for one, and there is only one right to write
 }

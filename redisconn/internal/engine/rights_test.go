@@ -9,9 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Every order of steps is explored, over all states that there are with up to three requests,
-// four with REDISPIPE_LONG, two with -short: nothing is lost, nobody waits for ever, and each right has one
-// holder.
+// The test explores every order of steps over all states with a few requests, more of them with
+// REDISPIPE_LONG. No request is lost, nobody waits for ever, and each right has one holder.
 func TestRightsModel(t *testing.T) {
 	requests := 3
 	switch {
@@ -37,7 +36,7 @@ func TestRightsModel(t *testing.T) {
 			require.NoError(t, m.check(), "%v", path)
 			key, steps := m.key(), m.steps()
 			if m.asked != nil {
-				m.say() // ends its goroutine
+				m.say() // lets the goroutine end that asks futures
 			}
 			if seen[key] {
 				continue
@@ -56,7 +55,7 @@ func TestRightsModel(t *testing.T) {
 	}
 }
 
-// With few callers a writer yields only where postponing does not gather their requests.
+// With a few callers, a writer yields only if postponing does not gather their requests.
 func TestYieldWithFew(t *testing.T) {
 	for name, c := range map[string]struct {
 		alter  func(*queue)
@@ -78,8 +77,9 @@ func TestYieldWithFew(t *testing.T) {
 	}
 }
 
-// If callers send to several servers, the concurrency at all of them counts: from wide requests on the
-// writer yields where postponing does not pay, and in a crowd always.
+// If callers send to several servers, the concurrency at all servers together counts. From wide
+// concurrent requests on, the writer yields if postponing does not pay. In a crowd it always
+// yields.
 func TestYieldWithOthers(t *testing.T) {
 	for _, c := range []struct {
 		pending int64
@@ -98,8 +98,8 @@ func TestYieldWithOthers(t *testing.T) {
 	}
 }
 
-// A sender that takes over the right to write because the batch is large enough does not yield.
-// Otherwise each later sender would take over from the one before.
+// A sender that takes over the right to write, because the batch is large enough, does not yield.
+// Otherwise each later sender would take the right from the sender before it.
 func TestYieldEndsWithEnough(t *testing.T) {
 	q := newTestQueue(100, 1000)
 	q.state, q.session, q.reading = Connected, testSession(), readLoop
@@ -115,8 +115,8 @@ func TestYieldEndsWithEnough(t *testing.T) {
 	require.True(t, q.writing)
 }
 
-// If nothing has come while a sender yielded, it leaves the batch to the writer goroutine, in case it is
-// about to send more.
+// If no request has entered while a sender yielded, the sender leaves the batch to the writer
+// goroutine, because it may be about to send more.
 func TestYieldThatGathersNothing(t *testing.T) {
 	future := func() *queue {
 		q := newTestQueue(100, 1000)
@@ -128,7 +128,7 @@ func TestYieldThatGathersNothing(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		alter  func(*queue)
-		writer bool // it is the writer goroutine that yields
+		writer bool // the writer goroutine yields, not a sender
 		passes bool
 	}{
 		"it may":                    {alter: func(*queue) {}, passes: true},
@@ -148,11 +148,11 @@ func TestYieldThatGathersNothing(t *testing.T) {
 	}
 }
 
-// A burst begins when a batch is taken while nothing is in flight.
+// sinceIdle counts batches from the one that was taken when nothing was in flight.
 func TestBatchesInARow(t *testing.T) {
 	m := inFlightModel()
 	require.Equal(t, 1, m.q.sinceIdle)
-	m.age = 2 * postponeMost // so that nothing is postponed
+	m.age = 2 * postponeMost // so old that nothing is postponed
 	for _, step := range []string{"call", "take", "wrote"} {
 		m.do(step)
 	}

@@ -13,7 +13,7 @@ import (
 // modelCaller is a caller that waits for one request.
 type modelCaller struct {
 	seq      uint64
-	reads    bool // it has the right to read, up to last
+	reads    bool // has the right to read, up to request last
 	last     uint64
 	gone     bool
 	resolved bool
@@ -33,7 +33,7 @@ func (c *modelCaller) GiveRead(r send.ReadRight) bool {
 	return true
 }
 
-// modelFuture is a future of the user's, which takes a step to say whether it is cancelled.
+// modelFuture is a user's future. While its Cancelled method runs, the model takes other steps.
 type modelFuture struct {
 	m        *rightsModel
 	resolved bool
@@ -49,31 +49,31 @@ func (f *modelFuture) Cancelled() error {
 	return nil
 }
 
-// rightsModel drives the rights of a queue as connections, callers and the two
-// goroutines of a session do, one step at a time.
+// rightsModel does to a queue what connections, callers and the two goroutines of a session do to
+// it, one step at a time.
 type rightsModel struct {
 	q       *queue
 	s       *Session
 	callers []*modelCaller
 	futures []*modelFuture
 
-	writer  bool   // somebody has the right to write
-	turn    uint64 // and yields, if not 0
-	writing *batch // and writes this
+	writer  bool   // the model has the right to write, as a sender or as the writer goroutine
+	turn    uint64 // if not 0, the writer yields, in this turn
+	writing *batch // the batch that the writer is writing
 	loop    bool   // the loop has the right to read
-	waking  bool   // but does not know it yet
+	waking  bool   // the loop has got the right to read, but was not woken yet
 	touched bool   // a sender checks the socket while a caller has the right to read
 	ticked  bool
-	// concurrency is that of more callers than are seen, or zero.
+	// concurrency, if not zero, is what the queue takes for its concurrency.
 	concurrency int
 	mayIdle     bool // nobody needs to read while nothing is pending
-	most        int  // requests
-	// asked is the batch whose futures are being asked, by a goroutine that goes on when
-	// answers is closed.
+	most        int  // number of requests
+	// asked is a batch whose futures are being asked whether they are cancelled. The goroutine that
+	// asks continues when answers is closed.
 	asked         *batch
 	asks, answers chan struct{}
 	took          chan *batch
-	// age is how long the oldest batch has been in flight when another one is opened.
+	// age is how long the oldest batch has been in flight when a request enters or a write ends.
 	age time.Duration
 }
 
@@ -89,7 +89,7 @@ func newRightsModel(mayIdle bool, concurrency, most int) *rightsModel {
 	return &rightsModel{q: q, s: s, loop: true, mayIdle: mayIdle, concurrency: concurrency, most: most}
 }
 
-// readers returns how many have the right to read, and the caller that has it.
+// readers returns how many goroutines have the right to read, and the caller among them.
 func (m *rightsModel) readers() (n int, caller *modelCaller) {
 	if m.loop {
 		n++
@@ -102,7 +102,7 @@ func (m *rightsModel) readers() (n int, caller *modelCaller) {
 	return n, caller
 }
 
-// steps returns the possible next steps. There are few requests, so that there are few states.
+// steps returns the steps that are possible next.
 func (m *rightsModel) steps() (steps []string) {
 	if len(m.callers)+len(m.futures) < m.most {
 		steps = append(steps, "call", "send")
@@ -113,7 +113,7 @@ func (m *rightsModel) steps() (steps []string) {
 	case m.writing != nil:
 		steps = append(steps, "wrote")
 	case m.turn != 0:
-		steps = append(steps, "run", "pass") // who yields runs again, and may pass the right on
+		steps = append(steps, "run", "pass") // the yielding writer runs again, and may pass the right on
 	case m.writer:
 		if m.q.open != nil && m.q.open.customFutures {
 			steps = append(steps, "grab")
@@ -124,7 +124,7 @@ func (m *rightsModel) steps() (steps []string) {
 	if n > 0 && !m.s.both && !m.waking && m.q.head != nil {
 		steps = append(steps, "answer")
 		if i := int(m.q.head.claimed.Load()); caller != nil && i+1 == len(m.q.head.items) && m.next().seq == caller.last {
-			steps = append(steps, "last") // and no more has come
+			steps = append(steps, "last") // the reply is the last one that has arrived
 		}
 	}
 	if caller != nil && !m.s.both && m.q.head != nil {
@@ -179,11 +179,11 @@ func (m *rightsModel) do(step string) {
 	case "run", "pass":
 		mine, again := m.q.endYield(m.turn, step == "pass")
 		if len(m.s.wake) > 0 {
-			<-m.s.wake // the writer goroutine is the writer
+			<-m.s.wake // the right has passed to the writer goroutine
 			m.turn = 0
 			return
 		}
-		if mine { // else somebody has taken the right over, and has it from enter
+		if mine { // otherwise a sender has taken over the right, in enter
 			m.turn = again
 		}
 		if mine && again == 0 {
@@ -219,7 +219,7 @@ func (m *rightsModel) do(step string) {
 		m.q.Withdraw(c.seq)
 		if c.reads {
 			c.reads = false
-			if m.s.both { // as passRead
+			if m.s.both { // PassRead does the same
 				m.write()
 			}
 			m.pass()
@@ -227,7 +227,7 @@ func (m *rightsModel) do(step string) {
 	}
 }
 
-// halfEnough is a request of which a batch has enough with two.
+// halfEnough is a request of such a size that two of them are enough for a batch.
 var halfEnough = strings.Repeat("x", enoughBytes/2)
 
 func (m *rightsModel) enter(fut redis.Future) {
@@ -246,7 +246,7 @@ func (m *rightsModel) enter(fut redis.Future) {
 	}
 	if d&mustWrite != 0 {
 		if m.turn != 0 {
-			m.turn = 0 // taken over
+			m.turn = 0 // this sender takes over the right
 		}
 		m.writer = true
 	}
@@ -258,17 +258,17 @@ func (m *rightsModel) enter(fut redis.Future) {
 	}
 }
 
-// write is what a caller with both rights does first.
+// write begins the write of a caller that has both rights.
 func (m *rightsModel) write() {
 	m.writing = m.s.takeFirst()
 	m.s.both, m.writer = false, true
 }
 
-// setAge sets the age of the oldest batch to that of the model.
+// setAge makes the oldest batch in flight as old as m.age.
 func (m *rightsModel) setAge() {
 	if m.q.head != nil {
 		m.q.head.Taken = timing.Clock() - m.age
-		if m.age == 0 { // however slow the machine is
+		if m.age == 0 { // then it is young however slow the machine is
 			m.q.head.Taken += time.Minute
 		}
 	}
@@ -277,7 +277,7 @@ func (m *rightsModel) setAge() {
 func (m *rightsModel) take(asks bool) {
 	if b := m.q.open; asks && b != nil && b.customFutures {
 		m.asked, m.asks, m.answers, m.took = b, make(chan struct{}), make(chan struct{}), make(chan *batch, 1)
-		go func() { // ends with say
+		go func() { // say lets it end
 			b, _ := m.q.take(true)
 			m.took <- b
 		}()
@@ -287,7 +287,7 @@ func (m *rightsModel) take(asks bool) {
 	m.hasTaken(m.q.take(asks))
 }
 
-// say lets the goroutine that calls Cancelled continue, with an answer.
+// say lets the goroutine continue that asks the futures of m.asked.
 func (m *rightsModel) say() {
 	m.asked = nil
 	close(m.answers)
@@ -298,7 +298,7 @@ func (m *rightsModel) hasTaken(b *batch, _ []cancelledItem) {
 	if b == nil {
 		m.writer = m.q.writing && !m.s.both
 		select {
-		case <-m.s.wake: // the right has gone to the writer
+		case <-m.s.wake: // the writer goroutine has the right
 		default:
 		}
 		return
@@ -311,8 +311,8 @@ func (m *rightsModel) next() *item {
 	return &m.q.head.items[m.q.head.claimed.Load()]
 }
 
-// answer reads one reply, as package pipe does. ends is whether it is the last that has come,
-// so that its batch is taken out of flight when the right is passed on.
+// answer reads one reply, as the reader does. If ends is set, no further byte has arrived, and the
+// batch is taken out of flight when the reading caller passes on the right.
 func (m *rightsModel) answer(ends bool) {
 	b := m.q.head
 	i := int(b.claimed.Load())
@@ -331,7 +331,7 @@ func (m *rightsModel) answer(ends bool) {
 		caller.reads = false
 		m.passRetired(b)
 	case caller == nil:
-		m.pass() // nothing more is buffered
+		m.pass() // no further reply has arrived
 	case it.seq == caller.last:
 		caller.reads = false
 		m.pass()
@@ -346,7 +346,7 @@ func (m *rightsModel) passRetired(b *batch) {
 	m.waking = m.loop && !had
 }
 
-// check returns a description of a broken rule, or "".
+// check returns an error that describes a broken rule, or nil.
 func (m *rightsModel) check() error {
 	q := m.q
 	n, caller := m.readers()
@@ -379,8 +379,8 @@ func (m *rightsModel) check() error {
 	return nil
 }
 
-// wouldResolveForeign reports whether caller meets a user's future before its
-// own reply.
+// wouldResolveForeign reports whether caller would resolve a user's future before it reads its own
+// reply.
 func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
 	for _, b := range m.batches() {
 		for _, it := range b.items[b.claimed.Load():] {
@@ -395,7 +395,7 @@ func (m *rightsModel) wouldResolveForeign(caller *modelCaller) bool {
 	return false
 }
 
-// batches returns the batches in the order of the wire.
+// batches returns all batches, in the order in which they are sent.
 func (m *rightsModel) batches() (all []*batch) {
 	for b := m.q.head; b != nil; b = b.next {
 		all = append(all, b)
@@ -423,7 +423,7 @@ func (m *rightsModel) unresolved() (left []string) {
 	return left
 }
 
-// key returns the same string only for states with the same possible steps.
+// key describes the state. Two states with the same key have the same possible steps.
 func (m *rightsModel) key() string {
 	var k strings.Builder
 	q := m.q

@@ -21,8 +21,8 @@ func (q *queue) RoomFor(r *send.Request) room {
 
 var _ send.CapacityWaiter = room{}
 
-// AwaitCapacity implements send.CapacityWaiter. It also returns when the connection is
-// lost: sending again then returns that error.
+// AwaitCapacity implements send.CapacityWaiter. It also returns nil when the connection is lost.
+// Then sending again fails with the reason.
 func (r room) AwaitCapacity(ctx context.Context) error {
 	q := r.queue
 	q.mu.Lock()
@@ -56,8 +56,8 @@ func (r room) Delay(uint64) (d redis.Delay, ok bool) {
 	return d, true
 }
 
-// Drain admits no more requests but the library's own. It returns a channel that is closed when only
-// those are pending.
+// Drain makes the queue refuse users' requests from now on. It returns a channel that is closed
+// when none of them is pending any more.
 func (q *queue) Drain() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,8 +76,8 @@ func (q *queue) Entered() uint64 {
 	return q.seq
 }
 
-// Restored returns a channel that is closed while the connection has a socket, and when it takes no more
-// requests.
+// Restored returns a channel that is closed as soon as the connection has a socket, or will accept
+// no more requests. It may be closed already.
 func (q *queue) Restored() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,7 +89,7 @@ func (q *queue) Restored() <-chan struct{} {
 	return restored
 }
 
-// tellRestored closes the channel of Restored when it should be closed.
+// tellRestored closes the channel that Restored has returned, if the time for that has come.
 func (q *queue) tellRestored() {
 	if q.restored != nil && (q.state == Connected || q.state == Closed || q.draining != nil) {
 		close(q.restored)
@@ -104,7 +104,7 @@ func (q *queue) Draining() bool {
 	return q.draining != nil
 }
 
-// Left counts users' pending requests: those that are not sent, and those that may have run.
+// Left counts users' pending requests by outcome, as if the connection ended now.
 func (q *queue) Left() (notSent, unknown int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// await starts a caller that waits for room.
+// await starts a goroutine that waits for room.
 func (q *queue) await(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- room{q, load{1, 1}}.AwaitCapacity(ctx) }()
@@ -72,8 +72,8 @@ func TestQueueAwaitRoom(t *testing.T) {
 		require.Zero(t, q.waiting.Len())
 	})
 	test("a place is passed on", func(t *testing.T) {
-		// The first is woken and gives up at once: whichever of the two it
-		// notices, the second must not be forgotten.
+		// The first caller is admitted and its context ends, both at the same time. Whichever it
+		// notices, the second caller must be admitted.
 		for range 50 {
 			q, _ := fullQueue(t)
 			ctx1, cancel := context.WithCancel(ctx)
@@ -83,7 +83,7 @@ func TestQueueAwaitRoom(t *testing.T) {
 			q.pending--
 			q.admitWaiting()
 			q.mu.Unlock()
-			if <-one == nil { // it uses its room, and gives it up again
+			if <-one == nil { // it was admitted: it must use its room and free it again
 				q.mu.Lock()
 				q.admitWaiting()
 				q.mu.Unlock()

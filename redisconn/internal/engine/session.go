@@ -13,12 +13,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Session is the life of one socket. It fails once, with the first error. Then the socket is
-// closed, reader and writer end, and the goroutine that started the session abandons what is left.
+// Session is the use of one socket, until the first error. Then the session fails: the socket is
+// closed, reader and writer end, and the goroutine that started the session abandons the requests
+// that are left.
 type Session struct {
 	*sock.Socket
 	p         *Pipe
-	raw       *sock.Raw // nil if a write of a caller could block
+	raw       *sock.Raw // the socket without TLS, for calls that do not block; nil if there is none
 	checker   *sock.Raw // checks the socket (with TLS, the one below TLS); nil if that is impossible
 	processor *processor
 
@@ -32,36 +33,36 @@ type Session struct {
 	reader *reader // used by the holder of the right to read
 	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
-	// waits counts the beginnings and ends of deaf waits for replies. While it is odd, making it
-	// even interrupts the wait: see waitDeaf.
+	// waits is increased when a deaf caller begins to wait for replies, and when that wait ends.
+	// While it is odd, a goroutine that increases it may interrupt the wait: see waitDeaf.
 	waits       atomic.Uint64
 	interrupted chan struct{}
 	exchanger   send.Reader // the session, for a caller that has both rights
 	// exchanged is the batch that exchange has not written yet.
 	exchanged *batch
 
-	// wake passes the right to write to the writer goroutine: with a batch in flight that is not
-	// completely written, or with nil for the open batch. It has room for one.
+	// wake passes the right to write to the writer goroutine. It carries a batch in flight that is
+	// not completely written, or nil for the open batch. It has room for one.
 	wake chan *batch
 	// mayPass: callers may read. mayExchange: a caller that has both rights may write and
 	// wait for the reply in one step (an exchange).
 	mayPass, mayExchange bool
 	// both: the caller that has the right to read also has the right to write, and must use that
-	// first. It belongs to the holder of the right to read.
+	// first. Only the holder of the right to read uses both.
 	both bool
-	// listens: the caller that has the right to read is told to listen to its context. It is written
-	// under the lock, and reset with the right.
+	// listens: the caller that has the right to read is told to listen to its context. It is
+	// written under the lock, and cleared when the caller passes on the right.
 	listens atomic.Bool
 	// loopKeeps: the session has ended, and the loop keeps its right to read. It is written under
 	// the lock, once, before the session fails.
 	loopKeeps bool
-	// first is the batch that the holder of the right to write must write first. It is in flight,
-	// and nothing else is. It belongs to the goroutine that takes it: that holder or, under the
-	// lock, one that withdraws it.
+	// first is the batch that the holder of the right to write must write first. Only this batch is
+	// in flight. The goroutine that takes it out of first owns it: the writer or, under the lock, a
+	// goroutine that withdraws it.
 	first atomic.Pointer[batch]
 
 	// taken counts the bytes that the socket took while the writer waited. held counts the replies
-	// that have waited for a fence. Both are for mark.
+	// that have waited for a fence. mark uses both.
 	taken atomic.Int64
 	held  atomic.Uint64
 
@@ -76,12 +77,11 @@ type reader struct {
 	dec *resp.Decoder
 	// cur is the batch whose answer has begun, or nil.
 	cur *batch
-	// next is the batch that the next reply belongs to, if that is known: the reading caller has
-	// written it with exchange, when nothing else was in flight.
+	// next is the batch that the next reply answers, if the reader knows it: the reading caller has
+	// written the batch with exchange, when nothing else was in flight.
 	next *batch
-	// retired is an answered batch. It is taken out of flight together with passing on the right to
-	// read, so that the lock is taken once for both. The reading caller has waited for its last
-	// reply.
+	// retired is an answered batch that ends with a request of the reading caller. The caller takes
+	// the batch out of flight when it passes on the right to read, so it takes the lock only once.
 	retired *batch
 	// until is one more than the number of the last request that the reading caller waits
 	// for; zero if the loop reads.
@@ -103,23 +103,23 @@ type reply struct {
 	size int
 }
 
-// heartbeat sends a PING with a nonce at intervals. A wrong echo means that replies are out of step
-// with requests, and ends the session. A peer that does not echo must answer PONG, which shows only
-// that each request got a reply.
+// heartbeat sends a PING with a nonce at intervals. A wrong echo ends the session, because it means
+// that requests get the replies to other requests. A peer that does not echo must answer PONG,
+// which shows only that each request got some reply.
 type heartbeat struct {
 	s       *Session
-	waiting atomic.Bool // one at a time
-	nonce   sock.Nonce  // not changed while waiting
+	waiting atomic.Bool // a PING is not answered yet; there is at most one
+	nonce   sock.Nonce  // does not change while waiting is set
 	sent    time.Time
 }
 
 // Err returns the error that the session failed with. Call it only after the failure.
 func (s *Session) Err() *errorx.Error { return s.err }
 
-// fail ends the session, unless it has ended.
+// fail ends the session with err, unless it has failed already.
 func (s *Session) fail(err *errorx.Error) { s.failOnce(err, nil) }
 
-// failReply is fail for a reply that can't be read. If it arrived but does not parse, its error is
+// failReply is fail for a reply that can't be read. If the reply arrived but does not parse, err is
 // also the result of its request.
 func (s *Session) failReply(err *errorx.Error) {
 	if err.IsOfType(redis.ErrIO) {
@@ -132,7 +132,7 @@ func (s *Session) failReply(err *errorx.Error) {
 func (s *Session) failOnce(err, badReply *errorx.Error) {
 	s.failure.Do(func() {
 		s.err, s.badReply = err, badReply
-		s.p.queue.Change(Disconnected, nil, err) // change the state before anybody sees the error. Otherwise the change could hit the next session
+		s.p.queue.Change(Disconnected, nil, err) // change the state before anybody sees the error: a later change could hit the next session
 		close(s.failed)
 		_ = s.Close()
 	})

@@ -15,13 +15,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// forget is a future whose Cancelled is not called.
+// forget is a future that discards its result.
 var forget = redis.FuncFuture(func(any, uint64) {})
 
-// encoded returns a request of some bytes.
+// encoded returns one request, encoded as bytes.
 func encoded(bytes string) []*send.Request { return []*send.Request{{Buf: []byte(bytes)}} }
 
-// testPipe returns a pipe to which no socket is there yet.
+// testPipe returns a pipe without a socket.
 func testPipe() *Pipe {
 	p := New(Opts{
 		Ctx: context.Background(), MaxRequests: 100, MaxBytes: 1 << 20,
@@ -36,7 +36,7 @@ func testPipe() *Pipe {
 	return p
 }
 
-// testSession begins a session with one end of a connection, and returns the other.
+// pipeSession begins a session on one end of a connection, and returns the other end.
 func pipeSession(t *testing.T, p *Pipe) (*Session, net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,8 +57,8 @@ func pipeSession(t *testing.T, p *Pipe) (*Session, net.Conn) {
 	return s, there
 }
 
-// The lifecycle may begin the next session as soon as it sees that this one has failed. By then the
-// queue has been told, exactly once.
+// The lifecycle may begin the next session as soon as it sees that a session has failed. So the
+// queue must have been told of the failure by then, and only once.
 func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	p := testPipe()
 	for range 100 {
@@ -80,8 +80,8 @@ func TestSessionTellsBeforeItHasFailed(t *testing.T) {
 	}
 }
 
-// A session whose server has closed the socket already is connected before it fails, and not
-// after that.
+// If the server has closed the socket already, the session's state changes to connected, and only
+// then to disconnected.
 func TestSessionThatFailsAtOnce(t *testing.T) {
 	p := testPipe()
 	for range 1000 {
@@ -96,12 +96,12 @@ func TestSessionThatFailsAtOnce(t *testing.T) {
 	}
 }
 
-// caller is one that waits, until it is given the right to read.
+// caller waits for one result. given gets the right to read when the caller gets it.
 type caller struct {
 	given chan send.ReadRight
 	res   chan any
 	gone  atomic.Bool
-	done  chan struct{} // set if it is deaf
+	done  chan struct{} // not nil if the caller is deaf
 	told  chan struct{}
 }
 
@@ -129,7 +129,7 @@ func (c *caller) GiveRead(r send.ReadRight) bool {
 	return true
 }
 
-// enter enters a request of a caller that waits.
+// enter enters a request of caller c.
 func (c *caller) enter(t *testing.T, p *Pipe) send.Ticket {
 	t.Helper()
 	reqs := encoded("*1\r\n$4\r\nPING\r\n")
@@ -139,7 +139,8 @@ func (c *caller) enter(t *testing.T, p *Pipe) send.Ticket {
 	return reqs[0].Ticket
 }
 
-// lone returns a session whose right to read nobody has, so that the next caller gets both.
+// lone returns a session in which nobody has the right to read, so the next caller gets both
+// rights.
 func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 	t.Helper()
 	p := testPipe()
@@ -148,10 +149,10 @@ func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 		c := newCaller()
 		c.enter(t, p)
 		answered := make(chan struct{})
-		go func() { // the right may come when the request is entered, or when the loop hands it over
+		go func() { // the right may come when the request enters, or when the loop passes it on
 			select {
 			case r := <-c.given:
-				c.given <- r // it keeps it
+				c.given <- r // the caller keeps the right
 				r.Reader.ReadUntil(context.Background(), r.Last, false)
 			case <-answered:
 			}
@@ -169,8 +170,8 @@ func lone(t *testing.T) (*Pipe, *Session, net.Conn) {
 	}
 }
 
-// A batch that a caller with both rights has not begun to write is taken back when the caller
-// leaves or when writes stop. Nothing of it is written then.
+// If a caller with both rights has not begun to write its batch, the batch is taken back when the
+// caller leaves or when writes stop. Nothing of it is written.
 func TestFirstIsTakenBack(t *testing.T) {
 	for name, back := range map[string]func(*Pipe, send.Ticket) bool{
 		"withdrawn": func(_ *Pipe, ticket send.Ticket) bool { return ticket.Withdraw() },
@@ -184,7 +185,7 @@ func TestFirstIsTakenBack(t *testing.T) {
 				p, s, there := lone(t)
 				c := newCaller()
 				ticket := c.enter(t, p)
-				if len(c.given) == 0 { // the loop has come back just then
+				if len(c.given) == 0 { // the loop has just taken the right to read: try again
 					continue
 				}
 				before := p.queue.Stats()
@@ -204,7 +205,8 @@ func TestFirstIsTakenBack(t *testing.T) {
 	}
 }
 
-// An answer begins with its first byte, also for a caller that leaves before it has come.
+// The delay of a request counts the answer from its first byte on, even if the caller leaves before
+// the rest has come.
 func TestAnswerBeginsWithItsFirstByte(t *testing.T) {
 	for {
 		p, _, there := lone(t)
@@ -236,8 +238,8 @@ func TestAnswerBeginsWithItsFirstByte(t *testing.T) {
 	}
 }
 
-// A caller that ignores its context while it reads listens to it after it has read for long, no
-// matter how much of its reply has arrived. The session continues.
+// A deaf caller that reads is told to listen to its context after it has read for long, no matter
+// how much of its reply has arrived. The session continues.
 func TestDeafReaderIsTold(t *testing.T) {
 	for name, begun := range map[string]string{"nothing has come": "", "its reply has begun": "$5\r\nhe"} {
 		t.Run(name, func(t *testing.T) {
@@ -246,10 +248,10 @@ func TestDeafReaderIsTold(t *testing.T) {
 				c := newCaller()
 				c.done = make(chan struct{})
 				ticket := c.enter(t, p)
-				if len(c.given) == 0 { // the loop has come back just then
+				if len(c.given) == 0 { // the loop has just taken the right to read: try again
 					continue
 				}
-				if !ticket.Tells { // round trips were so slow that it listens at once
+				if !ticket.Tells { // round trips were so slow that the caller is not deaf
 					(<-c.given).Reader.PassRead()
 					continue
 				}
@@ -257,7 +259,7 @@ func TestDeafReaderIsTold(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				left := make(chan bool)
 				right := <-r
-				c.given <- right // it reads
+				c.given <- right // the caller begins to read
 				go func() { left <- right.Reader.ReadUntil(ctx, right.Last, true) }()
 				_, err := there.Read(make([]byte, 64))
 				require.NoError(t, err)
@@ -278,21 +280,21 @@ func TestDeafReaderIsTold(t *testing.T) {
 	}
 }
 
-// A caller that waits while another reads is told to listen. The remaining ones are told when the
-// session fails.
+// A deaf caller that waits while another one reads is told to listen. When the session fails, all
+// other deaf callers are told.
 func TestDeafCallersAreTold(t *testing.T) {
 	for {
 		p, s, _ := lone(t)
 		reader, other := newCaller(), newCaller()
 		reader.done, other.done = make(chan struct{}), make(chan struct{})
 		reader.enter(t, p)
-		if len(reader.given) == 0 { // the loop has come back just then
+		if len(reader.given) == 0 { // the loop has just taken the right to read: try again
 			continue
 		}
 		r := <-reader.given
-		reader.given <- r // it keeps it
+		reader.given <- r // the caller keeps the right
 		go r.Reader.ReadUntil(context.Background(), r.Last, true)
-		if ticket := other.enter(t, p); !ticket.Tells { // round trips were so slow that it listens at once
+		if ticket := other.enter(t, p); !ticket.Tells { // round trips were so slow that the caller is not deaf
 			continue
 		}
 		<-other.told

@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// enterFirst enters a request of a caller into a queue in which nobody has a right, so that it
-// is in flight, and to be written first.
+// enterFirst enters a request of caller c into a queue in which nobody has a right. The request is
+// in flight, but not written.
 func enterFirst(t *testing.T, c *modelCaller) (q *queue, s *Session, seq uint64) {
 	t.Helper()
 	q, s = newTestQueue(100, 1000), testSession()
@@ -22,7 +22,7 @@ func enterFirst(t *testing.T, c *modelCaller) (q *queue, s *Session, seq uint64)
 	return q, s, r.Ticket.Seq
 }
 
-// If nobody has begun to write a batch, later requests do not cause it to be written.
+// withhold takes back the batch that nobody has begun to write, and the open batch, in this order.
 func TestWithholdTakesBackFirstAndOpen(t *testing.T) {
 	q, s, _ := enterFirst(t, &modelCaller{})
 	require.True(t, s.both)

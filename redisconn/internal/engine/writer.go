@@ -34,10 +34,11 @@ func (s *Session) flush(d duty) {
 	s.processor.yield()
 }
 
-// next returns the batch to write: b or, if that is nil, the open one, after other goroutines could
-// add their requests. It returns nil if the right to write is lost. sender is set unless the writer
-// goroutine calls it. A sender does not ask futures whether they are cancelled, because that could
-// end somebody else's goroutine, and the requests that it takes have just been sent.
+// next returns the batch to write: b or, if b is nil, the open batch. Before it takes the open
+// batch, it may let other goroutines add their requests. It returns nil if the right to write is
+// lost. sender is set unless the writer goroutine calls it. A sender does not ask futures whether
+// they are cancelled, because a future could end the sender's goroutine. That hardly matters,
+// because these requests have just entered.
 func (s *Session) next(b *batch, sender bool) (_ *batch, cancelled []cancelledItem) {
 	if b != nil {
 		return b, nil
@@ -60,8 +61,8 @@ func (s *Session) writeBatch(b *batch) {
 	}
 }
 
-// yield lets goroutines that are about to send run first, if that pays. It returns false if another
-// goroutine has taken over the right to write.
+// yield lets goroutines that are about to send run first, if that is worth it. It returns false if
+// another goroutine has taken over the right to write.
 func (s *Session) yield(sender bool) bool {
 	if !s.p.opts.Yields {
 		return true
@@ -74,8 +75,9 @@ func (s *Session) yield(sender bool) bool {
 	return mine
 }
 
-// write writes the rest of the batch. If it may not wait, it writes what the socket takes at once,
-// and the writer goroutine gets the rest. It returns false if the right to write is lost.
+// write writes the rest of the batch. If waits is not set, it writes only what the socket takes at
+// once, and passes the rest to the writer goroutine. It returns false if the right to write is
+// lost.
 func (s *Session) write(b *batch, waits bool) bool {
 	if s.hasFailed() {
 		s.p.queue.release()
@@ -104,8 +106,9 @@ func (s *Session) write(b *batch, waits bool) bool {
 	return true
 }
 
-// securedNow is how many bytes may be in flight, with a batch, for its sender to write it to a TLS
-// connection itself. The send buffer of the system takes that many without making the sender wait.
+// securedNow bounds the bytes in flight, including a new batch, with which a sender still writes
+// the batch to a TLS connection itself. The system's send buffer takes that many bytes without
+// blocking.
 const securedNow = 16 << 10
 
 // writeLoop is the writer goroutine. It is started with the session, owns the batches that it gets
@@ -113,7 +116,7 @@ const securedNow = 16 << 10
 func (s *Session) writeLoop() {
 	ended := false
 	defer func() {
-		if !ended { // the future that was asked whether it is cancelled has ended this goroutine
+		if !ended { // a future ended this goroutine when it was asked whether it is cancelled
 			go s.writeLoop()
 		}
 	}()
@@ -175,8 +178,8 @@ func (s *Session) writeWaiting(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// writePart waits until the socket takes some of buf, which is not empty, and writes that. If that
-// can't be known, it writes one TLS record.
+// writePart waits until the socket takes some of buf, which is not empty, and writes that. Without
+// a raw socket, as with TLS, it writes at most one TLS record.
 func (s *Session) writePart(buf []byte) (n int, err error) {
 	if s.raw != nil {
 		return s.raw.WriteSome(buf)
@@ -188,8 +191,9 @@ func (s *Session) writePart(buf []byte) (n int, err error) {
 const recordMost = 16 << 10
 
 // StopWrites stops the writing of users' requests. A goroutine that is just about to write still
-// does so, if the socket takes the bytes at once. Requests that are not written end with closed; if
-// one is written only in part, the session ends. stop returns when nobody writes any more.
+// does so, if the socket takes the bytes at once. Requests that are not written fail with the error
+// closed. If a batch is written only in part, the session ends. stop waits until nobody writes any
+// more.
 func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 	left, writes := p.queue.withhold()
 	l := &leftovers{p: p}
@@ -205,8 +209,8 @@ func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
 	}
 }
 
-// endWrite returns when nobody has the right to write. A writer that waits for the socket gives up,
-// which ends the session: see writeOnce.
+// endWrite waits until nobody has the right to write. A writer that waits for the socket gives up,
+// which ends the session: see writeWaiting.
 func (s *Session) endWrite() {
 	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
 		s.fail(redis.ErrIO.Wrap(err, "interrupting a write"))
