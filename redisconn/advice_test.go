@@ -17,8 +17,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// requireHopeless requires an err that says that the request did not run, and that a retry can't
-// help.
+// requireHopeless requires that err contains says, that the request did not run, and that a retry
+// can't help.
 func requireHopeless(t *testing.T, err error, says string) {
 	t.Helper()
 	require.ErrorContains(t, err, says)
@@ -26,7 +26,7 @@ func requireHopeless(t *testing.T, err error, says string) {
 	require.False(t, redis.SafeToRetry(err), "%v", err)
 }
 
-// everyRequest returns the errors of one request by each way that a connection has.
+// everyRequest sends a request in each way that a connection offers, and returns the errors by way.
 func everyRequest(t *testing.T, conn *redisconn.Connection, cmd string, args ...any) (errs map[string]error) {
 	t.Helper()
 	s := redis.SyncCtx{S: conn}
@@ -48,7 +48,7 @@ func everyRequest(t *testing.T, conn *redisconn.Connection, cmd string, args ...
 	}
 }
 
-// If a server permanently refuses a connection, the error of every request says so, and that a
+// If the server permanently refuses the connection, every request's error says so, and says that a
 // retry can't help.
 func TestRetryIsOfNoUseWhileRefused(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestRetryIsOfNoUseWhileRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var at atomic.Value // where the address leads
+			var at atomic.Value // the server to which the address leads
 			at.Store(c.good)
 			opts := redisconn.Opts{
 				Password: canary, DB: 5, IOTimeout: patience, TLSEnabled: c.tls, TLSConfig: trusting, Logger: redisconn.NoopLogger{},
@@ -121,7 +121,8 @@ func TestRetryIsOfNoUseOnAReplica(t *testing.T) {
 	require.Equal(t, "READONLY You can't write against a read only replica.", text)
 }
 
-// The same holds for a node of a cluster that does not have the slot.
+// A connection to one cluster node refuses requests for other nodes' slots. The error says that a
+// retry can't help.
 func TestRetryIsOfNoUseOnOneNode(t *testing.T) {
 	t.Parallel()
 	cluster := testbed.NewCluster(t)
@@ -136,13 +137,13 @@ func TestRetryIsOfNoUseOnOneNode(t *testing.T) {
 	}
 }
 
-// An error that a limit or option causes names it.
+// If a limit or option causes an error, the error names it.
 func TestErrorsNameTheOption(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t, testbed.Options{Config: []string{"proto-max-bulk-len 1mb"}})
 	conn := connect(t, s.Addr(), redisconn.Opts{DedicatedConns: 1, MaxRequests: 1, IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
 	c := redis.SyncCtx{S: conn}
-	// On a busy machine a context may end before its call waits: then the call is made again.
+	// On a busy machine the context may end before the call waits. Then waits calls again.
 	waits := func(says string, call func(ctx context.Context) error) {
 		t.Helper()
 		eventually(t, says, func() bool {
@@ -185,7 +186,7 @@ func TestErrorsNameTheOption(t *testing.T) {
 	eventually(t, "a request in flight", func() bool { return conn.Pending() == 1 })
 	waits("1 requests are not answered yet, and Opts.MaxRequests is 1: withdrawn before it was sent",
 		func(ctx context.Context) error { return redis.Err(c.Do(ctx, "GET", "k")) })
-	eventually(t, "a handshake that is not answered", func() bool { // dialing may take as long
+	eventually(t, "a handshake that is not answered", func() bool { // repeated, because on a busy machine dialing alone may take as long
 		_, err := redisconn.Connect(background, s.Addr(), redisconn.Opts{IOTimeout: 50 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{}})
 		require.Error(t, err)
 		return strings.Contains(err.Error(), "the server has not answered: it may be busy")

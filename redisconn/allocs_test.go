@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// The allocations of a request do not depend on the machine: the README gives these figures. The
-// race detector empties pools, so this test does not run with it.
+// The number of allocations of a request, which the README lists, does not depend on the machine.
+// The race detector empties pools, so this test does not run with it.
 func TestAllocations(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

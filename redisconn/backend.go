@@ -72,8 +72,8 @@ func (s shared) SendEncodedBatch(reqs []*send.Request, cb Future, start uint64, 
 	s.refuseBatch(plain, cb, start, flags, err, failed)
 }
 
-// OpenDedicated implements send.Backend. A connection has no slots, so it ignores keys, and can't
-// follow a redirect in last.
+// OpenDedicated implements send.Backend. A connection has no slots, so it ignores the keys, and it
+// can't follow the redirect in last.
 func (s shared) OpenDedicated(ctx context.Context, _ []string, last error) (send.Dedicated, error) {
 	if err := redis.AsErrorx(last); err != nil && (err.IsOfType(redis.ErrMoved) || err.IsOfType(redis.ErrAsk)) {
 		return nil, err
@@ -127,7 +127,7 @@ func (s shared) Beside() *lifetime.Running { return &s.streams }
 func (s shared) StopWrites() (stopped <-chan struct{}) {
 	stop := s.pipe.StopWrites(s.errClosed())
 	done := make(chan struct{})
-	go func() { // ends when the last write has ended
+	go func() { // ends with the last write
 		defer close(done)
 		stop()
 		s.pool.EndWrites()

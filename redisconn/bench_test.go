@@ -34,7 +34,7 @@ func BenchmarkSyncSetGet(b *testing.B) {
 	}
 }
 
-// BenchmarkSyncCtxSetGet is the same with a context that can end.
+// BenchmarkSyncCtxSetGet is BenchmarkSyncSetGet with a context that can end.
 func BenchmarkSyncCtxSetGet(b *testing.B) {
 	s := testbed.NewServer(b)
 	conn := connect(b, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -53,7 +53,8 @@ func BenchmarkSyncCtxSetGet(b *testing.B) {
 	}
 }
 
-// BenchmarkSyncCtxDeadline is the same with a context for each goroutine, which has a deadline.
+// BenchmarkSyncCtxDeadline is BenchmarkSyncSetGet with a context for each goroutine, which has a
+// deadline.
 func BenchmarkSyncCtxDeadline(b *testing.B) {
 	s := testbed.NewServer(b)
 	conn := connect(b, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -111,7 +112,8 @@ func BenchmarkTLS(b *testing.B) {
 	}
 }
 
-// BenchmarkBareSocket is the floor for one goroutine: a write and a read.
+// BenchmarkBareSocket writes to a socket and reads from it, in one goroutine. No client can be
+// faster.
 func BenchmarkBareSocket(b *testing.B) {
 	s := testbed.NewServer(b)
 	conn, err := net.Dial("tcp", s.Addr())
@@ -135,13 +137,13 @@ func BenchmarkBareSocket(b *testing.B) {
 	})
 }
 
-// benchmark runs do b.N times, spread over n goroutines, and reports the
-// processor time that the server took for each.
+// benchmark calls do b.N times, in n goroutines, and reports the processor time that the server
+// took for each call.
 func benchmark(b *testing.B, s *testbed.Server, n int, do func(i int) error) {
 	benchmarkEach(b, s, n, func() (func(int) error, func()) { return do, func() {} })
 }
 
-// benchmarkEach is benchmark with a function of its own for each goroutine.
+// benchmarkEach is benchmark with a separate function for each goroutine.
 func benchmarkEach(b *testing.B, s *testbed.Server, n int, each func() (do func(i int) error, end func())) {
 	b.ReportAllocs()
 	before, _ := s.CPU()

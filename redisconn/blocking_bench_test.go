@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// far is a socket over which answers take a while.
+// far is a socket whose answers come late.
 type far struct {
 	net.Conn
 	delay time.Duration
@@ -26,8 +26,8 @@ func (f far) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BenchmarkBlockingCancelled measures how long a blocking command goes on after the end
-// of its context: with a server that is idle, one that is busy, and one that is far.
+// BenchmarkBlockingCancelled measures how long a blocking command takes to return after the end of
+// its context: with an idle server, a busy server and a distant one.
 func BenchmarkBlockingCancelled(b *testing.B) {
 	for _, c := range []struct {
 		name  string

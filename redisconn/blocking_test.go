@@ -21,7 +21,7 @@ import (
 
 var quiet = redisconn.Opts{Logger: redisconn.NoopLogger{}}
 
-// blocked waits until so many clients block on the server.
+// blocked waits until n clients block on the server.
 func blocked(t testing.TB, s redis.Sync, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d clients block", n), func() bool {
@@ -31,9 +31,9 @@ func blocked(t testing.TB, s redis.Sync, n int) {
 	})
 }
 
-// untilUnblocked calls pop, which blocks on s, and ends its context, until a call was unblocked in
-// time. On a busy machine a call may not be, and ends as unknown. untilUnblocked returns the result
-// and the number of calls.
+// untilUnblocked calls pop, which blocks on s, and ends its context. It repeats this until a call
+// was unblocked in time: on a busy machine some calls are not, and their outcome is unknown. It
+// returns the last result and the number of calls.
 func untilUnblocked(t testing.TB, s redis.Sync, pop func(context.Context) any) (err *errorx.Error, tries int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -120,7 +120,7 @@ func TestBlockingRefused(t *testing.T) {
 	requireNotSent(t, redis.Sync{S: negative}.Send(pop), redis.ErrCommandForbidden)
 }
 
-// When a context ends, its command is unblocked, and the command's connection is used again.
+// When a context ends, its command is unblocked, and the connection of the command is used again.
 func TestBlockingCancelled(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -138,10 +138,10 @@ func TestBlockingCancelled(t *testing.T) {
 	eventually(t, "no other is open", func() bool { return clients(t, client) == 2 })
 }
 
-// If the user may not call CLIENT UNBLOCK, the connection is lost, and the command's outcome is
-// unknown.
+// If the ACL user may not call CLIENT UNBLOCK, the connection is closed when the context ends, and
+// the command's outcome is unknown.
 func TestBlockingCancelledWithoutPermission(t *testing.T) {
-	testbed.Needs(t, testbed.Version(7, 0)) // permissions of subcommands
+	testbed.Needs(t, testbed.Version(7, 0)) // older versions have no permissions for subcommands
 	s := testbed.NewServer(t)
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
 	for user, want := range map[string]string{"noid": "-client|id", "nounblock": "-client|unblock"} {
@@ -158,7 +158,7 @@ func TestBlockingCancelledWithoutPermission(t *testing.T) {
 	}
 }
 
-// A server that unblocks a command of its own accord has not run it.
+// A command that the server or another client unblocks has not run.
 func TestBlockingUnblockedByOthers(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -174,7 +174,7 @@ func TestBlockingUnblockedByOthers(t *testing.T) {
 	require.Equal(t, []any{[]byte("list"), []byte("x")}, pop.wait(t))
 }
 
-// Callers beyond the bound wait in their order, and leave with their contexts.
+// Callers for which there is no connection wait in order, and stop waiting when their contexts end.
 func TestBlockingBound(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
@@ -208,7 +208,7 @@ func TestBlockingClose(t *testing.T) {
 	requireNotSent(t, sendTo(conn, "BLPOP", "list", 0).wait(t), redis.ErrContextClosed)
 }
 
-// Shutdown unblocks what blocks: nothing is lost, and nothing is unknown.
+// Shutdown unblocks blocking commands. No element is lost, and no outcome is unknown.
 func TestBlockingShutdown(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
@@ -220,7 +220,8 @@ func TestBlockingShutdown(t *testing.T) {
 	requireNotSent(t, waits.wait(t), redis.ErrContextClosed)
 }
 
-// If the server is lost, the outcome is unknown. The next command gets a new connection.
+// If a blocking command's connection is lost, the outcome is unknown. The next command gets a new
+// connection.
 func TestBlockingConnectionLost(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -285,7 +286,7 @@ func TestBlockingCancelRaces(t *testing.T) {
 	require.Less(t, unknown, workers*rounds)
 }
 
-// listed returns the entries of CLIENT LIST for all clients but the one that asks.
+// listed returns the entries of CLIENT LIST except the entry of s itself.
 func listed(t testing.TB, s redis.Sync) (lines []string) {
 	t.Helper()
 	var list string
@@ -304,7 +305,7 @@ func clients(t testing.TB, s redis.Sync) int { return len(listed(t, s)) + 1 }
 
 func idOf(line string) string { return strings.TrimPrefix(strings.Fields(line)[0], "id=") }
 
-// blockedID is the id of the client that blocks.
+// blockedID returns the ID of the client that blocks.
 func blockedID(t testing.TB, s redis.Sync) (id string) {
 	t.Helper()
 	for _, line := range listed(t, s) {
@@ -316,7 +317,7 @@ func blockedID(t testing.TB, s redis.Sync) (id string) {
 	return id
 }
 
-// rude is a future whose Cancelled does not return, except the first time.
+// rude is a future whose Cancelled method calls end, which does not return, except the first time.
 type rude struct {
 	*outcome
 	asked atomic.Bool
@@ -330,7 +331,7 @@ func (r *rude) Cancelled() error {
 	return nil
 }
 
-// A future whose Cancelled does not return counts as not cancelled.
+// If a future's Cancelled method panics or ends its goroutine, the future counts as not cancelled.
 func TestBlockingCancelledNeedNotReturn(t *testing.T) {
 	for way, end := range map[string]func(){"panic": func() { panic("on purpose") }, "exit": runtime.Goexit} {
 		t.Run(way, func(t *testing.T) {
@@ -344,8 +345,7 @@ func TestBlockingCancelledNeedNotReturn(t *testing.T) {
 	}
 }
 
-// A decorator that passes futures on does not come between a blocking command and the
-// context of its caller.
+// A blocking command ends with its caller's context even if a decorator passes the future on.
 func TestBlockingCancelledThroughDecorator(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -361,7 +361,7 @@ func TestBlockingCancelledThroughDecorator(t *testing.T) {
 	}
 }
 
-// A caller that waits runs its command by itself: no other goroutine waits with it.
+// A blocking command runs in the goroutine of its waiting caller, and in no other.
 func TestBlockingTakesNoGoroutine(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

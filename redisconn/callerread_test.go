@@ -20,7 +20,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// lone makes a connection on which the next caller reads its own reply.
+// lone returns a connection on which the next caller reads its own reply.
 func lone(t *testing.T, addr string, opts redisconn.Opts) *redisconn.Connection {
 	opts.Logger = redisconn.NoopLogger{}
 	conn := connect(t, addr, opts)
@@ -54,8 +54,8 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 	require.Equal(t, 1, s.Accepted())
 }
 
-// A reply that comes in pieces must not hold its caller beyond its context, even if it does not fit into
-// the first buffer.
+// If a reply comes in pieces, its caller still returns when its context ends, even if the reply
+// does not fit into the first buffer.
 func TestLeadIsNotHeldByPieces(t *testing.T) {
 	value := strings.Repeat("v", 10_000)
 	begun, release := make(chan struct{}, 2), make(chan struct{})
@@ -81,7 +81,8 @@ func TestLeadIsNotHeldByPieces(t *testing.T) {
 	require.Equal(t, []byte(value), redis.Sync{S: conn}.Do("PIECES"))
 }
 
-// A reader that rests takes the right again soon, with or without a request.
+// When nobody has had the right to read for a while, the reader goroutine takes it, even if no
+// request comes.
 func TestReaderRestsForAWhile(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	for _, script := range []bool{false, true} {
@@ -95,8 +96,8 @@ func TestReaderRestsForAWhile(t *testing.T) {
 	}
 }
 
-// The reader reads while a batch that is too long for the socket is written: a
-// server that answers one request after another reads no more until it does.
+// The reader reads replies while a long batch is being written. A server that answers one request
+// after another reads no more requests until its replies are read.
 func TestReaderReadsDuringALongWrite(t *testing.T) {
 	value := strings.Repeat("v", 256<<10)
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -148,8 +149,8 @@ func TestLeadAndFollowByTurns(t *testing.T) {
 	}
 }
 
-// nesting sends a request of its own before its Send, SendMany and SendTransaction
-// return, and waits for it.
+// nesting sends another request, and waits for it, before its Send, SendMany or SendTransaction
+// returns.
 type nesting struct{ *redisconn.Connection }
 
 func (n nesting) ping() { _ = redis.Sync{S: n.Connection}.Do("PING") }
@@ -169,7 +170,8 @@ func (n nesting) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 	n.ping()
 }
 
-// A caller whose Sender has not returned can't read: nobody waits for it.
+// A caller gets the right to read only after its Sender has returned, because until then it can't
+// read.
 func TestSenderThatWaits(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute})
@@ -197,7 +199,7 @@ func TestSenderThatWaits(t *testing.T) {
 	}
 }
 
-// With TLS as well, a lone caller reads its own reply.
+// A lone caller reads its own reply with TLS, too.
 func TestLoneCallerReadsTLS(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -211,7 +213,7 @@ func TestLoneCallerReadsTLS(t *testing.T) {
 	})
 }
 
-// scriptedCaller is a caller that reads when the test says so.
+// scriptedCaller is a caller that reads when the test tells it to.
 type scriptedCaller struct {
 	*outcome
 	right   chan send.ReadRight
@@ -255,16 +257,16 @@ func callReading(t *testing.T, conn *redisconn.Connection) (*scriptedCaller, sen
 		conn.Send(redis.Req("ECHO", "x"), c, 0)
 		if len(c.right) == 1 {
 			r := <-c.right
-			c.right <- r // so that it does not get the right again
+			c.right <- r // so that the caller does not get the right again
 			return c, r
 		}
-		c.wait(t) // the reader goroutine has just come back
+		c.wait(t) // the reader goroutine has just taken the right to read: try again
 	}
 	t.Fatal("it is never given the rights")
 	return nil, send.ReadRight{}
 }
 
-// If the code that runs when a reply is resolved panics, such as a cluster's seed, the caller that
+// Code that runs when a reply is resolved may panic, such as a cluster's. Then the caller that
 // reads survives, and the reader goroutine takes over.
 func TestCallerReadPanics(t *testing.T) {
 	s := testbed.NewServer(t)
@@ -291,7 +293,7 @@ func TestCallerReadPanics(t *testing.T) {
 	}
 }
 
-// exiting is a future that ends the goroutine that asks whether it is cancelled.
+// exiting is a future whose Cancelled method ends the goroutine.
 type exiting struct {
 	*outcome
 	armed *atomic.Bool
@@ -325,14 +327,14 @@ func TestCallerGoesBeforeItWrites(t *testing.T) {
 	}
 }
 
-// placedFuture is a user's future that records in which goroutine it is resolved.
+// placedFuture is a user's future. It records whether a reading caller resolves it.
 type placedFuture struct {
 	wg     *sync.WaitGroup
-	inRead *atomic.Int64 // times in the goroutine of a caller that reads
+	inRead *atomic.Int64 // how often a reading caller resolved it
 }
 
 func (f placedFuture) Cancelled() error {
-	time.Sleep(time.Microsecond) // others go on while it is asked
+	time.Sleep(time.Microsecond) // so that other goroutines run while the future is asked
 	return nil
 }
 

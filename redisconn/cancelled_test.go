@@ -51,7 +51,7 @@ func TestCancelledFuturesAreDropped(t *testing.T) {
 	require.Equal(t, []string{"KEPT 1", "ASKING", "DROPPED", "KEPT 2"}, said)
 }
 
-// ASKING affects the next request: if that one is removed, ASKING must be removed, too.
+// ASKING applies to the next request, so if that request is removed, ASKING must be removed, too.
 func TestCancelledAfterAsking(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{})
@@ -75,7 +75,8 @@ func TestCancelledAfterAsking(t *testing.T) {
 	}
 }
 
-// The future of a dropped request may also panic, block or end its goroutine.
+// The future of a cancelled request may panic, block or end its goroutine when it is resolved. The
+// connection continues.
 func TestCancelledFuturesThatMisbehave(t *testing.T) {
 	block := make(chan struct{})
 	defer close(block)
@@ -120,7 +121,7 @@ func (m *misbehaving) Cancelled() error {
 }
 
 // turning is a future that is cancelled from the second call of Cancelled on, which comes just
-// before the write. That call calls what.
+// before the write. The second call also calls what.
 type turning struct {
 	redis.Future
 	asked atomic.Int32
@@ -136,7 +137,7 @@ func (f *turning) Cancelled() error {
 	return context.Canceled
 }
 
-// The writer does not wait for the future of a dropped request.
+// The writer does not wait while the future of a cancelled request is resolved.
 func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, &pipes{}, redisconn.Opts{})
@@ -150,8 +151,8 @@ func TestCancelledFuturesHoldNobodyUp(t *testing.T) {
 	})
 }
 
-// A future may end the goroutine that calls its Cancelled. No caller's goroutine with a request in
-// the same batch ends, and not the connection's own, which sends heartbeats.
+// If a future's Cancelled method ends its goroutine, that is neither the goroutine of another
+// caller in the same batch, nor the connection's own goroutine that sends heartbeats.
 func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn := connect(t, s.Addr(), redisconn.Opts{Heartbeat: 10 * time.Millisecond, Logger: redisconn.NoopLogger{}})
@@ -179,8 +180,8 @@ func TestCancelledThatExitsEndsNobodyElse(t *testing.T) {
 	requireNoneLeft(t)
 }
 
-// A future that ends the goroutine that calls its Cancelled loses no request, no matter who writes:
-// the caller, the writer, or a caller that reads its own reply.
+// If a future's Cancelled method ends its goroutine, no request is lost, no matter who writes: a
+// sender, the writer goroutine, or a caller that reads its own reply.
 func TestCancelledThatExits(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){

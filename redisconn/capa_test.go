@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// Only a connection that wants a master asks the server to redirect, on each socket. A server that refuses that is not
-// asked again, and nothing is logged.
+// Only a connection that wants a master asks the server to redirect (CLIENT CAPA), on each socket.
+// After a server has refused that, the connection does not ask again, and logs nothing.
 func TestRedirectIsAskedFor(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -57,7 +57,8 @@ func TestRedirectIsAskedFor(t *testing.T) {
 	}
 }
 
-// A redirect to a connection of its own says what to use instead, and a retry is of no use.
+// The error of a redirect that a single connection gets says what to use instead, and that a retry
+// can't help.
 func TestRedirectOfOneServer(t *testing.T) {
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedReplies("-REDIRECT 10.0.0.1:6380\r\n")})
 	conn := connect(t, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// writePEM writes the certificate, and its key.
+// writePEM writes a certificate and its key to files.
 func writePEM(t *testing.T, certFile, keyFile string, cert tls.Certificate, err error) {
 	t.Helper()
 	require.NoError(t, err)
@@ -30,8 +30,8 @@ func writePEM(t *testing.T, certFile, keyFile string, cert tls.Certificate, err 
 	}
 }
 
-// The client's certificate is read for each handshake: after an expired one is replaced on disk,
-// the connection succeeds without a restart.
+// The client reads its certificate for each handshake. After an expired one was replaced on disk,
+// it connects without a restart.
 func TestCertificateIsReloaded(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	ca, err := testbed.NewCA()

@@ -37,8 +37,8 @@ func TestClientName(t *testing.T) {
 	}
 }
 
-// Servers from 7.2 on show library and version. Older ones refuse the command, and the connection
-// works nevertheless.
+// Servers from 7.2 on show the library and its version. Older ones refuse the command, and the
+// connection works nevertheless.
 func TestClientInfo(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -51,7 +51,7 @@ func TestClientInfo(t *testing.T) {
 	var said [3][][]string
 	for _, r := range fake.Requests() {
 		if r.Cmd == "PING" {
-			r.Args = nil // a nonce
+			r.Args = nil // the argument of PING is a nonce
 		}
 		said[r.Conn] = append(said[r.Conn], append([]string{r.Cmd}, r.Args...))
 	}
@@ -72,7 +72,7 @@ func TestClientNameIsNotPermitted(t *testing.T) {
 	require.Nil(t, redis.Sync{S: conn}.Do("GET", "a"))
 }
 
-// A nonsensical answer is an error.
+// A strange answer to CLIENT SETNAME is an error.
 func TestClientNameIsAnsweredStrangely(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies("+PONG\r\n", "$5\r\nvalue\r\n")})
 	refused(t, s.Addr(), redisconn.Opts{ClientName: "billing"}, redisconn.ErrInit)

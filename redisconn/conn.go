@@ -38,16 +38,16 @@ type Connection struct {
 	pool    *dedicated.Pool
 	pushes  *push.Sockets
 	streams lifetime.Running // the running calls of DoStream
-	// tracking is set if the connection tracks keys for a shared connection: see trackers.
+	// tracking is set if this connection tracks keys for a shared connection: see trackers.
 	tracking *tracking
 	trackers trackers
-	peer     sock.Peer     // the peer that was reported last; only the lifecycle uses it
+	peer     sock.Peer     // the peer that was last reported; only the lifecycle uses it
 	proxy    atomic.Bool   // the last handshake has found a proxy
 	reauth   chan struct{} // holds the running call of Reauthenticate
 	latency  atomic.Int64  // see PingLatency
-	// shortest follows the shortest recent round trip in nanoseconds: downwards at once,
-	// upwards by an eighth per trip. So it estimates the distance of the server, even if the
-	// server stalls now and then.
+	// shortest estimates the distance of the server by the shortest recent round trip, in
+	// nanoseconds. It falls to a shorter trip at once, but rises by an eighth per trip, so a server
+	// that stalls now and then changes it little.
 	shortest atomic.Int64
 	sockets  atomic.Pointer[socketAddrs] // never nil: without a socket it is zero
 	// announced limits how often maintenance is reported.
@@ -56,8 +56,8 @@ type Connection struct {
 
 type socketAddrs struct {
 	local, remote string
-	user          string // of the handshake
-	greeting      int64  // the bytes that the handshake has received
+	user          string // from the handshake
+	greeting      int64  // number of bytes that the handshake has received
 }
 
 var _ redis.Sender = (*Connection)(nil)
@@ -76,8 +76,8 @@ func Connect(ctx context.Context, addr string, opts Opts) (*Connection, error) {
 	return connect(ctx, addr, opts, nil, nil)
 }
 
-// connect is Connect. If t is not nil, the connection tracks keys. If members is not nil, it is to a node of a
-// cluster: see dial.Config.
+// connect is Connect. If t is not nil, the connection tracks keys. If members is not nil, the
+// server is a node of a cluster: see dial.Config.
 func connect(ctx context.Context, addr string, opts Opts, t *tracking, members func() map[string]bool) (*Connection, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -136,7 +136,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking, members f
 	return c, nil
 }
 
-// makePipe creates the queue and the pipe for requests.
+// makePipe creates the pipe, with the queue for requests.
 func (c *Connection) makePipe() {
 	o := &c.opts
 	p := engine.Opts{
@@ -151,18 +151,18 @@ func (c *Connection) makePipe() {
 	c.pipe = engine.New(p)
 }
 
-// Close closes the connection. Requests that were not written fail with
-// [redis.ErrContextClosed], not sent; those in flight fail with [redis.ErrIO], and may
-// have run. Close does not wait. It may be called more than once, and by a future.
+// Close closes the connection. Requests that were not written fail with [redis.ErrContextClosed] as
+// not sent. Requests in flight fail with [redis.ErrIO] and may have run. Close does not wait. It
+// may be called more than once, and by a future.
 func (c *Connection) Close() { c.close(lifetime.ErrClosed) }
 
-// close closes the connection, unless it is closed.
+// close closes the connection with a reason, unless it is closed already.
 func (c *Connection) close(why lifetime.Closed) {
 	c.closed()
 	c.cancel(why)
 }
 
-// Ctx returns the context of the connection; it ends with the connection.
+// Ctx returns the context of the connection, which ends when the connection is closed.
 func (c *Connection) Ctx() context.Context { return c.ctx }
 
 // Addr returns the address as it was given to Connect.
@@ -174,13 +174,13 @@ func (c *Connection) ClientName() string { return c.opts.ClientName }
 // Handle returns Opts.Handle.
 func (c *Connection) Handle() any { return c.opts.Handle }
 
-// LocalAddr returns the local address of the socket, or "" without one.
+// LocalAddr returns the local address of the socket, or "" if there is no socket.
 func (c *Connection) LocalAddr() string { return c.sockets.Load().local }
 
-// RemoteAddr returns the remote address of the socket, or "" without one.
+// RemoteAddr returns the remote address of the socket, or "" if there is no socket.
 func (c *Connection) RemoteAddr() string { return c.sockets.Load().remote }
 
-// place returns the server from which replies come.
+// place returns the addresses of the server that answers.
 func (c *Connection) place() send.Server {
 	return send.Server{Address: c.addr, Peer: c.RemoteAddr()}
 }
@@ -223,8 +223,8 @@ const (
 	PingMaxLatency = 160 * time.Second
 )
 
-// PingLatency returns the smoothed round trip of heartbeats. Before the first heartbeat it
-// is that of the handshake.
+// PingLatency returns the smoothed round-trip time of heartbeats. Before the first heartbeat it
+// returns that of the handshake.
 func (c *Connection) PingLatency() time.Duration {
 	return time.Duration(c.latency.Load()).Round(PingLatencyGranularity)
 }

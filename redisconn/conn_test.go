@@ -89,7 +89,7 @@ func TestEachShard(t *testing.T) {
 	require.Equal(t, 1, calls)
 }
 
-// A decorator that embeds a connection has its own methods called.
+// If a user's type embeds a connection, its own methods are called.
 func TestDecorators(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -189,7 +189,7 @@ func TestAsyncDial(t *testing.T) {
 	require.True(t, conn.ConnectedNow())
 }
 
-// A request that is sent while the connection is being closed gets an outcome.
+// A request that is sent while the connection is being closed still gets a result.
 func TestSendRacesClose(t *testing.T) {
 	s := testbed.NewServer(t)
 	for range 30 {

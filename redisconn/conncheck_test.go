@@ -18,9 +18,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// whileItRests calls disturb with lone connections until the reader has rested during the given
-// number of calls. Only after such a call it calls the check that disturb returned, because a
-// reader that is active notices the disturbance by itself.
+// whileItRests calls disturb with lone connections until the reader has rested throughout the given
+// number of calls. Only after such a call it calls the check that disturb has returned: a reader
+// that does not rest notices the disturbance itself.
 func whileItRests(times int, lone func() *redisconn.Connection, disturb func(*redisconn.Connection) (check func())) {
 	for times > 0 {
 		conn := lone()
@@ -35,8 +35,8 @@ func whileItRests(times int, lone func() *redisconn.Connection, disturb func(*re
 	}
 }
 
-// While nobody reads, the server may close the connection: the next request
-// finds that before it is written.
+// The server may close the connection while nobody reads. The next request notices that before it
+// is written.
 func TestLeadFindsAClosedConnection(t *testing.T) {
 	s := testbed.NewServer(t)
 	other := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -48,8 +48,8 @@ func TestLeadFindsAClosedConnection(t *testing.T) {
 	})
 }
 
-// No request gets a stray reply that arrives while the reader rests, no matter whether the next
-// caller reads by itself.
+// If a stray reply arrives while the reader rests, no request gets it, whether or not the next
+// caller reads its own reply.
 func TestStrayWhileTheReaderRests(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	dial := func() *redisconn.Connection { return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute}) }
@@ -90,8 +90,8 @@ func (d *onceDialed) dial(ctx context.Context, network, addr string) (_ net.Conn
 	return d.socket, err
 }
 
-// A caller checks the socket before it writes, even if its context ends just then and interrupts
-// its read before it begins.
+// A caller checks the socket before it writes, even if its context ends at that moment and
+// interrupts the read before it begins.
 func TestLeadLooksThoughInterrupted(t *testing.T) {
 	var server atomic.Pointer[chaos.ScriptedConn]
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -106,11 +106,11 @@ func TestLeadLooksThoughInterrupted(t *testing.T) {
 	} {
 		var dialed *onceDialed
 		dial := func() *redisconn.Connection {
-			dialed = &onceDialed{} // one that has failed may still dial
+			dialed = &onceDialed{} // a failed connection may still dial
 			return lone(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Dialer: dialed.dial})
 		}
 		whileItRests(20, dial, func(conn *redisconn.Connection) func() {
-			_ = dialed.socket.SetReadDeadline(time.Unix(1, 0)) // as the context will
+			_ = dialed.socket.SetReadDeadline(time.Unix(1, 0)) // as the end of the context will
 			disturb()
 			sent := s.Requests()
 			res := redis.SyncCtx{S: conn}.Do(&endedUnseen{Context: ended}, "GET", "late")
@@ -158,7 +158,7 @@ func (c *corked) release() {
 }
 
 // straying answers requests. After its answer to LAST it sends a stray reply: in a separate write,
-// and thus a separate TLS record, but in the same network segment.
+// so in a separate TLS record, but in the same network segment.
 func straying(t *testing.T, config *tls.Config) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -200,8 +200,8 @@ func straying(t *testing.T, config *tls.Config) (addr string) {
 	return l.Addr().String()
 }
 
-// A stray reply that arrives right after the expected one is in a buffer of the client when no
-// goroutine reads any more. No request gets it.
+// A stray reply may arrive together with the expected one, and be in the client's buffer when
+// nobody reads any more. No request gets it.
 func TestStrayBehindAReply(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -228,7 +228,8 @@ func TestStrayBehindAReply(t *testing.T) {
 	}
 }
 
-// A request that a future sends does not get a stray reply that arrived after the future's reply.
+// When a future sends a request, a stray reply may have arrived after the future's own reply. The
+// request does not get it.
 func TestStrayBehindAReplyToAFuture(t *testing.T) {
 	conn := lone(t, straying(t, nil), redisconn.Opts{IOTimeout: time.Minute})
 	answer := make(chan any, 1)

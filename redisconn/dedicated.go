@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
-// newPool returns the pool of dedicated connections.
+// newPool returns the connection's pool of dedicated connections.
 func (c *Connection) newPool() *dedicated.Pool {
 	return dedicated.New(c.ctx, c.dialer, owner{c}, dedicated.Config{
 		Most: c.opts.DedicatedConns, Queue: c.opts.MaxRequests, MaxBytes: c.opts.MaxBytes,
@@ -20,7 +20,7 @@ func (c *Connection) newPool() *dedicated.Pool {
 	})
 }
 
-// owner is a Connection as the owner of dedicated connections.
+// owner makes a Connection the owner of its dedicated connections.
 type owner struct{ c *Connection }
 
 // Withheld implements dedicated.Owner.

@@ -21,7 +21,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A caller that waits until an idle connection has answered leaves when its context ends.
+// An idle connection may be checked before its use. The caller that waits for that leaves when its
+// context ends.
 func TestDedicatedCheckEndsWithContext(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour,
@@ -36,15 +37,15 @@ func TestDedicatedCheckEndsWithContext(t *testing.T) {
 	requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
 }
 
-// If a caller leaves while its connection is dialed, the next caller gets that connection: the
-// client does not dial a slow server for each caller.
+// If a caller leaves while its connection is being dialed, the next caller gets that connection. So
+// the client does not dial a slow server once for each caller.
 func TestDedicatedIsMadeForTheNext(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dials atomic.Int64
 	release := make(chan struct{})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 2, IOTimeout: time.Hour,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if dials.Add(1) > 1 { // the first is the shared one
+			if dials.Add(1) > 1 { // the first dial is for the shared connection
 				select {
 				case <-release:
 				case <-ctx.Done():
@@ -56,7 +57,7 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 	for round := range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		waits := doing(ctx, conn, "BLPOP", "list", 0)
-		// Two places are taken by dials, whose callers have gone. The others wait for one.
+		// Dials whose callers have left occupy two places. Further callers wait for a place.
 		eventually(t, "it waits", func() bool { return conn.Pending() == min(round+1, 3) })
 		cancel()
 		requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
@@ -68,7 +69,7 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 	require.Equal(t, int64(3), dials.Load(), "two places, two connections")
 }
 
-// Unsolicited bytes on an idle connection close it, and no request gets them.
+// If an idle connection receives unsolicited bytes, it is closed. No request gets these bytes.
 func TestDedicatedUnsolicited(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "*-1\r\n"
@@ -86,8 +87,8 @@ func TestDedicatedUnsolicited(t *testing.T) {
 	require.Equal(t, 3, s.Accepted(), "the shared connection and two others")
 }
 
-// A server that has paused its clients answers UNBLOCKED, and runs the command later:
-// that is the result, whatever it looks like, and the command does not run twice.
+// A server that has paused its clients answers UNBLOCKED and runs the command later. The result is
+// the later reply, whatever it looks like, and the command does not run twice.
 func TestDedicatedUnblockedDuringPause(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -106,8 +107,8 @@ func TestDedicatedUnblockedDuringPause(t *testing.T) {
 	require.Equal(t, []byte("next"), client.Do("BLMOVE", "list", "other", "LEFT", "LEFT", 0), "replies are in step")
 }
 
-// A paused command that is unblocked, blocks after the pause, and is unblocked once more
-// has not run: it is sent again.
+// A paused command may be unblocked, block after the pause, and be unblocked once more. Then it has
+// not run, and is sent again.
 func TestDedicatedUnblockedDuringAndAfterPause(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -140,8 +141,8 @@ func TestDedicatedUnblockedWithoutPing(t *testing.T) {
 	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
 }
 
-// The logger gets an event for the first connection that is made, lost or refused, and not for each
-// one after it.
+// The logger gets an event for the first few connections that are made, lost or refused, and not
+// for each one after them.
 func TestDedicatedEvents(t *testing.T) {
 	s := testbed.NewServer(t)
 	log := &recorder{}
@@ -206,8 +207,8 @@ func TestDedicatedStats(t *testing.T) {
 	requireCounts(redisconn.DedicatedStats{Open: 4, Idle: 4, Values: 4, Refused: 2, NotSent: 2, Connects: 4}, after.Dedicated, 4)
 }
 
-// blockingPipes is a server on which BLPOP blocks until it is unblocked. answer is for
-// the rest.
+// blockingPipes is a server on which BLPOP blocks until it is unblocked. answer answers other
+// commands.
 func blockingPipes(answer func(args []string) string) *pipes {
 	unblocked := make(chan struct{}, 1)
 	return &pipes{answer: func(args []string) string {
@@ -233,7 +234,8 @@ func blockingPipes(answer func(args []string) string) *pipes {
 	}}
 }
 
-// Shutdown may use all the time of its context to unblock commands whose callers still wait.
+// While callers still wait for blocking commands, Shutdown may use the whole time of its context to
+// unblock them.
 func TestDedicatedShutdownIsPatient(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, blockingPipes(func([]string) string {
@@ -253,16 +255,16 @@ type leaver struct {
 	ctx context.Context
 }
 
-// Context is for send.ContextOf.
+// Context is called by send.ContextOf.
 func (l leaver) Context() context.Context { return l.ctx }
 
-// A caller returns soon after the end of its context, even if a heartbeat took long: the time of a
+// A caller returns soon after the end of its context, even if a heartbeat took long. The time of a
 // heartbeat does not show how far away the server is.
 func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := blockingPipes(func(args []string) string {
 			if args[0] == "CLIENT" {
-				time.Sleep(time.Second) // it does not unblock in time
+				time.Sleep(time.Second) // too late to unblock
 			}
 			return "+OK\r\n"
 		})
@@ -287,8 +289,8 @@ func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 	})
 }
 
-// A caller returns soon after the end of its context, though the server had stalled, so
-// that heartbeats and the connection's own handshake have taken long.
+// A caller returns soon after the end of its context, even if the server has stalled, so that
+// heartbeats and the connection's own handshake took long.
 func TestDedicatedUnblockedAfterStall(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var stall atomic.Int64
@@ -296,7 +298,7 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 		quick := p.answer
 		p.answer = func(args []string) string {
 			if args[0] == "BLPOP" {
-				return "" // it does not unblock
+				return "" // does not unblock
 			}
 			time.Sleep(time.Duration(stall.Load()))
 			return quick(args)
@@ -306,7 +308,7 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 			ctx, cancel := context.WithCancel(background)
 			pop := leaver{newOutcome(), ctx}
 			conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
-			time.Sleep(10 * time.Second) // for the handshake
+			time.Sleep(10 * time.Second) // a slow handshake
 			began := time.Now()
 			cancel()
 			requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
@@ -319,14 +321,14 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 	})
 }
 
-// A distant server gets more time, up to a limit.
+// If the server is far away, the client waits longer for an unblocked command, up to a limit.
 func TestDedicatedUnblockedFarAway(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := blockingPipes(func([]string) string { return "+OK\r\n" })
 		quick := p.answer
 		p.answer = func(args []string) string {
 			if args[0] == "BLPOP" {
-				return "" // it does not unblock
+				return "" // does not unblock
 			}
 			time.Sleep(300 * time.Millisecond)
 			return quick(args)
@@ -336,7 +338,7 @@ func TestDedicatedUnblockedFarAway(t *testing.T) {
 		ctx, cancel := context.WithCancel(background)
 		pop := leaver{newOutcome(), ctx}
 		conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
-		time.Sleep(10 * time.Second) // for the handshake
+		time.Sleep(10 * time.Second) // a slow handshake
 		began := time.Now()
 		cancel()
 		requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
@@ -364,15 +366,15 @@ func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
 	})
 }
 
-// If a Dialer ends its goroutine, the request fails, and its place in the pool is free again,
-// whether its caller waits or has left.
+// If a Dialer ends its goroutine, the request fails and its place in the pool is free again, even
+// if its caller has left.
 func TestDedicatedDialerEndsGoroutine(t *testing.T) {
 	s := testbed.NewServer(t)
 	var dials atomic.Int64
 	dialing, release := make(chan struct{}), make(chan struct{})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1, IOTimeout: time.Hour,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			switch dials.Add(1) { // the first is the shared one
+			switch dials.Add(1) { // the first dial is for the shared connection
 			case 2:
 				runtime.Goexit()
 			case 3:
@@ -393,7 +395,7 @@ func TestDedicatedDialerEndsGoroutine(t *testing.T) {
 	require.Zero(t, conn.Pending())
 }
 
-// While the queue is full, CLIENT UNBLOCK waits for room.
+// CLIENT UNBLOCK waits for room while the queue is full.
 func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, blockingPipes(func(args []string) string {
@@ -404,7 +406,7 @@ func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
 			return ""
 		}), redisconn.Opts{IOTimeout: time.Minute, MaxRequests: 1})
 		ctx, cancel := context.WithCancel(background)
-		pop := leaver{newOutcome(), ctx} // waiters are pooled across bubbles
+		pop := leaver{newOutcome(), ctx} // not redis.SyncCtx: its pooled waiters must not leave the bubble
 		conn.Send(redis.Req("BLPOP", "list", 0), pop, 0)
 		synctest.Wait()
 		get := sendTo(conn, "GET", "key")
@@ -414,7 +416,7 @@ func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
 	})
 }
 
-// forgetful is a user's connection that, like TLS, does not report how much of a failed write was
+// forgetful is a user's connection. Like TLS, it does not report how much of a failed write was
 // sent.
 type forgetful struct {
 	net.Conn
@@ -429,7 +431,8 @@ func (f forgetful) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// How much of a failed write was sent is not known on a user's connection.
+// With a user's connection it is not known how much of a failed write was sent, so the outcome is
+// unknown.
 func TestDedicatedWriteOfUsersConnection(t *testing.T) {
 	s := testbed.NewServer(t)
 	var fails atomic.Bool
@@ -446,14 +449,14 @@ func TestDedicatedWriteOfUsersConnection(t *testing.T) {
 	require.Eventually(t, func() bool { return string(s.Do("GET", "visits").([]byte)) == "2" }, 20*time.Second, time.Millisecond)
 }
 
-// A connection that nobody has used for a minute is closed, and the others stay.
+// A connection that was not used for a minute is closed. The other ones stay open.
 func TestDedicatedIdleForAMinute(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		conn, _ := connectPipes(t, &pipes{answer: func(args []string) string {
 			switch args[0] {
 			case "PING":
 				return pong(args)
-			case "RESET": // makes it as new
+			case "RESET": // makes the connection like new
 				return "+RESET\r\n"
 			}
 			return "+OK\r\n"

@@ -15,17 +15,17 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// stalling is a server of chaos.ScriptedStalls.
+// stalling starts a server that runs chaos.ScriptedStalls, and returns its address.
 func stalling(t *testing.T) (addr string) {
 	return chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedStalls}).Addr()
 }
 
-// The stages, each with a function that holds up that stage of a connection, and returns when later
-// requests are held up.
+// stalls has a function for each stage. The function holds up a connection in that stage, and
+// returns when later requests are held up.
 var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, release chan struct{}){
 	redis.StageQueue: func(t *testing.T, conn *redisconn.Connection, _ chan struct{}) {
 		conn.Send(redis.Req("STALL"), nil, 0)
-		// More than sockets take: what follows waits until it is written.
+		// The value does not fit into the sockets' buffers, so later requests wait to be written.
 		conn.Send(redis.Req("SET", "key", bytes.Repeat([]byte("x"), 16<<20)), nil, 0)
 		eventually(t, "it is written", func() bool { return conn.Stats().InFlight >= 2 })
 	},
@@ -40,21 +40,21 @@ var stalls = map[redis.Stage]func(t *testing.T, conn *redisconn.Connection, rele
 	},
 }
 
-// heldUp is how long requests are held up: many times what a busy machine adds.
+// heldUp is how long requests are held up. It is much more than a busy machine adds.
 const heldUp = time.Second
 
-// littleOf is how long the process may stand still beside heldUp.
+// littleOf is how long this process may stand still during heldUp.
 const littleOf = heldUp / 2
 
-// If the caller's context ends, the error says where the time went. A test of
+// If the caller's context ends, the error shows the stage in which the request was. A test of
 // internal/lab/virtualtime covers a connection that gives up.
 func TestDelayBlamesTheRightStage(t *testing.T) {
 	addr := stalling(t)
 	send := func(t *testing.T, conn *redisconn.Connection, req redis.Request) []any {
-		// There is no deadline, so that no request is refused because it can't meet one.
+		// There is no deadline: otherwise requests might be refused because they can't meet it.
 		ctx, cancel := context.WithCancel(context.Background())
 		singles, many := make([]any, 37), []redis.Request{req, req, req}
-		if req.Cmd == "CUT" { // what is behind its batch is held up elsewhere
+		if req.Cmd == "CUT" { // requests behind its batch are held up in another stage
 			singles = nil
 		}
 		before, read, began := conn.Pending(), conn.Stats().ReadBytes, time.Now()
@@ -118,8 +118,8 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 	}
 }
 
-// The error of a request that is refused before it is sent contains the stage that holds up others,
-// and the number of requests before it.
+// If a request is refused before it is sent, the error contains the stage that holds up earlier
+// requests, and their number.
 func TestDelayOfOverload(t *testing.T) {
 	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience})
 	conn.Send(redis.Req("STALL"), nil, 0)
@@ -141,8 +141,8 @@ func TestDelayOfOverload(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// The caller of the next request writes and reads it itself. The delay of that request does not
-// include the time of an earlier future that has returned.
+// The next request's caller writes and reads itself. The delay of that request does not include the
+// time of an earlier future, which has returned.
 func TestDelayAfterAFuture(t *testing.T) {
 	t.Parallel()
 	addr := stalling(t)
@@ -165,7 +165,7 @@ func TestDelayAfterAFuture(t *testing.T) {
 	})
 }
 
-// retyped is a Sender of a user's, which gets plain requests.
+// retyped is a user's Sender, so it gets plain requests.
 type retyped struct{ redis.Sender }
 
 // No matter how a request was sent, the error of its context contains the time of each stage.
@@ -202,7 +202,7 @@ func TestDelayWhicheverWay(t *testing.T) {
 		conn.Send(redis.Req("STALL"), nil, 0)
 		ctx, cancel := context.WithCancel(context.Background())
 		var all sync.WaitGroup
-		var errs sync.Map // by names of ways
+		var errs sync.Map // by way
 		for name, send := range ways {
 			all.Go(func() { errs.Store(name, send(ctx, conn)) })
 		}
@@ -223,7 +223,7 @@ func TestDelayWhicheverWay(t *testing.T) {
 	})
 }
 
-// A request that has waited for room in the queue was in the queue.
+// The time that a request waits for room in the queue counts as time in the queue.
 func TestDelayOfAFullQueue(t *testing.T) {
 	conn := connect(t, stalling(t), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute, DialTimeout: patience, MaxRequests: 2})
 	conn.Send(redis.Req("STALL"), nil, 0)

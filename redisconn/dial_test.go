@@ -38,7 +38,7 @@ func TestBadAddresses(t *testing.T) {
 		e := requireType(t, err, redisconn.ErrAddress, addr)
 		require.True(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
 	}
-	// These may be names, but nobody has them.
+	// These addresses could be valid, but no server has them.
 	for _, addr := range []string{"user:secret@:1", "/no/such/socket", strings.Repeat("a", 300) + ":1"} {
 		conn, err := redisconn.Connect(background, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}, ReconnectPause: -1})
 		require.Nil(t, conn, "%q", addr)
@@ -153,8 +153,8 @@ func TestClientCertificates(t *testing.T) {
 	t.Run("none, TLS 1.2", func(t *testing.T) { refused(t, s.TLSAddr(), none, redisconn.ErrTLS) })
 	t.Run("none, TLS 1.3", func(t *testing.T) {
 		none := redisconn.Opts{TLSEnabled: true, TLSConfig: &tls.Config{RootCAs: ca.Pool()}, IOTimeout: patience, ReconnectPause: -1, Logger: redisconn.NoopLogger{}}
-		// Often the server has reset the connection before the handshake is
-		// written: its alert is the answer all the same.
+		// The server has often reset the connection before the client writes its handshake. The
+		// client must still report the server's alert.
 		for range 30 {
 			_, err := redisconn.Connect(background, s.TLSAddr(), none)
 			require.Error(t, err)
@@ -163,7 +163,7 @@ func TestClientCertificates(t *testing.T) {
 	})
 }
 
-// A server that stalls the TLS handshake holds neither Connect nor Close.
+// If a server stalls the TLS handshake, Connect and Close still return.
 func TestTLSStall(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -185,14 +185,14 @@ func TestTLSStall(t *testing.T) {
 	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
 }
 
-// The error of a server that does not answer the handshake tells that it took too long.
+// If the server does not answer the handshake, the error says that the handshake took too long.
 func TestHandshakeStall(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: func([]string) string { return "" }}
 		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
 			DialTimeout: 100 * time.Millisecond, ReconnectPause: -1, Logger: redisconn.NoopLogger{},
 			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				time.Sleep(50 * time.Millisecond) // with the dial, this exceeds DialTimeout; the handshake alone does not
+				time.Sleep(50 * time.Millisecond) // together with dialing this exceeds DialTimeout; the handshake alone does not
 				return p.dial(ctx, network, addr)
 			},
 		})
@@ -203,7 +203,7 @@ func TestHandshakeStall(t *testing.T) {
 	})
 }
 
-// An error that was caused by a context names this cause once, no matter which context it was.
+// If a context caused an error, the error names this cause once, no matter which context it was.
 func TestContextIsOneCause(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		for name, opts := range map[string]redisconn.Opts{
@@ -230,12 +230,12 @@ func TestContextIsOneCause(t *testing.T) {
 				require.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), "%s: %v", name, err)
 			}
 		}
-		time.Sleep(time.Second) // all must have ended then
+		time.Sleep(time.Second) // by then all goroutines must have ended
 	})
 }
 
-// A connection ends even if its server no longer reads and its transport has no deadlines, so that
-// a last write would block.
+// A connection ends even if its server no longer reads and its transport has no deadlines. There
+// the last write would block for ever.
 func TestTLSCloseWithoutRoom(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestTLSCloseWithoutRoom(t *testing.T) {
 	}
 }
 
-// stuckWriter is a transport without deadlines, which once stuck takes no byte.
+// stuckWriter is a transport without deadlines. Once it is stuck, it takes no more bytes.
 type stuckWriter struct {
 	net.Conn
 	stuck atomic.Bool
@@ -300,8 +300,8 @@ func TestConnectionRefused(t *testing.T) {
 	require.True(t, e.HasTrait(redis.ErrTraitConnectivity))
 	require.False(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
 
-	// This is between two attempts: a request that enters during an attempt ends with the error of
-	// that attempt.
+	// The request is sent between two attempts to connect. During an attempt it would get the error
+	// of that attempt.
 	conn, err := redisconn.Connect(background, addr, redisconn.Opts{ReconnectPause: time.Hour, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err, "it goes on dialing")
 	defer conn.Close()
@@ -309,7 +309,8 @@ func TestConnectionRefused(t *testing.T) {
 	requireType(t, e.Cause(), redisconn.ErrDial)
 }
 
-// The error of Connect contains the cause of its context, no matter what Connect was waiting for.
+// If its context ends, Connect returns an error that contains the context's cause, no matter what
+// Connect was waiting for.
 func TestConnectSaysWhyItsContextEnded(t *testing.T) {
 	for name, opts := range map[string]redisconn.Opts{"TLS": {TLSEnabled: true}, "handshake": {}} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,8 +19,8 @@ type LogEvent interface {
 	logEvent() oplog.Line
 }
 
-// LogOptCorrected: an option was out of its bounds, and the connection uses another value. It is
-// reported before all other events, once for each such option.
+// LogOptCorrected: an option was out of its bounds, and the connection uses another value. This
+// event comes before all others, once for each such option.
 type LogOptCorrected struct {
 	Option      string // the field's name in Opts
 	Given, Used any
@@ -61,36 +61,36 @@ type LogAuthFailed struct {
 	Error error
 }
 
-// LogMaintenance: the server announces maintenance, as managed servers do with Opts.Protocol 3.
-// The library only reports it; if the socket ends, the connection dials again as always. It may
-// be reported at the same time as other events. The first ten announcements are reported at once,
-// and then one a second.
+// LogMaintenance: the server announces maintenance, as managed servers do with Opts.Protocol 3. The
+// library only reports the announcement. If the socket ends, the connection dials again as always.
+// The event may be reported at the same time as other events. The first ten announcements are
+// reported at once, and then one a second.
 type LogMaintenance struct {
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
-	In       time.Duration // time until it starts, at most a day; zero if the server does not give it
-	Endpoint string        // for MOVING, the address to use instead; empty if the address stays the same
+	In       time.Duration // time until the maintenance starts, at most a day; zero if the server does not say
+	Endpoint string        // for MOVING, the address to use instead; empty if the address does not change
 }
 
-// LogContextClosed: the connection was closed, by Close or because its context ended, as the error
-// says. errors.Is finds context.Canceled in it even after Close.
+// LogContextClosed: the connection was closed, by Close or because its context ended. Error says
+// which. errors.Is finds context.Canceled in Error even after Close.
 type LogContextClosed struct {
 	Error error
 }
 
-// LogContextOutlived: the context of Connect, which has a deadline, has ended. The
-// connection lives until Close, because a context with a deadline limits only Connect.
+// LogContextOutlived: the context of Connect, which has a deadline, has ended. The connection lives
+// until Close, because a deadline limits only the call to Connect.
 type LogContextOutlived struct {
 	Error error // why the context ended
 }
 
 // LogFuturePanic: a future or another of the user's functions, such as Logger.ReqStat or
-// Opts.Dialer, panicked. At most one result, or one attempt to connect, is lost.
+// Opts.Dialer, panicked. The panic costs at most one result, or one attempt to connect.
 type LogFuturePanic struct {
 	Value any    // the value of the panic
-	Stack []byte // as by debug.Stack
+	Stack []byte // the stack, in the format of debug.Stack
 }
 
-// loggerPanic: Logger.Report panicked. DefaultLogger gets it.
+// loggerPanic: Logger.Report panicked. DefaultLogger gets this event.
 type loggerPanic LogFuturePanic
 
 // LogDedicatedConnected: a dedicated connection was opened: see Opts.DedicatedConns. This
@@ -119,11 +119,11 @@ type LogDedicatedFailed struct {
 }
 
 // LogNotUnblocked: the context of a blocking command ended, and the connection could not ask the
-// server to unblock the command. It closes the command's connection; the outcome is unknown, and a
-// popped element may be lost. Either the ACL user has no permission for CLIENT ID, INFO
-// or CLIENT UNBLOCK (then the error names it), or the dedicated connection leads to a different
-// server process than the shared one, for example behind a load balancer. It is reported once for
-// each [Connection]; DedicatedStats.NotUnblocked counts all.
+// server to unblock the command. The client closes the command's connection. The outcome is
+// unknown, and a popped element may be lost. Either the ACL user has no permission for CLIENT ID,
+// INFO or CLIENT UNBLOCK (then the error names the command), or the dedicated connection leads to a
+// different server process than the shared one, for example behind a load balancer. The event is
+// reported once for each [Connection]; DedicatedStats.NotUnblocked counts all such commands.
 type LogNotUnblocked struct {
 	Error error
 }
@@ -138,7 +138,7 @@ type LogTrackingFailed struct {
 // LogSessionLeaked: a redis.Session was garbage-collected before it was closed.
 // The connection of the session is closed.
 type LogSessionLeaked struct {
-	// Opened is the stack of the goroutine that opened it, with Opts.TraceSessions.
+	// Opened is the stack of the goroutine that opened the session, with Opts.TraceSessions.
 	Opened string
 }
 
@@ -161,7 +161,7 @@ func (e LogPeerLimited) logEvent() oplog.Line {
 		Slog(slog.LevelWarn, "redis peer limited", slog.String("without", e.Without))
 }
 
-// without lists what the peer of a connection lacks.
+// without describes what the peer of a connection lacks.
 func without(p sock.Peer) string {
 	var list []string
 	for _, lacks := range []struct {
@@ -186,7 +186,7 @@ func (e LogConnectFailed) logEvent() oplog.Line {
 
 func (e LogDisconnected) logEvent() oplog.Line {
 	level, message := slog.LevelWarn, "redis connection lost"
-	if failure := redis.AsErrorx(e.Error); failure != nil && failure.IsOfType(redis.ErrContextClosed) { // its owner has closed it
+	if failure := redis.AsErrorx(e.Error); failure != nil && failure.IsOfType(redis.ErrContextClosed) { // the connection's owner has closed it
 		level, message = slog.LevelInfo, "redis disconnected"
 	}
 	return oplog.Text("disconnected (%s to %s): %v", e.LocalAddr, e.RemoteAddr, e.Error).

@@ -10,14 +10,14 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// metrics is a logger that reports when a connection breaks, and counts
-// requests. Its methods run in the connection's goroutines: they are quick.
+// metrics is a logger that reports when a connection breaks, and counts requests. The connection
+// calls its methods, so they return quickly.
 type metrics struct {
 	closed                                     chan struct{}
 	requests, failed, bytesIn, bytesOut, nanos atomic.Int64
 }
 
-// Report is called with each change of state.
+// Report is called for each event of the connection.
 func (m *metrics) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 	switch e := event.(type) {
 	case redisconn.LogConnected:
@@ -29,7 +29,7 @@ func (m *metrics) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 	}
 }
 
-// ReqStat is called with each answered request, and must not keep it.
+// ReqStat is called for each answered request. It must not keep the request.
 func (m *metrics) ReqStat(_ *redisconn.Connection, _ redis.Request, res any, nanos, in, out int64) {
 	m.requests.Add(1)
 	if redis.AsError(res) != nil {
@@ -50,7 +50,7 @@ func ExampleLogger() {
 	}
 	client := redis.SyncCtx{S: conn}
 	client.Do(ctx, "SET", "key", "value")
-	client.Do(ctx, "INCR", "key") // is no number
+	client.Do(ctx, "INCR", "key") // the value is not a number
 	conn.Close()
 	<-m.closed
 	fmt.Println(m.requests.Load(), "requests,", m.failed.Load(), "failed")

@@ -48,7 +48,7 @@ func ReloadedCertificate(certFile, keyFile string) func(*tls.CertificateRequestI
 	}
 }
 
-// The certificate is verified for the host of the address.
+// The client verifies the server's certificate for the host of the address.
 func ExampleOpts_tLS() {
 	server, err := testbed.Start(testbed.Options{TLS: true, ClientCerts: true, Password: "s3cret"})
 	if err != nil {
@@ -66,7 +66,7 @@ func ExampleOpts_tLS() {
 		TLSEnabled: true,
 		TLSConfig:  config, // returned by MutualTLS
 	}
-	opts.Logger, opts.IOTimeout = redisconn.NoopLogger{}, time.Minute // a machine may stand still
+	opts.Logger, opts.IOTimeout = redisconn.NoopLogger{}, time.Minute // IOTimeout is long because a busy test machine may stand still
 	conn, err := redisconn.Connect(ctx, server.TLSAddr(), opts)
 	if err != nil {
 		log.Fatal(err)
@@ -74,7 +74,7 @@ func ExampleOpts_tLS() {
 	defer conn.Close()
 	fmt.Println(redis.SyncCtx{S: conn}.Do(ctx, "PING"))
 
-	// A server of an authority that is not trusted is refused permanently.
+	// Without the authority's certificate, Connect fails and does not retry.
 	opts.TLSConfig = nil
 	_, err = redisconn.Connect(ctx, server.TLSAddr(), opts)
 	failure := redis.AsErrorx(err)
@@ -84,7 +84,7 @@ func ExampleOpts_tLS() {
 	// true true
 }
 
-// A user that may do what the service does, and PING.
+// The ACL user may send the service's commands, and PING.
 func ExampleOpts_aCL() {
 	server, err := testbed.Start(testbed.Options{
 		ACL: []string{"visits on >s3cret resetchannels ~visits:* -@all +get +incr +ping"},
@@ -114,10 +114,11 @@ func ExampleOpts_aCL() {
 	// true
 }
 
-// Vault is whatever keeps the password.
+// Vault stands for the store that keeps the password.
 type Vault struct{ password atomic.Pointer[string] }
 
-// Credentials is what each connect asks, and Reauthenticate.
+// Credentials is the CredentialsProvider: each attempt to connect calls it, and so does
+// Reauthenticate.
 func (v *Vault) Credentials(ctx context.Context) (redisconn.Credentials, error) {
 	return redisconn.Credentials{Username: "visits", Password: *v.password.Load()}, nil
 }
@@ -129,12 +130,12 @@ func Rotate(ctx context.Context, admin redis.SyncCtx, vault *Vault, conn *redisc
 	}
 	old := vault.password.Swap(&password)
 	if err := conn.Reauthenticate(ctx); err != nil {
-		return err // the old password is still valid, and in use
+		return err // the old password is still valid and in use
 	}
 	return redis.Err(admin.Do(ctx, "ACL SETUSER", "visits", "<"+*old))
 }
 
-// A password is replaced under load: no request fails, and no connection is lost.
+// A password is replaced under load. No request fails, and no connection is lost.
 func ExampleConnection_Reauthenticate() {
 	server, err := testbed.Start(testbed.Options{
 		ACL: []string{"visits on >s3cret resetchannels ~visits:* -@all +get +incr +ping"},
@@ -166,7 +167,7 @@ func ExampleConnection_Reauthenticate() {
 	// 1
 }
 
-// The name is what CLIENT LIST and the logs show.
+// CLIENT LIST and the logs show the client's name.
 func ExampleOpts_clientName() {
 	server := exampleServer()
 	defer server.Close()
@@ -185,7 +186,7 @@ func ExampleOpts_clientName() {
 	// visits-7 <nil>
 }
 
-// A connection to a server that is not trusted: little is taken from it.
+// If the server is not trusted, small limits bound what the client accepts from it.
 func ExampleOpts_limits() {
 	server := exampleServer()
 	defer server.Close()
@@ -216,7 +217,7 @@ func ExampleOpts_limits() {
 	// true true
 }
 
-// An error shows the command and sizes; the request itself is a property.
+// The text of an error shows the command and sizes. The request itself is a property of the error.
 func ExampleRequest_secrets() {
 	server := exampleServer()
 	defer server.Close()

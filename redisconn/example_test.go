@@ -32,7 +32,7 @@ func Example() {
 	}
 	defer conn.Close()
 
-	// One connection serves any number of goroutines.
+	// Any number of goroutines can share the connection.
 	sender := redis.SyncCtx{S: conn}
 	var wg sync.WaitGroup
 	for range 100 {
@@ -47,7 +47,7 @@ func Example() {
 	// Output: 100
 }
 
-// A context with a deadline bounds Connect, and not the connection.
+// A context with a deadline limits only Connect, not the connection.
 func ExampleConnect() {
 	server := exampleServer()
 	defer server.Close()
@@ -69,7 +69,7 @@ func ExampleConnect() {
 func ExampleConnect_failure() {
 	_, err := redisconn.Connect(context.Background(), "127.0.0.1:1", redisconn.Opts{
 		Logger:         redisconn.NoopLogger{},
-		ReconnectPause: -1, // otherwise dialing goes on in the background
+		ReconnectPause: -1, // fail now, instead of dialing in the background
 	})
 	typed := redis.AsErrorx(err)
 	fmt.Println(typed.IsOfType(redisconn.ErrDial), typed.HasTrait(redisconn.ErrTraitInitPermanent))
@@ -85,7 +85,7 @@ func ExampleConnection_Send() {
 	}
 	defer conn.Close()
 
-	// Send does not wait: results come to the future, in order.
+	// Send does not wait. The future gets the results, in order.
 	done := make(chan struct{})
 	future := redis.FuncFuture(func(res any, n uint64) {
 		fmt.Println(n, res)
@@ -118,7 +118,7 @@ func ExampleConnection_SendTransaction() {
 	// Output: [OK 3] <nil>
 }
 
-// A trait says whether a request may be retried.
+// A trait of the error tells whether the request may be sent again.
 func Example_retry() {
 	server := exampleServer()
 	defer server.Close()
@@ -151,7 +151,7 @@ func ExampleParseURL() {
 	// redispipe.opts.url: the parameter "pool" is unknown
 }
 
-// Shutdown waits for the answers to what was accepted; Close does not.
+// Unlike Close, Shutdown waits for the answers to accepted requests.
 func ExampleConnection_Shutdown() {
 	server := exampleServer()
 	defer server.Close()
@@ -163,11 +163,11 @@ func ExampleConnection_Shutdown() {
 
 	answered := redis.ChanFutured{S: conn}.Send(redis.Req("SET", "key", "value"))
 
-	// The end of a program: no request is left behind, unless that takes long.
+	// At the end of the program, answer all requests, unless that takes long.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := conn.Shutdown(ctx); err != nil {
-		log.Print(err) // says how many requests were left, sent and unsent
+		log.Print(err) // the error says how many requests were left, sent and unsent
 	}
 	fmt.Println(answered.Value())
 	fmt.Println(redis.AsErrorx(redis.Sync{S: conn}.Do("PING")).IsOfType(redis.ErrContextClosed))
@@ -176,8 +176,8 @@ func ExampleConnection_Shutdown() {
 	// true
 }
 
-// A command that needs a connection to itself is sent like any other: it uses one of a limited
-// number of dedicated connections.
+// A command that needs its own connection is sent like any other. It uses one of a limited number
+// of dedicated connections.
 func ExampleOpts_dedicatedConns() {
 	server := exampleServer()
 	defer server.Close()
@@ -192,7 +192,7 @@ func ExampleOpts_dedicatedConns() {
 	defer conn.Close()
 	client := redis.SyncCtx{S: conn}
 
-	// Runs again if somebody else changes the balance in the meantime.
+	// Watch calls its function again if another client changes the balance before EXEC.
 	client.Do(ctx, "SET", "balance", 100)
 	results, err := redis.Watch(ctx, conn, []string{"balance"}, func(tx *redis.Tx) error {
 		balance, err := redis.As[int64](tx.Do("GET", "balance"))
@@ -204,7 +204,7 @@ func ExampleOpts_dedicatedConns() {
 	})
 	fmt.Println(results, err)
 
-	// A worker waits for its next job, up to 30 s.
+	// A worker waits up to 30 s for its next job.
 	client.Do(ctx, "RPUSH", "jobs", "paint")
 	fmt.Printf("%s\n", client.Do(ctx, "BLPOP", "jobs", 30))
 	// Output:

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// IdleMost is how often the loop looks whether anybody reads: see package engine.
+// IdleMost is the interval at which the reader goroutine checks whether anybody reads: see package
+// engine.
 const IdleMost = 10 * time.Millisecond
 
-// ReaderRests reports whether the reader rests, and will for IdleMost or longer if
-// no request comes.
+// ReaderRests reports whether nobody has the right to read, and nobody will get it for IdleMost
+// unless a request comes.
 func (c *Connection) ReaderRests() bool {
 	q := reflect.ValueOf(c.pipe).Elem().FieldByName("queue").Elem()
 	mu := (*sync.Mutex)(q.FieldByName("mu").Addr().UnsafePointer())

@@ -25,7 +25,7 @@ var background = context.Background()
 // patience bounds every wait. It is long, because no test depends on its length.
 const patience = time.Minute
 
-// eventually waits for a condition that other goroutines bring about.
+// eventually waits until condition holds, which other goroutines bring about.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !condition(); time.Sleep(100 * time.Microsecond) {
@@ -35,7 +35,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// outcome is a future that keeps its result, and panics if there are two.
+// outcome is a future that keeps its result. It panics if it is resolved twice.
 type outcome struct {
 	result    chan any
 	cancelled atomic.Bool
@@ -79,7 +79,7 @@ func sendTo(conn *redisconn.Connection, cmd string, args ...any) *outcome {
 	return o
 }
 
-// outcomes is a future of many requests.
+// outcomes is a future for many requests.
 type outcomes struct {
 	cancelled atomic.Bool
 	mu        sync.Mutex // guards results
@@ -132,7 +132,7 @@ func (o *outcomes) wait(t testing.TB) []any {
 	return results
 }
 
-// requireType requires an error of a type, and checks what goes with it.
+// requireType requires that res is an error of type want.
 func requireType(t testing.TB, res any, want *errorx.Type, args ...any) *errorx.Error {
 	t.Helper()
 	err := redis.AsErrorx(res)
@@ -155,9 +155,9 @@ func requireUnknown(t testing.TB, res any, want *errorx.Type) *errorx.Error {
 	return err
 }
 
-// recorder is a Logger that remembers.
+// recorder is a Logger that keeps events and statistics.
 type recorder struct {
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	events []redisconn.LogEvent
 	stats  []stat
 }
@@ -214,11 +214,11 @@ func event[E redisconn.LogEvent](r *recorder) (e E) {
 	return e
 }
 
-// hooked is a socket with a test's functions. The library does not use its special code for sockets
-// of the system with it.
+// hooked is a socket that calls a test's functions. The library does not treat it as a system
+// socket.
 type hooked struct {
 	net.Conn
-	// read, if set, is called with each byte before that is handed on.
+	// read, if set, is called with each byte before the client gets it.
 	read func(got byte)
 	// closed, if set, is called when the socket is closed.
 	closed func()
@@ -244,14 +244,14 @@ func (h *hooked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pipes is a server at the other end of net.Pipe, for tests with a clock of
-// their own. Its zero value answers like a Redis that says OK to everything.
+// pipes is a server at the other ends of net.Pipes, for tests with a fake clock. Its zero value
+// answers OK to everything, except to the handshake.
 type pipes struct {
-	// refuse, if set, is asked before each dialing.
+	// refuse, if set, is called before each dial. If it returns an error, the dial fails.
 	refuse func() error
-	// answer returns the reply to a request behind the PING of the handshake; "" is none.
+	// answer returns the reply to a request after the handshake, or "" for no reply.
 	answer func(args []string) string
-	// greets, if set, answers that PING.
+	// greets, if set, answers the PING of the handshake.
 	greets func(args []string) string
 
 	mu    sync.Mutex // guards the rest
@@ -259,7 +259,7 @@ type pipes struct {
 	last  net.Conn
 }
 
-// dial is for Opts.Dialer.
+// dial is an Opts.Dialer.
 func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	p.mu.Lock()
 	p.dials = append(p.dials, time.Now())
@@ -277,7 +277,7 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// serve answers until the pipe is closed.
+// serve answers requests until the pipe is closed.
 func (p *pipes) serve(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReaderSize(conn, 64<<10)
@@ -305,7 +305,7 @@ func (p *pipes) serve(conn net.Conn) {
 	}
 }
 
-// lastConn is the server's end of the last connection.
+// lastConn returns the server's end of the last connection.
 func (p *pipes) lastConn() net.Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -39,7 +39,7 @@ func TestIntegrityKeepsOrderAndTypes(t *testing.T) {
 	require.NoError(t, conn.Ping())
 }
 
-// With a panic in the middle of a batch, the rest is released all the same.
+// If a future panics in the middle of a batch, the other replies of the batch are still delivered.
 func TestIntegrityOutlivesPanics(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Integrity: true, Logger: redisconn.NoopLogger{}})
@@ -60,8 +60,8 @@ func TestIntegrityOutlivesPanics(t *testing.T) {
 	require.NoError(t, conn.Ping())
 }
 
-// The connection is closed, and all is resolved, between the reading of a batch's
-// last reply and its release: the reader has nothing to release, and ends.
+// The connection is closed after the last reply of a batch was read and before the replies are
+// delivered. All requests are resolved by then, so the reader delivers nothing and ends.
 func TestIntegrityCloseBeforeTheRelease(t *testing.T) {
 	s := testbed.NewServer(t)
 	var conn *redisconn.Connection

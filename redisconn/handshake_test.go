@@ -18,10 +18,11 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// canary is a password that must not show up anywhere.
+// canary is a password that must not appear in any error or log.
 const canary = "canary-3f9c"
 
-// refused requires that connecting fails permanently, with no secret in errors or logs.
+// refused requires that Connect fails permanently, with an error of type want, and that neither the
+// error nor a log shows a secret.
 func refused(t *testing.T, addr string, opts redisconn.Opts, want *errorx.Type) *errorx.Error {
 	t.Helper()
 	log := &recorder{}
@@ -40,7 +41,7 @@ func refused(t *testing.T, addr string, opts redisconn.Opts, want *errorx.Type) 
 	return e
 }
 
-// requireSecret fails if the canary is visible.
+// requireSecret fails the test if v shows the canary.
 func requireSecret(t *testing.T, v any) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v"} {
@@ -79,7 +80,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// Known texts of servers are shown unchanged, even if a password may be a part of them.
+// Known texts of servers are shown unchanged, even if the password is a part of them.
 func TestRefusalsAreShown(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"p", "password", "pair"} {
@@ -101,7 +102,7 @@ func TestRefusalsAreShown(t *testing.T) {
 				c.opts.Protocol = max(protocol, c.opts.Protocol)
 				c.opts.Logger, c.opts.ReconnectPause = redisconn.NoopLogger{}, -1
 				_, err := redisconn.Connect(background, c.addr, c.opts)
-				if c.addr == open.Addr() && protocol == 3 { // HELLO takes it
+				if c.addr == open.Addr() && protocol == 3 { // this server accepts HELLO with the credentials
 					continue
 				}
 				require.ErrorContains(t, err, name)
@@ -111,7 +112,7 @@ func TestRefusalsAreShown(t *testing.T) {
 	}
 }
 
-// A server that lacks the command quotes its arguments.
+// A server that lacks a command quotes its arguments. The error does not show the quoted password.
 func TestPasswordIsNotQuoted(t *testing.T) {
 	s := testbed.NewServer(t, testbed.Options{Config: []string{`rename-command AUTH ""`, `rename-command HELLO ""`}})
 	for _, protocol := range []int{2, 3} {
@@ -130,7 +131,7 @@ func TestPasswordIsNotQuoted(t *testing.T) {
 	}
 }
 
-// A server that puts the password into its own error does not reveal it either.
+// If a server puts the password into its error, the client's error does not show it.
 func TestPasswordIsNotEchoed(t *testing.T) {
 	for _, quoted := range []string{"WRONGPASS invalid %s", "DENIED command 'auth' '%s'", "ERR %s %[1]s"} {
 		s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedReplies(
@@ -238,7 +239,7 @@ func TestHandshakeWithStrangers(t *testing.T) {
 	}
 }
 
-// LOADING passes.
+// A server that is loading is dialed again until it accepts the handshake.
 func TestHandshakeWhileLoading(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+PONG\r\n"
@@ -257,7 +258,7 @@ func TestHandshakeWhileLoading(t *testing.T) {
 	require.Equal(t, []string{"Connecting", "ConnectFailed", "Connecting", "ConnectFailed", "Connecting", "Connected"}, log.names())
 }
 
-// A master that can't save to its disk answers PING with an error, and reads.
+// A master that can't save to its disk answers PING with an error, but still answers reads.
 func TestDiskFailure(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)
@@ -284,7 +285,7 @@ func TestDiskFailure(t *testing.T) {
 	require.Equal(t, []byte("1"), redis.Sync{S: another}.Do("GET", "a"), "the handshake accepts it")
 }
 
-// A replica that loads its data set refuses requests, and handshakes, for as long as that takes.
+// While a replica loads its data set, it refuses requests and handshakes.
 func TestLoading(t *testing.T) {
 	t.Parallel()
 	master, replica := testbed.NewServer(t), testbed.NewServer(t)
@@ -313,8 +314,8 @@ func TestLoading(t *testing.T) {
 	eventually(t, "the value", func() bool { return redis.Err(redis.Sync{S: conn}.Do("GET", "key:1")) == nil })
 }
 
-// A server without HELLO quotes its arguments, and another program may answer anything. No error of
-// a handshake contains the password, nor does a cause or a property of the error.
+// A server without HELLO quotes the command's arguments, and another program may answer anything.
+// No handshake error contains the password, nor do its cause and properties.
 func TestHandshakeErrorsHoldNoPassword(t *testing.T) {
 	const password = "correct-horse-battery"
 	for name, reply := range map[string]string{

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// completions is a hook that keeps how operations ended.
+// completions is a hook that keeps the results of operations.
 type completions struct {
 	mu   sync.Mutex
 	ends []redis.Completion
@@ -31,7 +31,7 @@ func (c *completions) After(_ context.Context, _ redis.Operation, end redis.Comp
 	c.more <- struct{}{}
 }
 
-// A hook gets the server that answered, no matter how the request was sent.
+// A hook learns the server that answered, no matter how the request was sent.
 func TestHookSeesAddress(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -62,7 +62,7 @@ func TestHookSeesAddress(t *testing.T) {
 	require.Equal(t, redis.OutcomeRefused, hook.ends[6].Outcome)
 }
 
-// With several hooks, each of them gets the address.
+// If there are several hooks, each learns the server.
 func TestEachHookSeesAddress(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	outer, inner := &completions{more: make(chan struct{}, 10)}, &completions{more: make(chan struct{}, 10)}
@@ -83,7 +83,7 @@ func TestEachHookSeesAddress(t *testing.T) {
 	}
 }
 
-// shown is a hook that keeps what it is shown.
+// shown is a hook that keeps the operations that it is called with.
 type shown struct{ seen chan string }
 
 func (s shown) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
@@ -92,8 +92,8 @@ func (s shown) After(_ context.Context, op redis.Operation, end redis.Completion
 	s.seen <- fmt.Sprintf("%d %s %d: %v at %s", op.Kind, op.Command, op.Requests, end.Outcome, end.Peer)
 }
 
-// A hook is called around each call of a session, and around Watch; of a blocking
-// command it sees the outcome.
+// A hook is called around each call of a session, around Watch, and around a blocking command,
+// whose outcome it gets.
 func TestHookSeesDedicated(t *testing.T) {
 	s := testbed.NewServer(t)
 	hook := shown{make(chan string, 10)}
@@ -139,7 +139,7 @@ func TestHookSeesDedicated(t *testing.T) {
 	require.Contains(t, await(t, "PING", hook.seen), "0 PING 1: not sent")
 }
 
-// If a blocking command is unblocked, a hook sees that it did not run.
+// If a blocking command is unblocked, the hook learns that the command did not run.
 func TestHookSeesUnblocked(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

@@ -17,9 +17,9 @@ import (
 )
 
 // run is the lifecycle goroutine: it dials, watches the session, and dials again, until the
-// connection is closed. Connect starts it, and it ends with the connection's context.
-// making limits the first attempt, whose outcome is sent to result; if that is an error, the
-// connection is closed.
+// connection is closed. Connect starts it, and it ends with the connection's context. making limits
+// the first attempt. run sends the outcome of that attempt to result; if it is an error, run closes
+// the connection.
 func (c *Connection) run(making context.Context, result chan<- error, corrected []LogOptCorrected) {
 	defer close(c.ended)
 	for _, event := range corrected {
@@ -61,7 +61,7 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 			c.pause(min(broken-brokenGrace-1, 0), began)
 		}
 		if c.pipe.Draining() {
-			<-c.ctx.Done() // Shutdown may still wait for work on other sockets
+			<-c.ctx.Done() // Shutdown may still wait for requests on other sockets
 		}
 		if c.ctx.Err() != nil {
 			c.finish(err)
@@ -73,7 +73,8 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 
 // The connection replaces a broken session at once, to lose as little time as possible. After
 // several sessions in a row that were not useful, it pauses. Pauses grow with each such session, up
-// to ReconnectPause. With brokenGrace sessions, the bound of the pause is half of ReconnectPause.
+// to ReconnectPause. After brokenGrace such sessions, the bound of the pause is half of
+// ReconnectPause.
 const brokenGrace = 8
 
 // usefulLeast is the shortest life of a useful session. It limits how often the connection dials a
@@ -130,14 +131,14 @@ func (c *Connection) connectResult(making context.Context, err *errorx.Error) er
 	return nil
 }
 
-// end resolves the unanswered requests of a failed session, and ends its writer. The
-// reader ends by itself, once no future blocks it.
+// end resolves the unanswered requests of a failed session, and ends its writer. The reader ends by
+// itself, as soon as no future blocks it.
 func (c *Connection) end(s *engine.Session) *errorx.Error {
 	if c.tracking != nil {
 		c.tracking.ended()
 	}
 	err := c.withConn(s.Err())
-	c.disconnected(err) // from now on, the state has the error with the address
+	c.disconnected(err) // from now on, requests are refused with this error, which has the address
 	if c.ctx.Err() != nil {
 		c.closed()
 	}
@@ -155,7 +156,7 @@ func (c *Connection) unsentError(err *errorx.Error) *errorx.Error {
 	return c.withConn(ErrNotConnected.Wrap(err, "connection lost"))
 }
 
-// finish ends a connection whose context has ended.
+// finish reports that the connection was closed, and ends it. err is the reason.
 func (c *Connection) finish(err *errorx.Error) {
 	c.Close()
 	closed := c.unsentError(err)
@@ -164,10 +165,10 @@ func (c *Connection) finish(err *errorx.Error) {
 	c.report(LogContextClosed{Error: context.Cause(c.ctx)})
 }
 
-// pause waits before the next attempt, counted from the start of the last. The wait is random,
-// between zero and a bound, so that the clients of a server that comes back do not all dial at
-// once. The bound is ReconnectPause, doubled that many times, or halved that many times if doubled
-// is negative. It is at most ReconnectPauseMax.
+// pause waits before the next attempt. The wait counts from began, when the last attempt started.
+// It is random, between zero and a bound, so that the clients of a server that comes back do not
+// all dial at the same time. The bound is ReconnectPause, doubled as often as doubled says, or
+// halved if that is negative. It is at most ReconnectPauseMax.
 func (c *Connection) pause(doubled int, began time.Time) {
 	longest := timing.Times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
@@ -192,20 +193,20 @@ var (
 	EKUnknown = errs.NewPrintableProperty("unknown")
 )
 
-// Shutdown refuses new requests, waits until the accepted ones are answered or
-// ctx is done, and closes the connection. It also waits for the reads of a cache, for calls of DoStream and
-// for open sessions, which may still send any command that does not block. It unblocks blocking
+// Shutdown refuses new requests, waits until the accepted ones are answered or ctx is done, and
+// then closes the connection. It also waits for the reads of a cache, for calls of DoStream and for
+// open sessions, which may still send any command that does not block. It unblocks blocking
 // commands: they return the element that the server has given them, or fail with
-// [redis.ErrContextClosed], not sent. If requests are left when ctx is done, Shutdown
-// resolves them like Close, and returns an [ErrShutdown] with their number; each open session
-// counts as one.
+// [redis.ErrContextClosed] as not sent. If requests are left when ctx is done, Shutdown resolves
+// them like Close, and returns an [ErrShutdown] with their number. Each open session counts as one
+// request.
 func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
 	defer c.Close()
-	shared{c}.DrainBeside() // now; the loop below waits for it
-	c.pipe.Drain()          // CLIENT UNBLOCK, one of the library's own requests, still enters
+	shared{c}.DrainBeside() // drain the other sockets now; the loop below waits for them
+	c.pipe.Drain()          // CLIENT UNBLOCK, as one of the library's own requests, still enters
 	for _, drained := range []func() <-chan struct{}{c.pool.Shut, c.pipe.Drain, c.streams.Shut, c.trackers.drain, c.pool.Drained} {
 		select {
 		case <-drained():

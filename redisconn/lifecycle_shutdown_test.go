@@ -54,8 +54,8 @@ func TestShutdownCountsWhatIsLeft(t *testing.T) {
 	require.False(t, left.HasTrait(redis.ErrTraitNotSent))
 }
 
-// TestShutdownCountsNothingOfItsOwn: Shutdown counts the user's requests, and not the unanswered
-// heartbeat, fence, MULTI and EXEC.
+// TestShutdownCountsNothingOfItsOwn: Shutdown counts users' requests, but neither an unanswered
+// heartbeat or fence, nor MULTI and EXEC.
 func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		handshake := true
@@ -67,7 +67,7 @@ func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 			return ""
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute, Integrity: true})
-		time.Sleep(30 * time.Second) // a heartbeat is on its way
+		time.Sleep(30 * time.Second) // the heartbeat is unanswered
 		require.Zero(t, conn.Pending())
 		conn.Send(redis.Req("GET", "a"), nil, 0)
 		conn.SendTransaction([]redis.Request{redis.Req("INCR", "a"), redis.Req("INCR", "b")}, nil, 0)
@@ -85,7 +85,7 @@ func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestShutdownDoesNotWaitForItsOwn: nobody needs the answer to a heartbeat.
+// TestShutdownDoesNotWaitForItsOwn: Shutdown does not wait for the answer to a heartbeat.
 func TestShutdownDoesNotWaitForItsOwn(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p, count := beats(func(string) string { return "" })
@@ -142,7 +142,8 @@ func TestShutdownDialsNoMore(t *testing.T) {
 	require.Equal(t, []string{"Connecting", "Connected", "DedicatedConnected", "Disconnected", "ContextClosed"}, log.names())
 }
 
-// The same holds if the pause before the next attempt has begun.
+// While Shutdown waits for a session, the shared socket is not dialed again, even if the pause
+// before the next attempt has begun.
 func TestShutdownDialsNoMoreAfterAPause(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -184,7 +185,8 @@ func TestShutdownCountsSessions(t *testing.T) {
 	session.Close()
 }
 
-// Shutdown returns when its context ends, even if a future blocks the goroutine that resolves it.
+// Shutdown returns when its context ends, even if a future blocks the goroutine that resolves
+// leftovers.
 func TestShutdownRefusesAside(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
@@ -205,8 +207,8 @@ func TestShutdownRefusesAside(t *testing.T) {
 	close(release)
 }
 
-// Shutdown waits neither for a connection that is made like new for the next session, nor for one
-// that is being dialed.
+// Shutdown does not wait for a connection that is made like new for the next session, or that is
+// being dialed.
 func TestShutdownWhileServerIsFrozen(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour})
@@ -222,7 +224,8 @@ func TestShutdownWhileServerIsFrozen(t *testing.T) {
 	require.NoError(t, await(t, "Shutdown", ended))
 }
 
-// While a blocking command waits for a frozen server, Shutdown takes no requests, but can unblock it.
+// While a blocking command waits for a frozen server, Shutdown refuses new requests, but can still
+// unblock the command.
 func TestShutdownRefusesBesideBlocking(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour})
@@ -239,7 +242,7 @@ func TestShutdownRefusesBesideBlocking(t *testing.T) {
 	require.NoError(t, await(t, "Shutdown", ended))
 }
 
-// While Shutdown waits for requests, no stream begins.
+// While Shutdown waits for requests, no stream can begin.
 func TestShutdownRefusesStreamsAtOnce(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{ScriptMode: true, Logger: redisconn.NoopLogger{}})

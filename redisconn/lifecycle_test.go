@@ -19,19 +19,18 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// These tests have a clock of their own: they take no time, and what they say
-// of times is exact. redis.Sync is not used in them, since what it pools must
-// not get out of the bubble.
+// These tests use a fake clock, so they take no time, and times are exact. They don't use
+// redis.Sync, because its pooled waiters must not leave the bubble.
 
 func connectPipes(t *testing.T, p *pipes, opts redisconn.Opts) (*redisconn.Connection, *recorder) {
 	t.Helper()
 	log := &recorder{}
-	opts.Logger, opts.Dialer, opts.NoClientInfo = log, p.dial, true // a pipe's answers are to PING
+	opts.Logger, opts.Dialer, opts.NoClientInfo = log, p.dial, true // pipes answers only PING
 	conn, err := redisconn.Connect(background, "pipe:1", opts)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		conn.Close()
-		time.Sleep(time.Minute) // lets servers notice; all must have ended then
+		time.Sleep(time.Minute) // the servers notice the end; then all goroutines must have ended
 	})
 	synctest.Wait()
 	return conn, log
@@ -60,7 +59,7 @@ func TestBackOffGrowsToItsCap(t *testing.T) {
 			longest = max(longest, pause)
 			total += pause
 		}
-		// Drawn from all of the interval, 900 times and more.
+		// Pauses are drawn from the whole interval, 900 times or more.
 		require.Greater(t, longest, 3*time.Second)
 		average := total / time.Duration(len(dials)-1)
 		require.InDelta(t, 2, average.Seconds(), 0.4, "pauses are not spread")
@@ -94,8 +93,8 @@ func TestBackOffStartsAnew(t *testing.T) {
 	})
 }
 
-// At the defaults, a server that was down for any time is in use again within half
-// a second.
+// With the default options, a client uses a server again half a second after it has come back, no
+// matter for how long it was down.
 func TestBackInUseSoon(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -113,12 +112,12 @@ func TestBackInUseSoon(t *testing.T) {
 			down.Store(false)
 			time.Sleep(500 * time.Millisecond)
 			require.True(t, conn.ConnectedNow())
-			time.Sleep(time.Second) // it is of use
+			time.Sleep(time.Second) // long enough for a useful session
 		}
 	})
 }
 
-// Corrected options are reported first, and once.
+// Corrected options are reported before other events, once.
 func TestCorrectedOptsAreReportedOnce(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{}
@@ -130,7 +129,7 @@ func TestCorrectedOptsAreReportedOnce(t *testing.T) {
 	})
 }
 
-// A server that accepts and drops connections must not be dialed without a pause.
+// If a server accepts and drops connections, the client pauses between two of them.
 func TestBackOffFromServerThatDropsConnections(t *testing.T) {
 	for _, after := range []time.Duration{time.Millisecond, 20 * time.Millisecond} {
 		t.Run(after.String(), func(t *testing.T) {
@@ -185,9 +184,9 @@ func TestNoReconnectAfterFirstFailure(t *testing.T) {
 	})
 }
 
-// A pause that is meant to be for ever must not overflow into none.
+// A very long pause must not overflow to none.
 func TestPausesDoNotOverflow(t *testing.T) {
-	const often = 2 * 600 * 1000 / 250 // twice as often as at the defaults
+	const often = 2 * 600 * 1000 / 250 // twice as many as with the default options
 	for name, c := range map[string]struct {
 		opts redisconn.Opts
 		most int
@@ -210,7 +209,7 @@ func TestPausesDoNotOverflow(t *testing.T) {
 	}
 }
 
-// stuck is a dialer that ends with its context.
+// stuck is a dialer that returns when its context ends.
 func stuck(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -258,13 +257,13 @@ func TestContextEndsWhileConnecting(t *testing.T) {
 	})
 }
 
-// late is a context whose deadline is over and whose timer is late, as in a process that has
-// stood still.
+// late is a context whose deadline has passed but whose timer has not fired yet, as in a process
+// that has stood still.
 type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Millisecond), true }
 
-// Package net ends a dial at the deadline, which may be before the context has ended.
+// Package net ends a dial at the deadline, possibly before the context has ended.
 func TestConnectIsLate(t *testing.T) {
 	addr := testbed.NewServer(t).Addr()
 	conn, err := redisconn.Connect(late{background}, addr, redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -298,8 +297,8 @@ func TestContextEndsTheConnection(t *testing.T) {
 	})
 }
 
-// A context with a deadline bounds Connect only, however it ends; the connection says once that
-// it goes on.
+// A context with a deadline limits only Connect, no matter how the context ends. The connection
+// reports once that it has outlived the context.
 func TestContextWithDeadline(t *testing.T) {
 	for name, end := range map[string]func(cancel func()){
 		"cancelled": func(cancel func()) { cancel() },
@@ -330,7 +329,8 @@ func TestContextWithDeadline(t *testing.T) {
 	}
 }
 
-// If a connection was closed before its context ends, it does not report that end.
+// If a connection was closed before its context ends, it does not report that it has outlived the
+// context.
 func TestContextWithDeadlineAfterClose(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: pong}
@@ -346,8 +346,8 @@ func TestContextWithDeadlineAfterClose(t *testing.T) {
 	})
 }
 
-// With AsyncDial Connect has returned before the first attempt ends, which the context does not
-// bound then.
+// With AsyncDial, a context with a deadline does not limit the first attempt, because Connect has
+// returned by then.
 func TestContextWithDeadlineAndAsyncDial(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: pong, refuse: func() error { time.Sleep(100 * time.Millisecond); return nil }}
@@ -378,8 +378,8 @@ func TestCloseDuringThePause(t *testing.T) {
 	})
 }
 
-// Requests that are queued while connecting either end unsent when that fails, or are written in
-// order.
+// Requests may be queued while the connection is connecting. If that fails, they end as not sent.
+// Otherwise they are written in order.
 func TestQueuedWhileConnecting(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool

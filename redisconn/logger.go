@@ -19,14 +19,14 @@ import (
 // for one of its results, such as that of Reauthenticate.
 type Logger interface {
 	// Report is called for each event. [LogOptCorrected], [LogConnecting], [LogConnected],
-	// [LogConnectFailed], [LogDisconnected] and [LogContextClosed] come in order, one at a
-	// time; any other event may be reported at the same time as others.
+	// [LogConnectFailed], [LogDisconnected] and [LogContextClosed] come in order, one at a time.
+	// Any other event may be reported at the same time as another one.
 	Report(conn *Connection, event LogEvent)
-	// ReqStat is called for each answered request except AUTH, with its result, the
-	// nanoseconds from Send to the answer, and the size in bytes of the answer (in) and
-	// the request (out). The request's arguments may be strings instead of their original
-	// types. If the logger has a method WantsReqStat() bool, the connection calls it once, and
-	// collects statistics only if it returns true.
+	// ReqStat is called for each answered request except AUTH, with its result, the nanoseconds
+	// from Send to the answer, and the size in bytes of the answer (in) and the request (out). The
+	// request's arguments may be strings instead of their original types. If the logger has a
+	// method WantsReqStat() bool, the connection calls it once, and collects statistics only if the
+	// method returns true.
 	ReqStat(conn *Connection, req Request, res any, nanos, in, out int64)
 }
 
@@ -68,11 +68,12 @@ func (c *Connection) report(event LogEvent) {
 	})
 }
 
-// NewSlogLogger returns a Logger that writes events to l, in a group "redis"; with a nil
-// l it is silent. Events at the levels debug and info need no action; the condition of a warning may
-// pass by itself, that of an error will not. Messages are constant, and lines show neither arguments
-// nor secrets. The Logger writes the first ten lines of each message at once and then one a second,
-// with the number of lines left out ("suppressed"). Connections that share a Logger share this limit.
+// NewSlogLogger returns a Logger that writes events to l, in a group "redis"; with a nil l it is
+// silent. Events at the levels debug and info need no action. The cause of a warning may go away
+// without action, the cause of an error will not. Messages are constant, and lines show neither
+// arguments nor secrets. The Logger writes the first ten lines of each message at once and then one
+// a second, with the number of lines left out ("suppressed"). Connections that share a Logger share
+// this limit.
 func NewSlogLogger(l *slog.Logger) Logger { return slogLogger{log: oplog.New(l)} }
 
 // slogLogger is a Logger that writes to a slog.Logger.
@@ -89,8 +90,8 @@ func (s slogLogger) Report(conn *Connection, event LogEvent) {
 // WantsReqStat returns false, so the connection collects no statistics.
 func (slogLogger) WantsReqStat() bool { return false }
 
-// newStat returns nil for AUTH, in any spelling, so that no logger gets a password.
-// Users can't send HELLO, which may have one.
+// newStat returns the statistics record of r. For AUTH, in any spelling, it returns nil, so that no
+// logger gets a password. Users can't send HELLO, which may also contain one.
 func newStat(r *send.Request) *timing.Stat {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && call.Name == "AUTH" {
 		return nil

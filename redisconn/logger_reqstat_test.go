@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A logger that panics must not cost a request its result.
+// If a logger panics, the request still gets its result.
 func TestReqStatThatPanics(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: &panickyLogger{}})
@@ -43,7 +43,7 @@ func TestReqStatWithoutAuth(t *testing.T) {
 	require.Contains(t, logger.text(), "ECHO")
 }
 
-// A logger gets the result of a blocking request, also of one whose caller has it decoded.
+// A logger gets the result of a blocking request, even if the caller's future decodes the reply.
 func TestReqStatOfBlocking(t *testing.T) {
 	s := testbed.NewServer(t)
 	logger := &namingLogger{}
@@ -55,7 +55,7 @@ func TestReqStatOfBlocking(t *testing.T) {
 	require.Contains(t, logger.text(), fmt.Sprintln("BLMOVE", []any{"from", "to", "LEFT", "LEFT", "0"}, []byte("element")))
 }
 
-// namingLogger keeps what it gets of requests.
+// namingLogger keeps the requests that it gets.
 type namingLogger struct {
 	recorder
 	mu   sync.Mutex // guards seen
@@ -91,15 +91,15 @@ func TestReqStatOfHeartbeats(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			conn.Close()
-			time.Sleep(time.Minute) // lets the server notice
+			time.Sleep(time.Minute) // the server notices the end
 		})
 		time.Sleep(time.Minute)
 		require.InDelta(t, 300, strings.Count(logger.text(), "PING"), 2)
 	})
 }
 
-// A logger that ends the goroutine must not either, nor the right to read where it
-// is a caller's goroutine that reads.
+// If a logger ends its goroutine, the request still gets its result, and the right to read is not
+// lost, even if the goroutine is that of a caller that reads.
 func TestReqStatThatExits(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, ReconnectPause: time.Millisecond, Logger: &exitingLogger{}})

@@ -31,7 +31,7 @@ func TestEventsOfALife(t *testing.T) {
 
 	names := log.names()
 	require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "Connecting"}, names[:4])
-	for i := 3; i < len(names)-3; i += 2 { // as often as it takes
+	for i := 3; i < len(names)-3; i += 2 { // connecting may fail any number of times
 		require.Equal(t, "Connecting", names[i])
 		if i+1 < len(names)-3 {
 			require.Equal(t, "ConnectFailed", names[i+1])
@@ -98,7 +98,7 @@ func TestReqStat(t *testing.T) {
 	}
 }
 
-// A logger may use the connection.
+// busyLogger is a logger that uses the connection.
 type busyLogger struct {
 	recorder
 }
@@ -169,7 +169,7 @@ func TestDefaultLogger(t *testing.T) {
 	redisconn.NoopLogger{}.Report(conn, redisconn.LogConnecting{})
 }
 
-// lockedBuffer is a bytes.Buffer for several goroutines.
+// lockedBuffer is a bytes.Buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

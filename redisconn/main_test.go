@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 
 var connect = conntest.Connect
 
-// skipExamples skips the examples that need what the server lacks, since an
-// example can't do so itself.
+// skipExamples skips the examples for which the server lacks something. An example can't skip
+// itself.
 func skipExamples() error {
 	has, err := testbed.Has(testbed.TLS)
 	if err != nil || has {
@@ -47,13 +47,13 @@ func skipExamples() error {
 	return flag.Set("test.skip", skip)
 }
 
-// requireNoneLeft requires that all goroutines of connections end.
+// requireNoneLeft requires that all goroutines of connections have ended or end soon.
 func requireNoneLeft(t testing.TB) {
 	t.Helper()
 	require.Empty(t, conntest.GoroutinesLeft())
 }
 
-// resources counts goroutines and the bytes of heap and stacks in use.
+// resources returns the number of goroutines, and the bytes of heap and stacks in use.
 func resources() (goroutines, memory int) {
 	debug.FreeOSMemory()
 	var stats runtime.MemStats

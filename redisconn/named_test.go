@@ -24,7 +24,7 @@ func requireNames(t *testing.T, res any, cmd string, args ...any) {
 	require.NotContains(t, err.Error(), "secret")
 }
 
-// Whichever way a request was sent, the server's error names it.
+// The server's error names the request, no matter how the request was sent.
 func TestServerErrorsNameTheRequest(t *testing.T) {
 	for _, integrity := range []bool{false, true} {
 		s := testbed.NewServer(t)
@@ -64,8 +64,8 @@ func TestServerErrorsNameTheRequest(t *testing.T) {
 	}
 }
 
-// The same holds for errors of a connection that drops cancelled requests, breaks, refuses a batch,
-// or is closed.
+// A connection's own errors name the request, too: of a connection that drops cancelled requests,
+// breaks, refuses a batch, or is closed.
 func TestConnectionErrorsNameTheRequest(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(_ *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "BREAK" {

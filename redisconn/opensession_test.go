@@ -64,7 +64,7 @@ func TestSession(t *testing.T) {
 	}))
 }
 
-// No state of a session reaches the next one.
+// A session's state does not reach the next session.
 func TestSessionLeavesNothing(t *testing.T) {
 	s := testbed.NewServer(t)
 	require.Equal(t, "OK", redis.Sync{S: connect(t, s.Addr(), quiet)}.Do("ACL", "SETUSER", "other", "on", ">pw", "~*", "+@all"))
@@ -85,7 +85,7 @@ func TestSessionLeavesNothing(t *testing.T) {
 			}
 			require.NoError(t, redis.WithSession(t.Context(), conn, "", func(session *redis.Session) error {
 				res := session.Do(leave.Cmd, leave.Args...)
-				if name != "read-only" { // this one is refused without a cluster
+				if name != "read-only" { // READONLY is refused outside of a cluster
 					require.NoError(t, redis.AsError(res))
 				}
 				return nil
@@ -119,7 +119,7 @@ func TestSessionReuse(t *testing.T) {
 	require.Equal(t, 2, clients(t, redis.Sync{S: conn}))
 }
 
-// Pushes after each reply, also during the handshake, affect neither a session nor the next user of
+// Pushes after each reply, even during the handshake, affect neither a session nor the next user of
 // its connection.
 func TestSessionPushes(t *testing.T) {
 	push := ">2\r\n" + chaos.ScriptedBulk("MIGRATED") + ":1\r\n"
@@ -258,10 +258,11 @@ func TestSessionLeaked(t *testing.T) {
 	require.NoError(t, redis.WithSession(t.Context(), conn, "", func(*redis.Session) error { return nil }))
 }
 
-// A session returns the element of a pop even if its connection is lost right after the reply. Here
-// the server runs the pop after it has unblocked it, like a server that paused its clients.
+// A session returns the element of a pop even if its connection is lost right after the reply. In
+// this test the server answers UNBLOCKED and still runs the pop, like a server that has paused its
+// clients.
 func TestSessionLostBehindElement(t *testing.T) {
-	var popping atomic.Int64 // the connection that pops
+	var popping atomic.Int64 // ID of the connection that pops
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
 		switch {
@@ -288,20 +289,21 @@ func TestSessionLostBehindElement(t *testing.T) {
 	requireNotSent(t, session.Do("PING"), redis.ErrSessionLost)
 }
 
-// If a session's context ends while the element arrives, the session delivers it, and is lost.
+// If a session's context ends while the element arrives, the session returns the element, and then
+// is lost.
 func TestSessionCancelledByAnswer(t *testing.T) {
 	s := testbed.NewServer(t)
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
 	require.Equal(t, "OK", admin.Do("ACL", "SETUSER", "noid", "on", ">pw", "~*", "+@all", "-client"))
 	ctx, cancel := context.WithCancel(t.Context())
 	var armed atomic.Bool
-	last := false // the next line end is the last one
+	last := false // the next line end is that of the element
 	closed := make(chan struct{}, 8)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Username: "noid", Password: "pw",
 		Dialer: dedicatedAs(func(conn net.Conn) net.Conn {
 			return &hooked{Conn: conn, closed: func() { closed <- struct{}{} }, read: func(got byte) {
 				if got == '\n' && last {
-					cancel() // this closes the connection, because its id is not known
+					cancel() // closes the connection, which can't be unblocked because its client ID is not known
 					<-closed
 				}
 				last = armed.Load() && (got == '!' || last && got == '\r')
@@ -318,7 +320,8 @@ func TestSessionCancelledByAnswer(t *testing.T) {
 	requireNotSent(t, session.Do("PING"), redis.ErrRequestWithdrawn)
 }
 
-// askRecorder is a server that notes what it gets on dedicated connections.
+// askRecorder is a server that records the requests on dedicated connections. took returns them and
+// forgets them.
 func askRecorder() (p *pipes, took func() string) {
 	var mu sync.Mutex
 	var said []string
@@ -352,8 +355,9 @@ func askRecorder() (p *pipes, took func() string) {
 	}
 }
 
-// A session sends ASKING for a limited time after ASK, or after a server last accepted a request
-// with ASKING. A transaction whose keys were watched in time, and its reads, are not limited.
+// A session sends ASKING for a limited time after an ASK, and again after the server has accepted a
+// request with ASKING. The limit does not apply to a transaction whose keys were watched in time,
+// nor to its reads.
 func TestSessionAskHolds(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p, took := askRecorder()
@@ -380,7 +384,7 @@ func TestSessionAskHolds(t *testing.T) {
 		watching, err := backend.Of(conn).OpenDedicatedAsk(background, true)
 		require.NoError(t, err)
 		defer watching.Release()
-		exchange(t, watching, "GET") // which is not taken
+		exchange(t, watching, "GET") // the node refuses this GET
 		time.Sleep(within)
 		exchange(t, watching, "WATCH")
 		time.Sleep(beyond)
@@ -422,7 +426,7 @@ func TestSessionAskHolds(t *testing.T) {
 	})
 }
 
-// exchange sends commands, each with a key.
+// exchange sends commands in a session, each with a key.
 func exchange(t *testing.T, d send.Dedicated, cmds ...string) {
 	t.Helper()
 	reqs := make([]send.Request, len(cmds))
@@ -441,7 +445,7 @@ func exchange(t *testing.T, d send.Dedicated, cmds ...string) {
 	require.NoError(t, d.Exchange(background, reqs, func(int, any) {}))
 }
 
-// A blocking command that had to wait for its connection is sent without ASKING.
+// A blocking command whose connection came too late is sent without ASKING.
 func TestBlockingAskHolds(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p, took := askRecorder()

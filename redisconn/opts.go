@@ -38,31 +38,31 @@ type Opts struct {
 	// and its version. Servers that do not know the command answer with an error, which
 	// is ignored; a proxy that closes the connection is dialed again without it. Default false.
 	NoClientInfo bool
-	// Protocol is the version of RESP: 2 (the default), or 3, which the handshake asks
-	// for with HELLO. It changes the types of some results. A proxy that refuses it with NOPROTO
-	// is spoken to in RESP2.
+	// Protocol is the version of RESP: 2 (the default), or 3, which the handshake asks for with
+	// HELLO. RESP3 changes the types of some results. If a proxy refuses it with NOPROTO, the
+	// connection uses RESP2.
 	Protocol int
 	// ReadOnly sends READONLY in every handshake, so that a replica of a cluster
 	// answers reads. Default false.
 	ReadOnly bool
-	// Role makes every handshake send ROLE. If the server has another role, the attempt
-	// to connect fails with [ErrRole] before any request is sent, and the connection
-	// dials again. If the user has no permission for ROLE, it accepts any server. With RoleMaster,
-	// Valkey 8 and later are asked to redirect requests once they are replicas: see [redis.ErrRedirect].
-	// Only the roles below are valid. Default RoleAny: do not ask.
+	// Role makes every handshake send ROLE. If the server has another role, the attempt to connect
+	// fails with [ErrRole] before any request is sent, and the connection dials again. If the ACL
+	// user has no permission for ROLE, the connection accepts any server. With RoleMaster, it also
+	// asks Valkey 8 and later to redirect requests once the server is a replica: see
+	// [redis.ErrRedirect]. Only the roles below are valid. Default RoleAny: do not ask.
 	Role Role
 
 	// IOTimeout is how long the oldest request in flight may wait without progress; after that the
-	// connection fails. Progress is an answer to the request before it, more bytes of it written to the
-	// socket, or 64 KiB received. In ScriptMode the timeout of a blocking command (of BLPOP, or of
-	// XREAD's BLOCK) is added; with a timeout of 0 the command may block forever. Default 1 s;
-	// negative: no time-out.
+	// connection fails. Progress means that an earlier request was answered, that more bytes of
+	// this request were written, or that 64 KiB were received. In ScriptMode the timeout of a
+	// blocking command (of BLPOP, or of XREAD's BLOCK) is added; with a timeout of 0 the command
+	// may block forever. Default 1 s; negative: no time-out.
 	IOTimeout time.Duration
-	// Heartbeat is the interval of heartbeats: of a PING with a random argument, whose echo shows that
-	// the server answers, and that each request gets its own reply. A server that answers PONG
-	// instead, as a proxy may, shows only that it answers each request. Default a third of IOTimeout
-	// (of 1 s, if IOTimeout is negative); negative: no heartbeats, so that a dead
-	// socket is noticed by its next request. Sockets of subscribers keep heartbeats of their own.
+	// Heartbeat is the interval of heartbeats. A heartbeat is a PING with a random argument. Its
+	// echo shows that the server answers, and that each request gets its own reply. A server that
+	// answers PONG instead, as a proxy may, shows only that it answers each request. Default a
+	// third of IOTimeout (of 1 s, if IOTimeout is negative). Negative: no heartbeats, so only the
+	// next request notices a dead socket. Sockets of subscribers have their own heartbeats.
 	Heartbeat time.Duration
 	// DialTimeout bounds each attempt to connect: dialing and the handshake together.
 	// It is at most IOTimeout, which is also its default; if IOTimeout is negative, the
@@ -82,36 +82,35 @@ type Opts struct {
 	TCPKeepAlive time.Duration
 
 	// WritePause is kept for compatibility; only its sign matters. Negative: a request never waits
-	// for those of other goroutines. Zero, the default, or positive: batching is automatic.
+	// for other goroutines' requests. Zero, the default, or positive: batching is automatic.
 	WritePause time.Duration
-	// MaxRequests bounds the number of requests that are queued or in flight. At the
-	// bound, further requests fail with [redis.ErrQueueFull], not sent, but callers of
-	// redis.Sync and redis.SyncCtx wait for room. Default 2^18.
+	// MaxRequests bounds the number of requests that are queued or in flight. At the bound, further
+	// requests fail with [redis.ErrQueueFull] as not sent, but callers of redis.Sync and
+	// redis.SyncCtx wait for room. Default 2^18.
 	MaxRequests int
 	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same way. A
-	// request or batch that is larger than MaxBytes fails at once with [redis.ErrRequestTooLarge], not
-	// sent. The same bound applies, separately, to the blocking commands, and behind a proxy the
-	// transactions, that wait for a dedicated connection; nobody waits for room among them. Default
-	// 256 MiB.
+	// request or batch that is larger than MaxBytes fails at once with [redis.ErrRequestTooLarge]
+	// as not sent. The same bound applies separately to the requests that wait for a dedicated
+	// connection: blocking commands and, behind a proxy, transactions. If they exceed it, further
+	// ones fail, and their callers do not wait for room. Default 256 MiB.
 	MaxBytes int
-	// DedicatedConns bounds the number of dedicated connections, which are opened in
-	// addition to the shared one when a blocking command or a session needs its own
-	// connection. When all are in use, blocking commands and sessions wait in order
-	// until their contexts end. Connections that were idle for a minute are
-	// closed. Each has a read buffer of 32 KiB, and counts towards the server's maxclients. In
-	// a cluster, each of the ConnsPerHost connections to a node may open this many.
-	// Default 256; negative: none, so blocking commands and sessions are refused. Not
-	// used in ScriptMode.
+	// DedicatedConns bounds the number of dedicated connections, which are opened in addition to
+	// the shared one when a blocking command or a session needs its own connection. When all are in
+	// use, blocking commands and sessions wait in order until their contexts end. A connection that
+	// was idle for a minute is closed. Each connection has a read buffer of 32 KiB, and counts
+	// towards the server's maxclients. In a cluster, each of the ConnsPerHost connections to a node
+	// may open this many. Default 256; negative: none, so blocking commands and sessions are
+	// refused. Not used in ScriptMode.
 	DedicatedConns int
-	// TraceSessions records the stack of each goroutine that opens a session, for
-	// LogSessionLeaked. It takes some microseconds for each session. Default false.
+	// TraceSessions records the stack of each goroutine that opens a session, for LogSessionLeaked.
+	// That takes some microseconds for each session. Default false.
 	TraceSessions bool
-	// Integrity ends each written batch with a PING of a nonce, and releases the
-	// replies of the batch only after the nonce has come back. So if the network loses or
-	// inserts a reply, the connection notices before another request gets a wrong reply. Connect
-	// fails with [ErrInit] if the nonce does not come back, as from some proxies. It has no
-	// effect in ScriptMode, and none on dedicated connections and streams. Default false:
-	// the heartbeat detects the same, but later.
+	// Integrity ends each written batch with a PING that carries a nonce. The connection delivers
+	// the replies of the batch only after the nonce has come back. So if the network loses or
+	// inserts a reply, the connection notices before any request gets a wrong reply. Connect fails
+	// with [ErrInit] if the nonce does not come back, which happens with some proxies. Integrity
+	// has no effect in ScriptMode, nor on dedicated connections and streams. Default false: the
+	// heartbeat detects the same faults, but later.
 	Integrity bool
 	// Limits bound the replies that the connection accepts: see [redis.Limits] for units and
 	// defaults.
@@ -119,13 +118,12 @@ type Opts struct {
 
 	// AsyncDial makes Connect return at once and dial in the background. Default false.
 	AsyncDial bool
-	// ScriptMode allows blocking commands and those that change the state of the socket
-	// (MULTI, WATCH, SELECT ...), for a connection that only one goroutine uses. Blocking
-	// commands, redis.Watch and sessions do not need it: see DedicatedConns. It has no
-	// heartbeat: while a command blocks forever, only TCPKeepAlive can detect that the
-	// server is gone. If a context ends during a blocking command, close the connection:
-	// the server continues the command, and later requests would wait for it. Default
-	// false.
+	// ScriptMode allows blocking commands and those that change the state of the socket (MULTI,
+	// WATCH, SELECT ...), for a connection that only one goroutine uses. Blocking commands,
+	// redis.Watch and sessions do not need it: see DedicatedConns. The connection has no heartbeat:
+	// while a command blocks forever, only TCPKeepAlive can detect that the server is gone. If a
+	// context ends during a blocking command, close the connection: the server continues the
+	// command, and later requests would wait for it. Default false.
 	ScriptMode bool
 
 	// TLSEnabled connects with TLS. The certificate is verified. Default false.
@@ -134,12 +132,12 @@ type Opts struct {
 	// ServerName means the host of the address. Default: the system's roots, and at least TLS
 	// 1.2.
 	TLSConfig *tls.Config
-	// Dialer, if set, dials addresses; network is "tcp" or "unix". It gets host names, not IPs, also
-	// for the seeds of clusters and for lists of servers. Its context ends after DialTimeout; the
-	// client closes a connection that it returns later. While 16 calls are late, further attempts to
-	// connect fail. Close of a returned connection must not block, and must end waiting reads and
-	// writes; for a *tls.Conn the client closes the socket below it. If it panics, a [LogFuturePanic]
-	// is reported, and the attempt to connect fails.
+	// Dialer, if set, dials addresses; network is "tcp" or "unix". It gets host names, not IPs,
+	// also for the seeds of clusters and for lists of servers. Its context ends after DialTimeout.
+	// If it returns a connection later, the client closes that connection. While 16 calls are late,
+	// further attempts to connect fail. Close of a returned connection must not block, and must end
+	// waiting reads and writes; for a *tls.Conn the client closes the socket below it. If Dialer
+	// panics, a [LogFuturePanic] is reported, and the attempt to connect fails.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Handle is any value; [Connection.Handle] returns it.
@@ -164,18 +162,18 @@ const (
 	defaultIOTimeout = time.Second
 	// noTimeoutDial bounds dialing if IOTimeout is negative.
 	noTimeoutDial = 5 * time.Second
-	// With defaultLongestPause, 95 of 100 clients are connected within 0.4 s after the server has
-	// come back. Until then 200 clients dial it 800 times a second.
+	// defaultLongestPause is short enough for most clients to be connected soon after the server
+	// has come back, and long enough not to flood the server with attempts to connect.
 	defaultLongestPause = 500 * time.Millisecond
-	// Enough for all requests to a frozen server within one IOTimeout: 1,000 goroutines with
-	// deadlines of 4 ms send 2^18 requests in 1 s.
+	// defaultMaxRequests is enough for all requests that busy callers with short deadlines send to
+	// a frozen server within one IOTimeout.
 	defaultMaxRequests = 1 << 18
 	defaultMaxBytes    = 256 << 20
-	// Enough for 128 queue workers with a session each; 8 MiB of read buffers.
+	// defaultDedicated is enough for 128 queue workers with a session each.
 	defaultDedicated = 256
 )
 
-// withDefaults returns the options with every default filled in.
+// withDefaults returns the options with defaults for all that are not set or out of bounds.
 func (o Opts) withDefaults() Opts {
 	o.IOTimeout = cmp.Or(o.IOTimeout, defaultIOTimeout)
 	if o.DialTimeout <= 0 {
@@ -206,8 +204,8 @@ func (o Opts) withDefaults() Opts {
 	return o
 }
 
-// dialing returns the options for dialing and the handshake. panicked is called when one
-// of the user's functions panics.
+// dialing returns the options for dialing and the handshake. panicked is called if a user's
+// function panics.
 func (o Opts) dialing(addr dial.Address, panicked func(v any, stack []byte)) dial.Config {
 	return dial.Config{
 		Address: addr, Dialer: o.Dialer, KeepAlive: o.TCPKeepAlive, Timeout: o.DialTimeout,
@@ -218,7 +216,7 @@ func (o Opts) dialing(addr dial.Address, panicked func(v any, stack []byte)) dia
 	}
 }
 
-// corrections lists the given options that withDefaults has changed.
+// corrections lists the options in given that withDefaults has changed to those in used.
 func corrections(given, used Opts) (list []LogOptCorrected) {
 	for _, c := range []LogOptCorrected{
 		{"DialTimeout", given.DialTimeout, used.DialTimeout},
@@ -234,15 +232,15 @@ func corrections(given, used Opts) (list []LogOptCorrected) {
 	return list
 }
 
-// Credentials are a user and a password. The zero value means no authentication. They
-// print, and log, without the password.
+// Credentials are a user and a password. The zero value means no authentication. Printed or logged,
+// they do not show the password.
 type Credentials = dial.Credentials
 
 // Role is a server's role in replication.
 type Role = dial.Role
 
 const (
-	// RoleAny accepts either role.
+	// RoleAny accepts both roles.
 	RoleAny Role = dial.RoleAny
 	// RoleMaster is a server that accepts writes.
 	RoleMaster Role = dial.RoleMaster

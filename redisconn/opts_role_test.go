@@ -26,7 +26,7 @@ func TestRoleIsCheckedBeforeAnythingIsSent(t *testing.T) {
 	opts.ReconnectPause = 0
 	conn := connect(t, master.Addr(), opts)
 
-	// A request waits for the connection of a server that is no master any more.
+	// After the failover, requests are not sent: the server is no longer a master.
 	require.NoError(t, g.Promote(replica))
 	require.NoError(t, redis.AsError(master.Do("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes")))
 	require.Eventually(t, func() bool {

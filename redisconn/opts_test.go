@@ -13,7 +13,7 @@ import (
 func TestDefaults(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
-		in, want Opts // of which the durations count
+		in, want Opts // only their durations count
 	}{
 		"zero": {Opts{}, Opts{
 			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 500 * ms,
@@ -43,7 +43,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// withDefaults changes nothing when it is applied to its own result.
+// Applied to its own result, withDefaults changes nothing.
 func TestDefaultsTwice(t *testing.T) {
 	once := Opts{IOTimeout: 300 * time.Millisecond, MaxRequests: 5, MaxBytes: 6, Logger: NoopLogger{}}.withDefaults()
 	require.Equal(t, once, once.withDefaults())

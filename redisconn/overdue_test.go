@@ -18,8 +18,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// overdue returns options with a function that returns after an hour, whatever its
-// context says.
+// overdue returns options with a function that returns after an hour, even if its context has
+// ended.
 func overdue(p *pipes) map[string]redisconn.Opts {
 	late := func() { time.Sleep(time.Hour) }
 	return map[string]redisconn.Opts{
@@ -34,8 +34,8 @@ func overdue(p *pipes) map[string]redisconn.Opts {
 	}
 }
 
-// The client does not wait for a Dialer or CredentialsProvider that ignores its context, and closes
-// a connection that the Dialer returns later.
+// The client does not wait for a Dialer or CredentialsProvider that ignores its context. If the
+// Dialer returns a connection later, the client closes it.
 func TestOverdueIsNotWaitedFor(t *testing.T) {
 	for name := range overdue(&pipes{}) {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestOverdueIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Close ends the dialing of other sockets as well.
+// Close also ends the dialing of additional sockets.
 func TestCloseWhileDialingBeside(t *testing.T) {
 	for name, use := range map[string]func(*redisconn.Connection) error{
 		"stream": func(conn *redisconn.Connection) error { return redis.AsError(conn.DoStream(background, nil, "PING")) },
@@ -105,7 +105,7 @@ func TestCloseWhileDialingBeside(t *testing.T) {
 	}
 }
 
-// A function that never returns costs a few goroutines, not one for each attempt.
+// A function that never returns costs a bounded number of goroutines, not one for each attempt.
 func TestOverdueIsBounded(t *testing.T) {
 	for name := range overdue(&pipes{}) {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,8 @@ func TestOverdueIsBounded(t *testing.T) {
 	}
 }
 
-// A function of Opts.TLSConfig has no context at all.
+// A function in Opts.TLSConfig gets no context that could end it. The client does not wait for it
+// either.
 func TestOverdueTLSFunction(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		ca, err := testbed.NewCA()

@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// beats is a server that counts heartbeats and answers them as told.
+// beats is a server that counts heartbeats, and answers them with answer's result.
 func beats(answer func(nonce string) string) (*pipes, *atomic.Int64) {
 	var count atomic.Int64
 	p := &pipes{answer: func(args []string) string {
@@ -144,7 +144,8 @@ func TestPingLatency(t *testing.T) {
 	})
 }
 
-// A server that drops a reply answers the request with the heartbeat's.
+// If the server drops a reply, the next reply is the heartbeat's echo. The waiting request does not
+// get it.
 func TestHeartbeatsEchoAnswersNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

@@ -25,26 +25,26 @@ func await[T any](t testing.TB, what string, from <-chan T) (v T) {
 	return v
 }
 
-// doing sends a request and waits for it in a goroutine of its own.
+// doing starts a goroutine that sends a request and waits for its result.
 func doing(ctx context.Context, conn *redisconn.Connection, cmd string, args ...any) <-chan any {
 	done := make(chan any, 1)
 	go func() { done <- redis.SyncCtx{S: conn}.Do(ctx, cmd, args...) }()
 	return done
 }
 
-// dedicatedAs changes the first dedicated connection, whatever is dialed.
+// dedicatedAs returns a Dialer that applies change to the first dedicated connection.
 func dedicatedAs(change func(net.Conn) net.Conn) func(context.Context, string, string) (net.Conn, error) {
 	var dials atomic.Int64
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		if err == nil && dials.Add(1) == 2 { // the first is the shared one
+		if err == nil && dials.Add(1) == 2 { // the first dial is for the shared connection
 			conn = change(conn)
 		}
 		return conn, err
 	}
 }
 
-// A connection that is closed slowly occupies its own place in the pool, and holds up nothing else.
+// A connection that takes long to close keeps its own place in the pool, and delays nobody else.
 func TestPoolDuringClose(t *testing.T) {
 	s := testbed.NewServer(t)
 	closing, release := make(chan struct{}, 8), make(chan struct{})

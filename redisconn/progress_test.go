@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// slowConn takes what is written at a rate, in bytes per second.
+// slowConn is a socket that takes bytes at a limited rate, in bytes per second.
 type slowConn struct {
 	net.Conn
 	rate int
@@ -26,8 +26,8 @@ func (c slowConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A value may take longer than IOTimeout to be written, if the socket accepts some bytes in each
-// IOTimeout. This holds for each kind of socket.
+// Writing a value may take longer than IOTimeout, if the socket takes some bytes in each IOTimeout.
+// This holds for each kind of socket.
 func TestIOTimeoutIsAboutWritesToo(t *testing.T) {
 	value := strings.Repeat("x", 4<<20)
 	for name, write := range map[string]func(*testing.T, *redisconn.Connection){
@@ -69,7 +69,7 @@ func TestIOTimeoutIsAboutWritesToo(t *testing.T) {
 				require.Greater(t, time.Since(began), 3*time.Second)
 				require.Zero(t, log.count("Disconnected"))
 				conn.Close()
-				time.Sleep(time.Minute) // lets all of it end
+				time.Sleep(time.Minute) // all goroutines end by then
 			})
 		})
 	}
@@ -96,7 +96,8 @@ func TestIOTimeoutIsAboutAnswers(t *testing.T) {
 	}
 }
 
-// If the server stops in the middle of such a batch, the connection fails.
+// If the server stops answering in the middle of a long batch of short commands, the connection
+// fails.
 func TestIOTimeoutBehindAnswers(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		answered := 0
@@ -119,7 +120,7 @@ func TestIOTimeoutBehindAnswers(t *testing.T) {
 		requireUnknown(t, results[1000], redis.ErrIO)
 		require.InDelta(t, 3*time.Second, time.Since(began), float64(500*time.Millisecond))
 		conn.Close()
-		time.Sleep(time.Hour) // lets the server end
+		time.Sleep(time.Hour) // the server's goroutine ends by then
 	})
 }
 

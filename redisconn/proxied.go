@@ -13,10 +13,10 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 )
 
-// apart runs a transaction on a dedicated connection, if there is a proxy in front of the server. On
-// the shared connection, some proxies take the requests that follow EXEC for a part of the
-// transaction, and send them to the transaction's server. cb is resolved as by the shared connection,
-// in a goroutine that ends with the transaction.
+// apart runs a transaction on a dedicated connection if there is a proxy in front of the server. On
+// the shared connection, some proxies would treat the requests after EXEC as a part of the
+// transaction, and send them to the transaction's server. apart resolves cb like the shared
+// connection, in a goroutine that ends with the transaction.
 func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *errorx.Error {
 	if refused := c.withoutSessions(); refused != nil {
 		return refused
@@ -48,23 +48,23 @@ func (c *Connection) apart(batch []*send.Request, cb Future, asking bool) *error
 		for i := answered; i < len(results); i++ {
 			results[i] = redis.AsErrorx(err)
 		}
-		first := 1 // without a reply to MULTI, only its requests and EXEC are resolved
+		first := 1 // if MULTI got no reply, only its requests and EXEC are resolved
 		if answered > 0 {
 			first = 0
 		}
-		// By now the connection is released: a future may block, or end the goroutine.
+		// The connection is released before that, because a future may block or end the goroutine.
 		send.Each(first, len(results), func(i int) { c.pipe.Resolve(cb, results[i], uint64(i)) })
 	}()
 	return nil
 }
 
-// exchangeApart sends the requests of a transaction on a dedicated connection. After an error the
-// remaining requests get no answer. Unless EXEC has ended the transaction, the connection may still be
-// in it, so it is reset before anybody else gets it.
+// exchangeApart sends the requests of a transaction on a dedicated connection. After an error, the
+// remaining requests get no answer. Then the connection may still be in the transaction, so it is
+// reset before anybody else gets it.
 //
-// The wait for a connection may take long, and ends with ctx. If cb is cancelled by the time there is a
-// connection, nothing is sent. Once the transaction is sent, it is answered even if ctx ends, as on the
-// shared connection.
+// The wait for a connection may take long. It ends with ctx. If cb is cancelled by the time that
+// there is a connection, nothing is sent. After the transaction was sent, its answer is awaited
+// even if ctx ends, as on the shared connection.
 func (c *Connection) exchangeApart(ctx context.Context, open dedicated.Opening, reqs []send.Request, cb Future, each func(int, any)) error {
 	s, err := open(ctx)
 	if err != nil {

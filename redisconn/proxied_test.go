@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// An answer of the proxy itself does not show whether the request has run.
+// An error that the proxy itself answers does not show whether the request has run.
 func TestErrorsOfProxies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestErrorsOfProxies(t *testing.T) {
 	}
 }
 
-// A proxy's answer to AUTH may quote the password.
+// A proxy's answer to AUTH may quote the password. No error shows it.
 func TestProxyAnswersWithThePassword(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r chaos.ScriptedRequest) string {
@@ -74,7 +74,8 @@ func TestProxyAnswersWithThePassword(t *testing.T) {
 	requireSecret(t, conn.Reauthenticate(background))
 }
 
-// Statistics, loggers and the elements of a transaction's result say the same as the result of a request.
+// The errors of a proxy are treated alike in the result of a request, in the elements of a
+// transaction's result, in statistics and in what loggers get.
 func TestErrorsOfProxiesCount(t *testing.T) {
 	t.Parallel()
 	for _, mute := range []bool{false, true} {
@@ -116,7 +117,7 @@ func TestErrorsOfProxiesCount(t *testing.T) {
 	}
 }
 
-// judged is a logger that collects the outcomes of requests.
+// judged is a logger that counts requests by outcome.
 type judged struct {
 	recorder
 	mu   sync.Mutex // guards seen
@@ -129,12 +130,12 @@ func (j *judged) ReqStat(_ *redisconn.Connection, _ redis.Request, res any, _, _
 	j.seen = append(j.seen, redis.OutcomeOf(res))
 }
 
-// envoy answers like Envoy, which treats all requests before the reply to EXEC as a part of the
-// transaction.
+// envoy is a server that answers like Envoy, which treats all requests before the reply to EXEC as
+// a part of the transaction.
 func envoy(t *testing.T) *chaos.ScriptedServer {
 	t.Helper()
 	var mu sync.Mutex
-	inside := map[int]int{} // one more than the requests of the open transaction; negative after EXEC
+	inside := map[int]int{} // by connection, the requests of the open transaction plus one; negative after EXEC
 	return peer(t, func(r chaos.ScriptedRequest) string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -153,7 +154,7 @@ func envoy(t *testing.T) *chaos.ScriptedServer {
 			inside[r.Conn]++
 			return "+QUEUED\r\n"
 		case r.Cmd == "GET" && inside[r.Conn] < 0:
-			return "$-1\r\n" // of the transaction's server
+			return "$-1\r\n" // the answer of the transaction's server
 		case r.Cmd == "GET":
 			return bulk("value")
 		}
@@ -161,7 +162,7 @@ func envoy(t *testing.T) *chaos.ScriptedServer {
 	})
 }
 
-// The client sends nothing after EXEC before its reply.
+// Behind a proxy, the client sends nothing after EXEC until EXEC is answered.
 func TestTransactionsBehindProxies(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, envoy(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -183,11 +184,11 @@ func TestTransactionsBehindProxies(t *testing.T) {
 	requireNotSent(t, err, redis.ErrSession)
 }
 
-// WATCH is refused where it has no effect.
+// Behind a proxy that accepts WATCH without an effect, the client refuses WATCH.
 func TestWatchBehindProxies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		at, says string // the last request of the probe, and what it is answered with
+		at, says string // the last request of the probe, and its answer
 		refused  string
 		probes   int
 	}{
@@ -244,11 +245,12 @@ func TestWatchBehindProxies(t *testing.T) {
 	}
 }
 
-// A connection on which EXEC has failed may still be in the transaction, so no other transaction gets it.
+// After EXEC has failed, its connection may still be in the transaction, so it gets no other
+// transaction.
 func TestFailedTransactionsBehindProxies(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	inside := map[int]bool{} // connections in a transaction
+	inside := map[int]bool{} // the connections that are in a transaction
 	failed := false
 	s := peer(t, func(r chaos.ScriptedRequest) string {
 		mu.Lock()
@@ -282,7 +284,7 @@ func TestFailedTransactionsBehindProxies(t *testing.T) {
 	require.Equal(t, []any{int64(1)}, results)
 }
 
-// A transaction whose caller has left while it waited for a connection is not sent.
+// If a caller leaves while its transaction waits for a connection, the transaction is not sent.
 func TestLeftTransactionsBehindProxies(t *testing.T) {
 	t.Parallel()
 	popped := make(chan struct{})
@@ -323,12 +325,12 @@ func TestLeftTransactionsBehindProxies(t *testing.T) {
 	require.ErrorIs(t, <-left, context.Canceled)
 	close(popped)
 	pop.wait(t)
-	_, err := do.SendTransaction(background, reqs) // behind the other one
+	_, err := do.SendTransaction(background, reqs) // waits for the connection of the other transaction
 	require.NoError(t, err)
 	require.Equal(t, 1, count("MULTI"))
 }
 
-// Opts.MaxBytes bounds the requests that wait for a dedicated connection.
+// Opts.MaxBytes bounds the size of the requests that wait for a dedicated connection.
 func TestBytesThatWaitBehindProxies(t *testing.T) {
 	t.Parallel()
 	popped := make(chan struct{})
@@ -371,7 +373,8 @@ func TestBytesThatWaitBehindProxies(t *testing.T) {
 	}
 }
 
-// An error that passes several layers says only once that a proxy has closed the connection.
+// If a proxy closes the connection, the error says so only once, no matter how many layers it
+// passes.
 func TestProxyCloses(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r chaos.ScriptedRequest) string {
@@ -395,8 +398,8 @@ func TestProxyCloses(t *testing.T) {
 	}
 }
 
-// A proxy closes the connection at a read that it does not know, each time that it comes: others would lose
-// their replies for as long as it is sent again.
+// A proxy may close the connection each time that it gets a certain read. The read is not sent
+// again and again, because other requests would lose their replies each time.
 func TestProxyClosesEachTime(t *testing.T) {
 	t.Parallel()
 	var closed atomic.Int64
@@ -432,7 +435,8 @@ func TestProxyClosesEachTime(t *testing.T) {
 	}
 }
 
-// A future that blocks holds no connection, and one that ends its goroutine leaves no other request waiting.
+// A future that blocks does not keep its connection, and a future that ends its goroutine leaves no
+// other request without a result.
 func TestRudeFuturesBehindProxies(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, envoy(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1})
@@ -451,7 +455,7 @@ func TestRudeFuturesBehindProxies(t *testing.T) {
 	}
 }
 
-// leaving is a future whose context ends, as that of a client that fails over.
+// leaving is a future with a context that ends, like a future of a client that fails over.
 type leaving struct {
 	*outcome
 	ctx context.Context
@@ -459,7 +463,7 @@ type leaving struct {
 
 func (l leaving) Context() context.Context { return l.ctx }
 
-// A transaction that was sent is answered, though the context of its future ends.
+// A transaction that was sent is answered even if the context of its future ends.
 func TestTransactionsBehindProxiesOutliveTheirContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(background)
@@ -472,7 +476,7 @@ func TestTransactionsBehindProxiesOutliveTheirContext(t *testing.T) {
 			return "+QUEUED\r\n"
 		case "EXEC":
 			cancel()
-			for range 10 { // so that the client has noticed
+			for range 10 { // gives the client time to notice the end
 				redis.Sync{S: conn.Load()}.Do("GET", "k")
 			}
 			return "*1\r\n:1\r\n"

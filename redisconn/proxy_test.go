@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// peer is a server behind a proxy, or one that only resembles Redis. It gives the configured answers,
-// and otherwise answers like a server. If the answer is "close", it closes the connection.
+// peer is a server behind a proxy, or a server that only resembles Redis. answer may return an
+// answer, or "close" to close the connection. For "" the server answers like Redis.
 func peer(t *testing.T, answer func(r chaos.ScriptedRequest) string) *chaos.ScriptedServer {
 	t.Helper()
 	return chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -50,7 +50,7 @@ func requireHeartbeats(t *testing.T, s *chaos.ScriptedServer, log *recorder) {
 	require.Zero(t, log.count("Disconnected"))
 }
 
-// The client sends the kind of heartbeat that the other side can answer.
+// The client sends the kind of heartbeat that the peer can answer.
 func TestHeartbeatFitsThePeer(t *testing.T) {
 	t.Parallel()
 	closesAt := func(lacks func(r chaos.ScriptedRequest) bool) func(chaos.ScriptedRequest) string {
@@ -63,7 +63,7 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answer  func(r chaos.ScriptedRequest) string
-		without string // a part of what is logged
+		without string // a part of the log line
 		opts    redisconn.Opts
 		dials   int
 	}{
@@ -128,7 +128,8 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 	}
 }
 
-// Requests that a proxy is known not to support are not sent again. This is reported once.
+// If a proxy is known not to support a request of the handshake, later handshakes leave the request
+// out. This is reported once.
 func TestPeerIsKnown(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r chaos.ScriptedRequest) string {
@@ -148,7 +149,8 @@ func TestPeerIsKnown(t *testing.T) {
 	require.Equal(t, 1, log.count("PeerLimited"))
 }
 
-// If a server closes the connection only once, the handshake is not the reason.
+// If a server closes the connection only once, the handshake is not the reason: nothing is left
+// out.
 func TestPeerThatClosesOnce(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(r chaos.ScriptedRequest) string {
@@ -162,7 +164,7 @@ func TestPeerThatClosesOnce(t *testing.T) {
 	require.Zero(t, log.count("PeerLimited"))
 }
 
-// Integrity is proven in the handshake.
+// The handshake shows whether Integrity works with the peer.
 func TestIntegrityIsProven(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -185,8 +187,8 @@ func TestIntegrityIsProven(t *testing.T) {
 	}
 }
 
-// If the other side closes the connection no matter what the handshake leaves out, the error names
-// the options that add commands.
+// If the peer closes the connection no matter which requests the handshake leaves out, the error
+// names the options that add requests to the handshake.
 func TestPeerThatClosesAnyway(t *testing.T) {
 	t.Parallel()
 	s := peer(t, func(chaos.ScriptedRequest) string { return "close" })

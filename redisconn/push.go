@@ -17,8 +17,8 @@ import (
 // It has a heartbeat: a server that does not answer ends the socket within IOTimeout.
 type PushSocket = push.Socket
 
-// OpenPush dials a [PushSocket], with the options of the connection. ctx and DialTimeout
-// limit only the dialing. The ACL user needs permission for PING.
+// OpenPush dials a [PushSocket] with the options of the connection. ctx and DialTimeout limit only
+// the dialing. The ACL user needs permission for PING.
 func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -40,7 +40,8 @@ func (c *Connection) newPushes() *push.Sockets {
 	})
 }
 
-// silence returns how long a server may be silent: IOTimeout, or the default if that is negative.
+// silence returns how long a server may be silent: IOTimeout or, if IOTimeout is negative, its
+// default.
 func (c *Connection) silence() time.Duration {
 	if c.opts.IOTimeout <= 0 {
 		return defaultIOTimeout
@@ -48,7 +49,7 @@ func (c *Connection) silence() time.Duration {
 	return c.opts.IOTimeout
 }
 
-// heard gets each push that arrives on the shared socket, and reports announcements of
+// heard is called with each push that arrives on the shared socket. It reports announcements of
 // maintenance.
 func (c *Connection) heard(push []any) {
 	if len(push) == 0 {

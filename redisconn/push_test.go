@@ -79,7 +79,7 @@ func TestPushSocketNeedsPing(t *testing.T) {
 	assert.True(t, redis.AsErrorx(err).IsOfType(ErrInit), "%v", err)
 }
 
-// The handshake of a push socket sends no request twice.
+// The handshake of a push socket sends PING only once.
 func TestPushSocketPingsOnce(t *testing.T) {
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"

@@ -20,8 +20,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// An invalid reply ends the socket. The log gets an error of its own, and all requests in flight
-// end as unknown. The connection reconnects.
+// A reply that does not parse ends the socket. Its request gets its own error, all other requests
+// in flight end as unknown, and the connection dials again.
 func TestHostileReplies(t *testing.T) {
 	for _, c := range []struct {
 		name, reply string
@@ -85,7 +85,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// A reply that breaks off is an error, however much of it arrived.
+// A reply that breaks off is an error, no matter after how many bytes.
 func TestTruncatedReplies(t *testing.T) {
 	whole := "*3\r\n$3\r\nfoo\r\n:12\r\n+OK\r\n"
 	for n := range len(whole) {
@@ -97,7 +97,7 @@ func TestTruncatedReplies(t *testing.T) {
 	}
 }
 
-// Types of RESP3 are refused unless RESP3 was requested. Otherwise one flipped bit could turn a
+// Types of RESP3 are refused unless Opts ask for RESP3. Otherwise one flipped bit could turn a
 // number into a push, which would swallow the replies after it.
 func TestRESP3IsRefusedUnlessAskedFor(t *testing.T) {
 	for _, reply := range []string{"_\r\n", "#t\r\n", ",5\r\n", "(5\r\n", "=5\r\ntxt:x\r\n", "!3\r\nERR\r\n",
@@ -121,7 +121,7 @@ func TestReplyNobodyAskedFor(t *testing.T) {
 	require.Equal(t, "OK", redis.Sync{S: conn}.Do("GET", "key"))
 }
 
-// Pushes answer nothing, wherever they come.
+// A push answers no request, no matter where it comes.
 func TestPushesAreSkipped(t *testing.T) {
 	push := ">3\r\n+message\r\n+channel\r\n$4\r\nbody\r\n" +
 		">4\r\n$6\r\nMOVING\r\n:1\r\n:15\r\n$3\r\nh:1\r\n" + ">3\r\n$11\r\nFAILED_OVER\r\n:2\r\n*1\r\n$1\r\n1\r\n"
@@ -149,13 +149,13 @@ func TestMaintenanceIsReported(t *testing.T) {
 	require.NoError(t, db.DoInto(t.Context(), &got, "GET", "a"))
 	require.Equal(t, "one", got)
 	require.Equal(t, redisconn.LogMaintenance{Kind: "MOVING", In: 15 * time.Second, Endpoint: "h:1"}, event[redisconn.LogMaintenance](log))
-	s.Broadcast([]byte(others)) // beside all requests
+	s.Broadcast([]byte(others)) // arrives while no request is pending
 	eventually(t, "reported", func() bool { return log.count("Maintenance") == 2 })
 	require.Equal(t, []byte("two"), db.Do(t.Context(), "GET", "a"))
 	require.Zero(t, log.count("Disconnected"))
 }
 
-// A server that announces again and again does not fill the log.
+// A server that announces maintenance again and again does not fill the log.
 func TestMaintenanceIsLimited(t *testing.T) {
 	const announced = 10_000
 	flood := strings.Repeat(">3\r\n$8\r\nMIGRATED\r\n:1\r\n*0\r\n", announced)
@@ -200,7 +200,8 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		log := &recorder{}
 		return connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: timeout}), log
 	}
-	// between sends three requests at once, the second with a future of f.
+	// between sends three requests as one batch. The second one has f as its future. It returns the
+	// futures of the other two.
 	between := func(conn *redisconn.Connection, f func(res any)) (*outcome, *outcome) {
 		first, last := newOutcome(), newOutcome()
 		reqs := []redis.Request{redis.Req("ECHO", 1), redis.Req("ECHO", 2), redis.Req("ECHO", 3)}
@@ -267,7 +268,7 @@ func TestFuturesThatMisbehave(t *testing.T) {
 		defer close(block)
 		first, last := between(conn, func(any) { <-block })
 		require.Equal(t, []byte("1"), first.wait(t))
-		requireUnknown(t, last.wait(t), redis.ErrIO) // by IOTimeout
+		requireUnknown(t, last.wait(t), redis.ErrIO) // when IOTimeout has passed
 		eventually(t, "connected again", func() bool { return log.count("Connected") == 2 })
 		require.NoError(t, conn.Ping())
 	})
@@ -299,7 +300,7 @@ func TestLargeReplies(t *testing.T) {
 // for that request. The next request ends as unknown.
 func TestMalformedReplyToNobody(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
-		if r.Cmd != "GET" { // both are in flight then
+		if r.Cmd != "GET" { // both requests are in flight by then
 			return nil
 		}
 		_, err := c.Write([]byte("?\r\n"))
@@ -322,7 +323,7 @@ func TestMalformedReplyToNobody(t *testing.T) {
 	}
 }
 
-// connectedLogger waits in the report of the connection.
+// connectedLogger blocks in Report when the connection is connected.
 type connectedLogger struct {
 	recorder
 	wait chan struct{}
@@ -358,7 +359,7 @@ func TestReplyAfterClose(t *testing.T) {
 	eventually(t, "it is in flight", func() bool { return len(s.Requests()) > 1 })
 	conn.Close()
 	close(reply)
-	<-read // by the reader, which has ended the session
+	<-read // the reader has read the reply, and has ended the session
 	close(log.wait)
 	err := requireUnknown(t, o.wait(t), redis.ErrIO)
 	require.NotContains(t, err.Error(), "unsolicited")

@@ -14,31 +14,31 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
-// Reauthenticate gets new credentials from Opts.CredentialsProvider, and sends them
-// with AUTH on the open socket. Requests continue in the meantime, as the old user until
-// the server confirms the new one. AUTH is never sent within a transaction.
+// Reauthenticate gets new credentials from Opts.CredentialsProvider, and sends them with AUTH on
+// the open socket. Requests continue in the meantime, as the old user until the server confirms the
+// new one. AUTH is never sent within a transaction.
 //
-// It returns nil when the server has confirmed the new credentials and all handshakes
-// that may have used the old ones have ended. After that only sessions and blocking
-// commands that are still running depend on the old credentials. Reauthenticate closes idle
-// dedicated connections; those in use are closed when they are released, or get a new
-// handshake with the new credentials. With Protocol 3, AUTH is also sent on the sockets
-// of subscribers; with Protocol 2 a server does not accept it there.
+// Reauthenticate returns nil when the server has confirmed the new credentials and all handshakes
+// that may have used the old ones have ended. After that only running sessions and blocking
+// commands depend on the old credentials. Reauthenticate closes idle dedicated connections. Those
+// in use are closed when they are released, or get a new handshake with the new credentials. With
+// Protocol 3, AUTH is also sent on the sockets of subscribers; with Protocol 2 a server does not
+// accept it there.
 //
-// If there is no socket, or it is lost before the server has confirmed, the error is
-// [ErrNotConnected] or [redis.ErrIO]. The next socket asks the provider, so the old
-// credentials are not needed any more, but the server may still refuse the
-// new ones.
+// If there is no socket, or it is lost before the server has confirmed, Reauthenticate returns
+// [ErrNotConnected] or [redis.ErrIO]. The connection asks the provider again for the next socket,
+// so the old credentials are not needed any more. But the server may still refuse the new ones.
 //
-// If the provider fails or returns no credentials ([ErrCredentials]), or the server refuses
-// them ([ErrAuth]), it returns the error and reports a [LogAuthFailed]; the connection
-// keeps its user. If ctx ends first, it returns [redis.ErrRequestCancelled], and AUTH may
-// still be sent. A retry is always safe.
+// If the provider fails or returns no credentials ([ErrCredentials]), or the server refuses them
+// ([ErrAuth]), Reauthenticate returns the error and reports a [LogAuthFailed]; the connection keeps
+// its user. If ctx ends first, it returns [redis.ErrRequestCancelled], and AUTH may still be sent.
+// A retry is always safe.
 //
-// Neither a CredentialsProvider nor a [Logger] may call it: Reauthenticate would wait for its own caller. If the
-// provider calls it, in its own goroutine or with its context, it returns [ErrCredentials].
+// Neither a CredentialsProvider nor a [Logger] may call Reauthenticate, because it would wait for
+// its own caller. If the provider calls it, in the provider's goroutine or with the provider's
+// context, Reauthenticate returns [ErrCredentials].
 //
-// With ScriptMode a transaction may be open, so the error is
+// With ScriptMode a transaction may be open, so Reauthenticate returns
 // [redis.ErrCommandForbidden]: send AUTH yourself.
 func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
@@ -50,7 +50,8 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if c.dialer.Asks(ctx) {
 		return redis.Err(c.withConn(ErrCredentials.New("Opts.CredentialsProvider called Reauthenticate, which waits for the provider: return the new credentials instead")))
 	}
-	// One call at a time, so that AUTH is sent in the order in which the provider was asked.
+	// Only one call runs at a time, so that AUTH is sent in the order in which the provider was
+	// asked.
 	select {
 	case c.reauth <- struct{}{}:
 		defer func() { <-c.reauth }()
@@ -116,8 +117,7 @@ func isLost(err *errorx.Error) bool {
 	return err.IsOfType(ErrNotConnected) || err.IsOfType(redis.ErrIO)
 }
 
-// sendAuth queues AUTH as one of the library's own requests. Its outcome is sent to
-// answer.
+// sendAuth queues AUTH as one of the library's own requests. answer receives its outcome.
 func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan *errorx.Error, refused *errorx.Error) {
 	answer = make(chan *errorx.Error, 1)
 	req, _ := dial.Auth(cr)
@@ -142,7 +142,8 @@ func (c *Connection) sendAuth(ctx context.Context, cr Credentials) (answer chan 
 	}
 }
 
-// judgeAuth returns the result of Reauthenticate, and reports a refusal.
+// judgeAuth returns the error for the reply res to AUTH, or nil. If the server has refused cr, it
+// reports that.
 func (c *Connection) judgeAuth(cr Credentials, res any) *errorx.Error {
 	res = dial.Redact(cr, res)
 	if err := redis.AsErrorx(res); err != nil && !err.IsOfType(redis.ErrResult) {

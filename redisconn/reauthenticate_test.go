@@ -24,9 +24,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// vault is a CredentialsProvider whose answer a test changes.
+// vault is a CredentialsProvider. The test changes its answer.
 type vault struct {
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	creds redisconn.Credentials
 	err   error
 	asked int
@@ -83,7 +83,7 @@ func TestCredentialsProviderIsAskedAtEachConnect(t *testing.T) {
 	}
 }
 
-// A provider that fails ends an attempt, and not for good.
+// A provider's error ends the attempt to connect, but the connection tries again.
 func TestCredentialsProviderFails(t *testing.T) {
 	s := twoUsers(t)
 	cause := errors.New("no token " + canary)
@@ -156,7 +156,8 @@ func TestReauthenticate(t *testing.T) {
 			for _, st := range log.stats {
 				require.NotEqual(t, "AUTH", st.req.Cmd, "it has a secret")
 			}
-			// With Integrity an answer comes before the batch is out of flight, whose last request is the fence.
+			// With Integrity the replies of a batch are delivered before the batch, which ends with
+			// the fence, is taken out of flight.
 			eventually(t, "nothing is pending", func() bool { return conn.Pending() == 0 })
 		})
 	}
@@ -198,7 +199,7 @@ func TestReauthenticateBetweenBatches(t *testing.T) {
 	require.Greater(t, auths, 1)
 }
 
-// A full queue makes Reauthenticate wait like any caller.
+// While the queue is full, Reauthenticate waits for room like any caller.
 func TestReauthenticateWaitsForRoom(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary, MaxRequests: 1})
@@ -234,7 +235,7 @@ func TestReauthenticateWithoutSocket(t *testing.T) {
 	requireType(t, script.Reauthenticate(background), redis.ErrCommandForbidden)
 }
 
-// No error, nor a property of one, has the password that a malformed answer to AUTH quotes.
+// A malformed answer to AUTH may quote the password. No error or property of an error contains it.
 func TestReauthenticateAnsweredWithThePassword(t *testing.T) {
 	for _, integrity := range []bool{false, true} {
 		for _, answer := range []string{"-MOVED " + canary + "\r\n", "/" + canary + "\r\n"} {
@@ -286,7 +287,7 @@ func TestCredentialsHideThePassword(t *testing.T) {
 	require.Contains(t, log.String(), "me")
 }
 
-// After Reauthenticate no dedicated connection is lent with the old credentials.
+// After Reauthenticate, no dedicated connection with the old credentials is used.
 func TestReauthenticateDedicated(t *testing.T) {
 	s := twoUsers(t)
 	v := &vault{}
@@ -320,8 +321,8 @@ func TestReauthenticateDedicated(t *testing.T) {
 	eventually(t, "alice is nowhere", func() bool { return !strings.Contains(fmt.Sprint(listed(t, client)), "user=alice") })
 }
 
-// Reauthenticate waits for the handshake of a tracking connection that has begun with the old
-// credentials, and sends AUTH on that connection as well.
+// A tracking connection may be in a handshake with the old credentials. Reauthenticate waits for
+// the end of that handshake, and sends AUTH on that connection, too.
 func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	v := &vault{}
@@ -350,7 +351,7 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 	select {
 	case err := <-ended:
 		t.Fatal("Reauthenticate has not waited for the tracker", err)
-	case <-time.After(50 * time.Millisecond): // it waits, or has not come so far
+	case <-time.After(50 * time.Millisecond): // it waits, or is not that far yet
 	}
 	close(release)
 	require.NoError(t, await(t, "the tracker", made))
@@ -362,8 +363,8 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 	})
 }
 
-// A provider that calls Reauthenticate, for a new socket or for a Reauthenticate, gets an error at once: it would
-// wait for itself.
+// If a provider calls Reauthenticate, it gets an error at once, because the call would wait for
+// itself.
 func TestReauthenticateWithinProvider(t *testing.T) {
 	t.Parallel()
 	t.Run("its context", func(t *testing.T) {
@@ -400,7 +401,7 @@ func reauthenticateWithinProvider(t *testing.T, with func(context.Context) conte
 	requireType(t, within, redisconn.ErrCredentials)
 }
 
-// A provider may make another connection authenticate again.
+// A provider may call Reauthenticate of another connection.
 func TestReauthenticateOfAnotherWithinProvider(t *testing.T) {
 	t.Parallel()
 	s := twoUsers(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Reauthenticate waits for a handshake that uses the old credentials, so that the server may forget
-// them afterwards.
+// Reauthenticate waits for handshakes that use the old credentials, so that the server may forget
+// these afterwards.
 func TestReauthenticateWaitsForHandshakes(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(context.Context, *redisconn.Connection) error{
@@ -42,7 +42,7 @@ func TestReauthenticateWaitsForHandshakes(t *testing.T) {
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{},
 				CredentialsProvider: func(ctx context.Context) (redisconn.Credentials, error) {
 					cr, err := v.credentials(ctx)
-					if calls.Add(1) == 2 { // the first is the shared connection's
+					if calls.Add(1) == 2 { // the first call is for the shared connection
 						close(asked)
 						<-release
 					}
@@ -72,8 +72,8 @@ func TestReauthenticateWaitsForHandshakes(t *testing.T) {
 	}
 }
 
-// The provider is asked once for each socket and each rotation, and not whenever a
-// session's connection is made as new.
+// The provider is asked once for each socket and once for each rotation, but not when a session's
+// connection is made like new.
 func TestCredentialsProviderIsNotAskedByResets(t *testing.T) {
 	s := twoUsers(t)
 	v := &vault{}
@@ -116,7 +116,7 @@ func TestReauthenticateTellsWhatWasNotConfirmed(t *testing.T) {
 	require.Equal(t, 1, log.count("AuthFailed"), "the next socket asks by itself")
 }
 
-// Close, or the end of its context, ends a Reauthenticate whose provider does not return.
+// Close, or the end of its context, ends a Reauthenticate whose provider has not returned.
 func TestReauthenticateWithoutProvider(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	late, calls := make(chan struct{}), atomic.Int64{}
@@ -140,8 +140,8 @@ func TestReauthenticateWithoutProvider(t *testing.T) {
 	requireType(t, await(t, "the end", done), redis.ErrContextClosed)
 }
 
-// Sockets of subscribers with RESP3 authenticate again, and their owners see nothing of
-// it. With RESP2 a server refuses that.
+// With RESP3, sockets of subscribers authenticate again, and subscribers do not notice. With RESP2
+// a server refuses that.
 func TestReauthenticatePush(t *testing.T) {
 	s := twoUsers(t)
 	v, log := &vault{}, &recorder{}
@@ -194,8 +194,8 @@ func TestReauthenticatePush(t *testing.T) {
 	require.NoError(t, conn.Reauthenticate(t.Context()))
 }
 
-// A refusal on a subscriber's socket is reported, and is not taken for that of one of its
-// owner's commands.
+// If AUTH is refused on a subscriber's socket, that is reported, and the subscriber does not take
+// it for the refusal of its own command.
 func TestReauthenticatePushRefused(t *testing.T) {
 	var auths atomic.Int64
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

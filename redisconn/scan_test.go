@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Cursors are invalid after a server was restarted. If it is back at its address, iterations begin
-// again.
+// After a server was restarted, its old cursors are invalid. When it is back at its address,
+// iterations begin again.
 func TestScanOverRestart(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t, testbed.Options{Persist: true})
@@ -75,11 +75,11 @@ func TestScanOverRestart(t *testing.T) {
 			require.NoError(t, err, cmd)
 			found[cmd][name] = true
 		}
-		assert.Equal(t, elements, len(found[cmd]), cmd) // Len would show all of them
+		assert.Equal(t, elements, len(found[cmd]), cmd) // assert.Len would print all elements
 	}
 }
 
-// If the server's process ID is not available, an iteration continues over a new socket. If the ID
+// If the server does not tell its run_id, an iteration continues over a new socket. If the ID
 // becomes known only after the socket was lost, the iteration begins again.
 func TestScanOverNewSocket(t *testing.T) {
 	t.Parallel()

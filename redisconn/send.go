@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// DoAsking makes SendBatchFlags send ASKING first.
+	// DoAsking makes SendBatchFlags send ASKING before the requests.
 	DoAsking = 1 << iota
 	// DoTransaction makes SendBatchFlags wrap the requests into MULTI and EXEC.
 	DoTransaction
@@ -79,8 +79,8 @@ func (c *Connection) block(r *send.Request, cb Future, n uint64) *errorx.Error {
 	return c.pool.Block(r, cb, n, st)
 }
 
-// askFuture records in r the abilities of its future. It refuses a request if nobody
-// waits for its result any more.
+// askFuture asks the future what it can do, and records that in r. It refuses the request if the
+// future is cancelled.
 func askFuture(r *send.Request, cb Future) (refused *errorx.Error) {
 	if cb != nil {
 		if err := cb.Cancelled(); err != nil {
@@ -99,7 +99,7 @@ func encodeTo(s *send.Scratch, r *send.Request, req Request) *errorx.Error {
 	return redis.AsErrorx(err)
 }
 
-// checkEncoded refuses a request that must not be sent with these flags.
+// checkEncoded returns an error if the request must not be sent with these flags.
 func (c *Connection) checkEncoded(r *send.Request, flags int) *errorx.Error {
 	if r.Shared == command.Allowed {
 		return nil

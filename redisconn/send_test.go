@@ -41,7 +41,7 @@ func TestSendMany(t *testing.T) {
 	}
 }
 
-// offset takes a number off what it is resolved with.
+// offset is a future that subtracts n from the number that it is resolved with.
 type offset struct {
 	redis.Future
 	n uint64
@@ -94,7 +94,7 @@ func TestMalformedBatches(t *testing.T) {
 	require.Nil(t, redis.Sync{S: conn}.Do("GET", "counter"), "something was sent")
 }
 
-// Bad arguments of every sort leave no byte behind, whatever surrounds them.
+// If an argument is bad, nothing of its request is sent, whatever other arguments there are.
 func TestBadArgumentsSendNothing(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedEcho})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

@@ -17,15 +17,15 @@ func (c *Connection) SendMany(reqs []Request, cb Future, start uint64) {
 	c.SendBatch(reqs, cb, start)
 }
 
-// SendBatch sends requests in order, as one batch. If one of them is malformed, it sends
-// none: the malformed request fails with its own error, the others with redis.ErrBatchFormat.
+// SendBatch sends requests in order, as one batch. If one of them is malformed, it sends none. The
+// malformed request fails with its own error, the others fail with redis.ErrBatchFormat.
 func (c *Connection) SendBatch(reqs []Request, cb Future, start uint64) {
 	c.SendBatchFlags(reqs, cb, start, 0)
 }
 
-// SendBatchFlags is [Connection.SendBatch] with the flags DoAsking and DoTransaction.
-// With DoTransaction, cb is resolved for each request with the answer within MULTI
-// ("QUEUED"), and with start+len(reqs) for the answer to EXEC.
+// SendBatchFlags is [Connection.SendBatch] with the flags DoAsking and DoTransaction. With
+// DoTransaction, each request is resolved with its answer within MULTI ("QUEUED"). Then cb is
+// resolved with the answer to EXEC, under the number start+len(reqs).
 func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, flags int) {
 	if flags&DoTransaction != 0 {
 		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
@@ -35,7 +35,7 @@ func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, fla
 	c.sendBatch(reqs, cb, start, flags)
 }
 
-// sendBatch sends requests; with DoTransaction cb is a *transaction, and start is 1.
+// sendBatch sends requests. With DoTransaction, cb must be a *transaction and start must be 1.
 func (c *Connection) sendBatch(reqs []Request, cb Future, start uint64, flags int) {
 	scratch := send.GetScratch()
 	defer send.PutScratch(scratch)
@@ -61,8 +61,8 @@ func (c *Connection) enterBatch(batch []*send.Request, cb Future, start uint64, 
 	})
 }
 
-// encodeBatch encodes the requests of one future. If it refuses one of them, failed is its
-// index, otherwise -1.
+// encodeBatch encodes the requests of one future. If it refuses one of them, failed is the index of
+// that request, otherwise -1.
 func (c *Connection) encodeBatch(s *send.Scratch, batch []*send.Request, reqs []Request, cb Future, flags int) (failed int, err *errorx.Error) {
 	for i, r := range batch {
 		if i == 0 {
@@ -83,9 +83,8 @@ func (c *Connection) encodeBatch(s *send.Scratch, batch []*send.Request, reqs []
 	return -1, nil
 }
 
-// SendTransaction implements redis.Sender: cb is resolved with the array that EXEC
-// returns. Without requests it sends nothing, and resolves cb at once with an empty
-// array.
+// SendTransaction implements redis.Sender. It resolves cb with the array that EXEC returns. Without
+// requests it sends nothing, and resolves cb at once with an empty array.
 func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
 	if len(reqs) == 0 {
 		send.ResolveEmpty(cb, start)
@@ -100,8 +99,8 @@ func (c *Connection) refuse(cb Future, err *errorx.Error, n uint64) {
 	c.pipe.Resolve(cb, c.withConn(err), n)
 }
 
-// refuseBatch resolves the requests of a batch that was not queued. The request of index
-// failed gets err; if it is malformed, the others get an error that names its index.
+// refuseBatch resolves the requests of a batch that was not queued. The request with index failed
+// gets err. If it is malformed, the other requests get an error that names its index.
 func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags int, err *errorx.Error, failed int) {
 	others := err
 	if failed >= 0 {
@@ -117,7 +116,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	}
 	send.Each(0, results, func(i int) {
 		switch n := start + uint64(i); {
-		case i == len(reqs) && i > 0: // EXEC: only the requests of a transaction are counted
+		case i == len(reqs) && i > 0: // EXEC counts only in an empty transaction
 			c.pipe.Resolve(cb, c.withConn(others), n)
 		case i == len(reqs):
 			c.refuse(cb, others, n)
@@ -129,9 +128,9 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	})
 }
 
-// transaction is the future of MULTI, which has the number 0, of the requests after it, and
-// of EXEC, which is last. The meaning of the answer to EXEC depends on the answer to MULTI: see
-// judge.
+// transaction is the future of MULTI, which has the number 0, of the requests after it, and of
+// EXEC, which is the last one. The meaning of the answer to EXEC depends on the answer to MULTI:
+// see judge.
 type transaction struct {
 	send.Forward
 	c        *Connection
@@ -139,11 +138,11 @@ type transaction struct {
 	requests int
 	whole    bool // To is resolved only once, with the result of EXEC
 
-	mu      sync.Mutex    // guards the rest: leftovers are resolved in any order
+	mu      sync.Mutex    // guards the fields below, because leftovers are resolved in any order
 	multi   any           // the answer to MULTI; "OK" before it arrives
 	refused *errorx.Error // the first error of a request that the server should have queued, or nil
-	which   int           // the index of that request
-	ran     bool          // at least one request was not refused for a temporary reason: if MULTI was refused, it has run
+	which   int           // the index of the refused request
+	ran     bool          // if MULTI was refused, at least one request has run: it was not refused for a temporary reason
 }
 
 func (c *Connection) newTransaction(cb Future, start uint64, requests int, whole bool) *transaction {
@@ -171,7 +170,7 @@ func (t *transaction) Resolve(res any, n uint64) {
 	}
 }
 
-// note records the error of the request with index i, nil if it has none.
+// note records the error of request i, or nil if it has none.
 func (t *transaction) note(err *errorx.Error, i int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,7 +180,7 @@ func (t *transaction) note(err *errorx.Error, i int) {
 	}
 }
 
-// judge returns the result of the transaction.
+// judge returns the result of the transaction. exec is the answer to EXEC.
 func (t *transaction) judge(exec any) any {
 	t.mu.Lock()
 	multi, refused, which, ran := t.multi, t.refused, t.which, t.ran

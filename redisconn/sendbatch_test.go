@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// transactionWays are the ways to send a transaction on a connection, by name.
+// transactionWays returns the ways to send a transaction on a connection, by name.
 func transactionWays(t *testing.T, conn *redisconn.Connection) map[string]func([]redis.Request) ([]any, error) {
 	return map[string]func([]redis.Request) ([]any, error){
 		"Sync":    redis.Sync{S: conn}.SendTransaction,
@@ -50,7 +50,7 @@ func transactionWays(t *testing.T, conn *redisconn.Connection) map[string]func([
 	}
 }
 
-// requireNoTransaction requires the error of requests that may have run one by one.
+// requireNoTransaction requires the error of a transaction whose requests may have run one by one.
 func requireNoTransaction(t *testing.T, err error, name string) {
 	t.Helper()
 	requireUnknown(t, err, redis.ErrTransaction)
@@ -62,7 +62,7 @@ func requireNoTransaction(t *testing.T, err error, name string) {
 	require.True(t, addressed || name == "session" || name == "Watch", name)
 }
 
-// A user who may not send MULTI: the requests run, one by one, so the outcome is unknown.
+// If the ACL user may not send MULTI, the requests run one by one, so the outcome is unknown.
 func TestTransactionMultiRefused(t *testing.T) {
 	s := testbed.NewServer(t)
 	admin := redis.Sync{S: connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})}
@@ -84,7 +84,7 @@ func TestTransactionMultiRefused(t *testing.T) {
 func TestTransactionReplies(t *testing.T) {
 	for name, c := range map[string]struct {
 		multi, exec string
-		want        string // of the error; "" for none
+		want        string // the text of the error; "" for none
 	}{
 		"accepted":      {"+OK\r\n", "*2\r\n:1\r\n:2\r\n", ""},
 		"refused":       {"-NOPERM no multi\r\n", "-ERR EXEC without MULTI\r\n", "MULTI was refused"},
@@ -122,8 +122,8 @@ func TestTransactionReplies(t *testing.T) {
 	}
 }
 
-// A proxy refuses a command that it does not know, and EXEC runs the others (findings/envoy-unknown-in-multi.sh).
-// The error names it.
+// A proxy may refuse a command that it does not know, and let EXEC run the others
+// (findings/envoy-unknown-in-multi.sh). The error names the refused command.
 func TestTransactionWithoutARefusedRequest(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := map[string]string{"INCR": "+QUEUED\r\n", "XLEN": "-ERR unknown command 'XLEN'\r\n", "EXEC": "*1\r\n:1\r\n"}[r.Cmd]
@@ -143,8 +143,8 @@ func TestTransactionWithoutARefusedRequest(t *testing.T) {
 	}
 }
 
-// If the connection is lost after the server refused MULTI, the outcome is unknown, and the
-// transaction is counted as its requests and EXEC.
+// If the connection is lost after the server refused MULTI, the outcome is unknown. Statistics
+// count the requests of the transaction and its EXEC.
 func TestTransactionLostBehindMulti(t *testing.T) {
 	for _, multi := range []string{"+OK\r\n", "-NOPERM no multi\r\n"} {
 		s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -163,7 +163,7 @@ func TestTransactionLostBehindMulti(t *testing.T) {
 	}
 }
 
-// A command that begins or ends a transaction can't be a part of one, on any connection.
+// A transaction can't contain a command that begins or ends a transaction, on any connection.
 func TestTransactionRefusesItsBounds(t *testing.T) {
 	s := testbed.NewServer(t)
 	shared := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -184,7 +184,7 @@ func TestTransactionRefusesItsBounds(t *testing.T) {
 			require.Contains(t, err.Error(), "command_forbidden", "%s, %v", name, bad)
 		}
 	}
-	for _, bad := range []redis.Request{ // what the shared connection refuses, the transaction of a Watch does
+	for _, bad := range []redis.Request{ // a session refuses the same commands as the shared connection
 		redis.Req("SELECT", 1), redis.Req("UNWATCH"), redis.Req("BLPOP", "b", 0), redis.Req("SUBSCRIBE", "b"), redis.Req("INCR", struct{}{}),
 	} {
 		_, err := ways["Watch"](requests(redis.Req("INCR", "a"), bad))
@@ -224,7 +224,8 @@ func requireAborted(t *testing.T, err error, name string) {
 	require.True(t, redis.AsErrorx(typed.Cause()).IsOfType(redis.ErrResult), name)
 }
 
-// slowDial is a connection that stays in the state of connecting until told.
+// slowDial returns a connection that remains in the state connecting until the returned function is
+// called.
 func slowDial(t *testing.T, s *chaos.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
 	t.Helper()
 	ready := make(chan struct{})
@@ -278,7 +279,7 @@ func TestQueueBounds(t *testing.T) {
 		conn, ready := slowDial(t, s, redisconn.Opts{MaxBytes: 1000})
 		large := redis.Req("SET", "a", make([]byte, 1000))
 		many := slices.Repeat([]redis.Request{redis.Req("SET", "a", make([]byte, 100))}, 10)
-		for range 2 { // alone, and behind another
+		for range 2 { // as the only request, and after another one
 			err := requireNotSent(t, redis.Sync{S: conn}.Send(large), redis.ErrRequestTooLarge)
 			require.Contains(t, err.Message(), "Opts.MaxBytes")
 			require.False(t, redis.SafeToRetry(err))
@@ -319,8 +320,8 @@ func (c *countingSender) SendMany(reqs []redis.Request, cb redis.Future, start u
 	c.Connection.SendMany(reqs, cb, start)
 }
 
-// A future that ends the goroutine, as t.FailNow does, loses no other request of a batch that is
-// refused.
+// If a future ends its goroutine, as t.FailNow does, all other requests of its refused batch still
+// get their results.
 func TestRefusedBatchOutlivesFutures(t *testing.T) {
 	conn := connect(t, chaos.NewScripted(t, chaos.ScriptedOpts{}).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	reqs := requests(redis.Req("GET", 1), redis.Req("GET", struct{}{}), redis.Req("GET", 3))

@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A session that OpenSession has not made is a closed one.
+// A Session that OpenSession has not made behaves like a closed one.
 func TestZeroSession(t *testing.T) {
 	var s redis.Session
 	reqs := []redis.Request{redis.Req("GET", "a")}
@@ -70,14 +70,15 @@ func TestSessionsFollowEachOther(t *testing.T) {
 	eventually(t, "told", func() bool { return log.count("Connected") == log.count("Disconnected")+1 })
 }
 
-// A connection costs three goroutines and, idle, little memory; Close ends all.
+// A connection has three goroutines and, while idle, takes little memory. Close ends the
+// goroutines.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	s := testbed.NewServer(t)
-	idleConnection(t, s.Addr()) // what is made once is no part of the figure
+	idleConnection(t, s.Addr()) // allocates what is allocated only once
 	require.LessOrEqual(t, idleConnection(t, s.Addr()), 64<<10)
 }
 
-// idleConnection returns how many bytes of memory an idle connection takes.
+// idleConnection measures how many bytes of memory an idle connection takes.
 func idleConnection(t *testing.T, addr string) (memory int) {
 	t.Helper()
 	const n = 100
@@ -103,7 +104,7 @@ func idleConnection(t *testing.T, addr string) (memory int) {
 	return memory
 }
 
-// Calls that wait for the rest of an incomplete push end with their contexts.
+// Calls that wait for the rest of an incomplete push end when their contexts end.
 func TestContextEndsWaitsForTheRestOfAPush(t *testing.T) {
 	const half = ">2\r\n$10\r\ninval"
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(conn *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// standstill measures until measured is called, which returns the longest time for which this
+// standstill starts a measurement. measured ends it, and returns the longest time for which this
 // process, or its machine, did not run.
 func standstill() (measured func() time.Duration) {
 	stop, longest := make(chan struct{}), make(chan time.Duration)
@@ -30,8 +30,8 @@ func standstill() (measured func() time.Duration) {
 	}
 }
 
-// steadily calls measure until the process ran without a long pause, and then calls judge. A pause
-// would change the measured shares of time.
+// steadily calls measure until the process ran without a longer pause than little. Then it calls
+// judge. A pause would change the measured shares of time.
 func steadily(t testing.TB, little time.Duration, measure func() (judge func())) {
 	t.Helper()
 	for {

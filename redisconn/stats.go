@@ -7,9 +7,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Stats are the statistics of a connection since it was created. They are
-// a consistent snapshot. They count only users' requests, unless a field says otherwise.
-// To publish them with package expvar:
+// Stats is a consistent snapshot of the statistics of a connection since it was created. Only
+// users' requests count, unless a field says otherwise. To publish them with package expvar:
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return conn.Stats() }))
 type Stats struct {
@@ -19,23 +18,22 @@ type Stats struct {
 	// State is "connected", "connecting", "disconnected" or "closed".
 	State string
 
-	// Values, Refused, NotSent and Unknown count requests by their [redis.Outcome], as
-	// the connection saw them: a request whose caller has left counts by its answer, and
-	// a request that is sent again counts again. Requests that the connection refused, because they
-	// are malformed or the queue was full, count as not sent. Requests on
-	// dedicated connections count only in Dedicated.
+	// Values, Refused, NotSent and Unknown count requests by their [redis.Outcome], as the
+	// connection saw them. A request whose caller has left counts by its answer. A request that is
+	// sent again counts again. Requests that the connection refused, because they are malformed or
+	// the queue was full, count as not sent. Requests on dedicated connections count only in
+	// Dedicated.
 	Values, Refused, NotSent, Unknown uint64
 
-	// Writes counts the batches that were written; WrittenRequests and WrittenBytes are
-	// the number and size of their requests, including the library's own.
+	// Writes counts the batches that were written. WrittenRequests and WrittenBytes are the number
+	// and size of the requests in them, including the library's own.
 	Writes, WrittenRequests, WrittenBytes uint64
 	// ReadBytes counts the bytes that were read.
 	ReadBytes uint64
 
-	// InFlight is the number of requests that wait for their answers, and Queued the number
-	// of requests that wait to be written, including the library's own. A request counts as
-	// in flight until its whole batch is answered. QueuedBytes is the size of the queued
-	// requests in bytes.
+	// InFlight is the number of requests that wait for their answers. A request counts as in flight
+	// until its whole batch is answered. Queued is the number of requests that wait to be written,
+	// and QueuedBytes their size in bytes. All of them include the library's own requests.
 	InFlight, Queued, QueuedBytes int
 	// WaitingForRoom is the number of callers that wait for room in the queue.
 	WaitingForRoom int
@@ -89,8 +87,7 @@ func (c *Connection) Stats() Stats {
 	}
 }
 
-// Merge adds the counters of another connection. Addresses, State and PingLatency stay
-// as they are.
+// Merge adds the counters and histograms of o. Addresses, State and PingLatency do not change.
 func (s *Stats) Merge(o Stats) { addUp(reflect.ValueOf(s).Elem(), reflect.ValueOf(o)) }
 
 // addUp adds the counters and histograms of one struct to those of another. It leaves other
@@ -127,11 +124,11 @@ type DedicatedStats struct {
 	// FailedDials failed attempts. A connection that is closed because it is no
 	// longer needed, or can't be reset after a session, does not count as lost.
 	Connects, Disconnects, FailedDials uint64
-	// NotUnblocked counts cancelled blocking commands that the client could not ask the server
-	// to unblock: see [LogNotUnblocked]. Each of them cost its connection, and
-	// its outcome is unknown.
+	// NotUnblocked counts cancelled blocking commands that the client could not ask the server to
+	// unblock: see [LogNotUnblocked]. Each of them cost its connection, and the outcome of the
+	// command is unknown.
 	NotUnblocked uint64
-	// Wait shows how long blocking commands and sessions that got a connection had waited for it: an idle
-	// one, one that others had released, or a new one.
+	// Wait shows how long blocking commands and sessions that got a connection had waited for it,
+	// whether it was idle, released by another user, or new.
 	Wait *redis.Histogram
 }

@@ -32,7 +32,7 @@ func TestStats(t *testing.T) {
 	redis.ChanFutured{S: conn}.Send(redis.Req("GET", "key")).Value()
 
 	var stats redisconn.Stats
-	require.Eventually(t, func() bool { // the last future is counted when it has returned
+	require.Eventually(t, func() bool { // the last future of a batch is counted after it has returned
 		stats = conn.Stats()
 		return stats.Callback.Count() == 7
 	}, 10*time.Second, time.Millisecond)
@@ -81,7 +81,7 @@ func TestStats(t *testing.T) {
 	require.Equal(t, 2*stats.Wire.Count(), sum.Wire.Count())
 }
 
-// Merge adds all counters, and leaves what is no counter.
+// Merge adds all counters, and changes no other fields.
 func TestMergeAddsAll(t *testing.T) {
 	var one, two redisconn.Stats
 	count := func(s *redisconn.Stats, n uint64) {
@@ -117,7 +117,7 @@ func BenchmarkStats(b *testing.B) {
 	}
 }
 
-// Requests without a future count by their outcome as others do, and ASKING never counts.
+// Requests without a future count by their outcome, like others. ASKING never counts.
 func TestStatsOfRequestsWithoutFutures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -147,7 +147,7 @@ func TestStatsOfRequestsWithoutFutures(t *testing.T) {
 	}
 }
 
-// However a transaction ends, it counts as its requests.
+// A transaction counts as its requests, no matter how it ends.
 func TestStatsOfTransactionsWithoutResults(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(*chaos.ScriptedConn, chaos.ScriptedRequest) error {
 		return io.EOF
@@ -165,7 +165,8 @@ func TestStatsOfTransactionsWithoutResults(t *testing.T) {
 	require.EqualValues(t, 2, stats.Unknown)
 }
 
-// A request that was withdrawn, and whose batch is dropped before it was compacted, counts once.
+// A request may be withdrawn from a batch that is then dropped before the request was removed. It
+// counts once.
 func TestWithdrawnCountsOnce(t *testing.T) {
 	release := make(chan struct{})
 	conn, err := redisconn.Connect(background, "127.0.0.1:1", redisconn.Opts{
@@ -198,8 +199,8 @@ func TestWithdrawnCountsOnce(t *testing.T) {
 	require.EqualValues(t, withdrawn+1, conn.Stats().NotSent)
 }
 
-// Requests that were answered before the session failed count, even if the rest of their batch was
-// not.
+// Requests that were answered before the session failed count as answered, even if the rest of
+// their batch was not.
 func TestStatsOfBatchesAnsweredInPart(t *testing.T) {
 	t.Parallel()
 	reqs := []redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b"), redis.Req("GET", "c"), redis.Req("GET", "d")}

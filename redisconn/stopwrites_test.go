@@ -20,13 +20,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// frozen is a server that stops reading with the first SET, until it thaws.
+// frozen is a server that stops reading at the first SET, until the test thaws it.
 type frozen struct {
 	pipes
 	began, thaw chan struct{}
 
 	mu   sync.Mutex // guards keys
-	keys []string   // of the SETs that it has run
+	keys []string   // the keys of the SETs that it has run
 }
 
 func newFrozen() *frozen {
@@ -53,12 +53,12 @@ func newFrozen() *frozen {
 	return f
 }
 
-// dialTCP is pipes.dial with sockets of little room.
+// dialTCP is like pipes.dial, but with TCP sockets that have small buffers.
 func (f *frozen) dialTCP(t *testing.T) func(context.Context, string, string) (net.Conn, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
-	go func() { // ends with the listener
+	go func() { // ends when the listener is closed
 		for {
 			conn, err := l.Accept()
 			if err != nil {
@@ -77,8 +77,8 @@ func (f *frozen) dialTCP(t *testing.T) func(context.Context, string, string) (ne
 	}
 }
 
-// Requests that a frozen server has not read when its writes are stopped never run, even if it
-// thaws at once.
+// After StopWrites, requests that a frozen server has not read never run, even if the server thaws
+// at once.
 func TestStopWritesOfAFrozenServer(t *testing.T) {
 	for name, tcp := range map[string]bool{"pipe": false, "TCP": true} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,8 @@ func (f *frozen) ran() []string {
 	return slices.Clone(f.keys)
 }
 
-// Requests in flight get their replies. Shutdown unblocks blocking commands.
+// After StopWrites, requests in flight still get their replies. Shutdown unblocks blocking
+// commands.
 func TestStopWritesAwaitsReplies(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -144,7 +145,7 @@ func TestStopWritesAwaitsReplies(t *testing.T) {
 	require.Nil(t, admin.Do("GET", "b"))
 }
 
-// A session writes nothing more, and one that waits for the socket gives up.
+// After StopWrites, a session writes nothing more, and its write that waits for the socket fails.
 func TestStopWritesOfSessions(t *testing.T) {
 	s := testbed.NewServer(t)
 	for _, req := range []redis.Request{redis.Req("SET", "a", "1"), redis.Req("BLPOP", "a", 0)} {
@@ -179,7 +180,7 @@ func TestStopWritesOfSessions(t *testing.T) {
 // blockingFuture blocks in Cancelled until the test releases it.
 type blockingFuture struct {
 	*outcome
-	asks chan struct{} // gets one for each time that it is asked
+	asks chan struct{} // receives a value each time that Cancelled is called
 	say  chan struct{}
 }
 
@@ -189,8 +190,8 @@ func (f *blockingFuture) Cancelled() error {
 	return nil
 }
 
-// If a write is about to begin when writes are stopped, the session continues, and all requests in
-// flight get their replies.
+// If a goroutine is just about to write when writes are stopped, the session continues, and all
+// requests in flight get their replies.
 func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	arrived, release := make(chan struct{}, 2), make(chan struct{})
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -217,7 +218,7 @@ func TestStopWritesBeforeAWriteBegins(t *testing.T) {
 	require.Equal(t, "OK", f.wait(t))
 }
 
-// givenCaller is a caller that does not begin to read before it is told to.
+// givenCaller is a caller that does not begin to read until the test tells it to.
 type givenCaller struct {
 	*outcome
 	given chan send.ReadRight
@@ -232,7 +233,8 @@ func (c *givenCaller) GiveRead(r send.ReadRight) bool {
 	return true
 }
 
-// A caller whose request is taken back while it has both rights waits for no reply.
+// StopWrites takes back the request of a caller that has both rights but has not written. The
+// caller does not wait for a reply.
 func TestStopWritesLetsACallerGo(t *testing.T) {
 	conn := lone(t, testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: -1, ScriptMode: true})
 	var c *givenCaller
@@ -243,7 +245,7 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 		select {
 		case right = <-c.given:
 			return true
-		case <-c.result: // the loop had it
+		case <-c.result: // the loop had the right to read
 			redis.Sync{S: conn}.Do("GET", "a")
 			return false
 		}
@@ -259,7 +261,7 @@ func TestStopWritesLetsACallerGo(t *testing.T) {
 	await(t, "the last write", stopped)
 }
 
-// The library's own requests while writes are stopped do not end the session.
+// The session continues if the library sends its own requests after writes were stopped.
 func TestStopWritesBesideOwnRequests(t *testing.T) {
 	s := testbed.NewServer(t)
 	for done := 0; done < 100; {
@@ -275,7 +277,7 @@ func TestStopWritesBesideOwnRequests(t *testing.T) {
 					return
 				default:
 					conn.Send(redis.Req("SET", "a", "1"), nil, 0)
-					runtime.Gosched() // on one processor the others would have a turn in 10 ms
+					runtime.Gosched() // on one processor, other goroutines would otherwise run only after 10 ms
 				}
 			}
 		})
@@ -300,7 +302,7 @@ func TestStopWritesBesideOwnRequests(t *testing.T) {
 	}
 }
 
-// A blocking command is not sent to a server that was replaced.
+// After StopWrites, a blocking command is not sent to the server, which was replaced.
 func TestStopWritesOfBlockingCommands(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

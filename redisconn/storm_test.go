@@ -20,15 +20,16 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// storm sends requests of all kinds to a server that breaks off at any byte.
+// storm sends requests of all kinds to a server that closes the connection after any byte.
 type storm struct {
 	t       *testing.T
 	conn    *redisconn.Connection
 	sent    atomic.Uint64
-	pending sync.WaitGroup // requests of futures
+	pending sync.WaitGroup // requests whose futures are not resolved yet
 }
 
-// enteringContext has not ended when it is asked first, so that each request is counted.
+// enteringContext is a context that has not ended when it is first asked, so each request enters
+// and is counted.
 type enteringContext struct {
 	context.Context
 	asked atomic.Bool
@@ -41,7 +42,7 @@ func (c *enteringContext) Err() error {
 	return c.Context.Err()
 }
 
-// stormFuture is the future of requests for an echo each.
+// stormFuture is the future of a batch of echo requests.
 type stormFuture struct {
 	s                *storm
 	reqs             []redis.Request
@@ -50,7 +51,7 @@ type stormFuture struct {
 	habit            int
 }
 
-// Cancelled implements redis.Future. When it is sent, it is not cancelled yet.
+// Cancelled implements redis.Future. It returns nil when the request enters.
 func (f *stormFuture) Cancelled() error {
 	if !f.asked.Swap(true) || !f.cancelled.Load() {
 		return nil
@@ -97,7 +98,7 @@ func (s *storm) future(n int) *stormFuture {
 	return f
 }
 
-// echoes counts and returns requests that nobody else sends.
+// echoes returns n requests that nobody else sends, and counts them.
 func (s *storm) echoes(n int) (reqs []redis.Request) {
 	s.sent.Add(uint64(n))
 	for range n {
@@ -116,7 +117,7 @@ func (s *storm) judge(id, res any) {
 	}
 }
 
-// sendTo sends one request or several, in one of many ways.
+// send sends one or several requests, in a random way.
 func (s *storm) send() {
 	ctx, cancel := context.WithTimeout(background, rand.N(4*time.Millisecond))
 	defer cancel()
@@ -156,10 +157,10 @@ func (s *storm) send() {
 	}
 }
 
-// stormHandler answers all that a storm sends, and breaks off now and then.
+// stormHandler answers all requests of a storm, and sometimes closes the connection within a reply.
 func stormHandler() chaos.ScriptedHandler {
-	var mu sync.Mutex                // guards what follows
-	transactions := map[int]string{} // by connection: what EXEC answers
+	var mu sync.Mutex                // guards transactions
+	transactions := map[int]string{} // by connection, the answer to EXEC
 	sizes := map[int]int{}
 	answer := func(r chaos.ScriptedRequest) string {
 		mu.Lock()

@@ -12,19 +12,19 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// DoStream sends one request on a separate socket, so that a large value delays no
-// other request. Arguments may be of type [redis.Stream]. If w is not nil and the reply
-// is a bulk string, DoStream writes it to w as it arrives, and returns its length in
-// bytes (int64). Otherwise it returns the same result as for an ordinary request.
+// DoStream sends one request on a separate socket, so that a large value delays no other request.
+// Arguments may be of type [redis.Stream]. If w is not nil and the reply is a bulk string, DoStream
+// writes it to w as it arrives, and returns its length in bytes (int64). Otherwise it returns the
+// same result as for an ordinary request.
 //
-// It needs at most a few times 64 KiB of memory. It fails if the socket takes, or brings, less
-// than 64 KiB of a larger value within IOTimeout, plus the timeout of a blocking command;
-// the user's reader and writer may take any time. Each request dials, which takes some
-// round trips: use DoStream for large values.
+// It needs at most a few times 64 KiB of memory. It fails if the socket sends or receives less than
+// 64 KiB of a larger value within IOTimeout, plus the timeout of a blocking command. The user's
+// reader and writer may take any time. Each request dials, which takes some round trips: use
+// DoStream for large values.
 //
-// If connecting fails, the error has [redis.ErrTraitNotSent]: a retry is safe. If only a
-// part of the request was written, it did not run, but the error is [redis.ErrIO], as for
-// a request that may have run.
+// If connecting fails, the error has [redis.ErrTraitNotSent]: a retry is safe. A request of which
+// only a part was written did not run. Its error is [redis.ErrIO] nevertheless, which also means
+// that a request may have run.
 func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args ...any) any {
 	if ctx == nil {
 		return errs.NilContext()
@@ -41,8 +41,8 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	return res
 }
 
-// doStream is DoStream for a valid request. plain is req without its streams. Its errors
-// don't name the request.
+// doStream is DoStream for a valid request. plain is req without its streams. The errors that it
+// returns don't name the request.
 func (c *Connection) doStream(ctx context.Context, w io.Writer, req, plain redis.Request) any {
 	if c.ctx.Err() != nil || !c.streams.Begin() {
 		return c.errClosed()
@@ -55,7 +55,7 @@ func (c *Connection) doStream(ctx context.Context, w io.Writer, req, plain redis
 		return c.withConn(failure)
 	}
 	defer greeted.Close()
-	// Whichever context ends first closes the socket.
+	// The socket is closed when ctx or the connection's context ends.
 	defer context.AfterFunc(ctx, func() { _ = greeted.Close() })()
 	defer context.AfterFunc(c.ctx, func() { _ = greeted.Close() })()
 
@@ -99,10 +99,10 @@ func stream(s *sock.Socket, t *timing.Stages, calls *timing.Callbacks, w io.Writ
 	return s.Dec.DecodeTo(timed(w.Write, calls))
 }
 
-// transfer is the Read method of a user's reader, or the Write method of a writer.
+// transfer is the Read method of a user's reader, or the Write method of a user's writer.
 type transfer func(p []byte) (int, error)
 
-// timed measures the time that f takes.
+// timed returns a transfer that calls f and measures the time of the call.
 func timed(f transfer, calls *timing.Callbacks) transfer {
 	return func(p []byte) (int, error) {
 		calls.Start()

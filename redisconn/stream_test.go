@@ -44,7 +44,7 @@ func TestDoStream(t *testing.T) {
 	require.Zero(t, out.Len())
 }
 
-// A small request is answered while a stream that is slow is under way.
+// While a slow stream is under way, other requests are answered.
 func TestDoStreamKeepsNobodyWaiting(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -117,7 +117,7 @@ func TestDoStreamNamesItsRequest(t *testing.T) {
 	require.Equal(t, s.Addr(), addr)
 }
 
-// Shutdown waits for a stream that has begun, and no other may begin.
+// Shutdown waits for a running stream. After it was called, no further stream can begin.
 func TestShutdownWaitsForStream(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -140,7 +140,7 @@ func TestShutdownWaitsForStream(t *testing.T) {
 	require.NoError(t, await(t, "Shutdown", ended))
 }
 
-// If a stream has not ended when the context of Shutdown ends, Shutdown counts it.
+// If a stream is still running when the context of Shutdown ends, Shutdown counts it.
 func TestShutdownCountsStreams(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// streamChunk is the most bytes of a Stream that are held in memory.
+// streamChunk is how many bytes of a Stream are held in memory, at most.
 const streamChunk = 64 << 10
 
 // writeStreamed writes the request to w and reads arguments of type [redis.Stream] as it goes. If the
@@ -25,8 +25,8 @@ func writeStreamed(w io.Writer, req redis.Request) error {
 		return err
 	}
 	req.Args = command.WithDurations(req.Cmd, req.Args)
-	// The request is encoded with empty arguments, which are then cut off: what is left is its
-	// header and name.
+	// The request is encoded with empty arguments. These are then cut off, so that its header and
+	// name remain.
 	const empty = "$0\r\n\r\n"
 	buf, _ := resp.AppendCommand(nil, req.Cmd, make([]any, len(req.Args)))
 	buf = buf[:len(buf)-len(req.Args)*len(empty)]
@@ -44,7 +44,7 @@ func writeStreamed(w io.Writer, req redis.Request) error {
 	return err
 }
 
-// writeStream writes what comes before a stream, and then the stream as a bulk string.
+// writeStream writes before and then the stream, as a bulk string.
 func writeStream(w io.Writer, s redis.Stream, before []byte) error {
 	before = resp.AppendLength(append(before, '$'), s.Size)
 	if _, err := w.Write(before); err != nil {
@@ -61,5 +61,5 @@ func writeStream(w io.Writer, s redis.Stream, before []byte) error {
 	return err
 }
 
-// onlyWriter hides a ReadFrom method, so that io.CopyBuffer uses its buffer.
+// onlyWriter hides the ReadFrom method of a writer, so that io.CopyBuffer uses its buffer.
 type onlyWriter struct{ io.Writer }

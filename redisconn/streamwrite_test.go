@@ -68,7 +68,7 @@ func TestWriteStreamFails(t *testing.T) {
 	}
 }
 
-// A size without bounds is the server's to refuse.
+// The client does not bound the size of a stream. A server may refuse it.
 func TestWriteStreamOfAnySize(t *testing.T) {
 	var out bytes.Buffer
 	requireType(t, redis.ErrIO, writeStreamed(&out, redis.Req("SET", "k", streamOf(strings.NewReader("v"), math.MaxInt64))))

@@ -50,7 +50,7 @@ func TestDialTimeout(t *testing.T) {
 	}
 }
 
-// silentAfter answers the handshake, and then no more.
+// silentAfter answers only the handshake.
 func silentAfter(args []string) string {
 	if args[0] == "PING" && len(args) == 1 {
 		return "+PONG\r\n"
@@ -73,7 +73,7 @@ func TestIOTimeout(t *testing.T) {
 	})
 }
 
-// Without requests a dead server is found by the heartbeat.
+// When no requests are sent, the heartbeat notices a dead server.
 func TestIOTimeoutOfHeartbeat(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{answer: silentAfter}
@@ -144,11 +144,11 @@ func TestIOTimeoutIsAboutProgress(t *testing.T) {
 	}
 }
 
-// In ScriptMode a command may block for its own timeout plus IOTimeout, from the time when earlier
-// requests are answered.
+// In ScriptMode a command may block for its own timeout plus IOTimeout. That time begins when
+// earlier requests are answered.
 func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 	opts := redisconn.Opts{IOTimeout: 600 * time.Millisecond, ScriptMode: true}
-	const late = 200 * time.Millisecond // how much later a time-out may be noticed
+	const late = 200 * time.Millisecond // how late a time-out may be noticed
 	test := func(name string, f func(t *testing.T, conn *redisconn.Connection, log *recorder)) {
 		t.Run(name, func(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestIOTimeoutOfBlockingCommands(t *testing.T) {
 		var all []*outcome
 		for _, seconds := range []any{10, "0.5", 5.5} {
 			all = append(all, sendTo(conn, "BLPOP", "list", seconds))
-			synctest.Wait() // batches of their own
+			synctest.Wait() // so that each command has its own batch
 		}
 		many := newOutcomes(3)
 		conn.SendMany(slices.Repeat(requests(redis.Req("BLPOP", "list", 2)), 3), many, 0)

@@ -10,8 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// tracking holds the functions that a connection calls about the keys that it tracks: see
-// backend.Conn.
+// tracking holds the functions that a tracking connection calls: see backend.Conn.
 type tracking struct {
 	told  func(*resp.Push)
 	ended func()
@@ -20,14 +19,14 @@ type tracking struct {
 
 // trackers are the connections that track keys, in addition to the shared one.
 type trackers struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	open map[*Connection]struct{}
-	user string // of the last new credentials; empty if there were none
+	user string // the user of the last new credentials, or empty if there were none
 	shut bool   // no more connections may be added
 }
 
-// add adds a connection, unless new credentials have changed the user since it was dialed, or its
-// shared connection is shutting down.
+// add adds a connection. It returns false if new credentials have changed the user since the
+// connection was dialed, or if the shared connection is shutting down.
 func (t *trackers) add(c *Connection, user string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,15 +46,15 @@ func (t *trackers) remove(c *Connection) {
 	delete(t.open, c)
 }
 
-// all returns the connections that are open.
+// all returns the tracking connections.
 func (t *trackers) all() []*Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Keys(t.open))
 }
 
-// drain makes these connections, and later ones, refuse new requests. The channel is closed when the
-// accepted requests are answered.
+// drain makes all tracking connections, including later ones, refuse new requests. The returned
+// channel is closed when the accepted requests are answered.
 func (t *trackers) drain() <-chan struct{} {
 	t.mu.Lock()
 	t.shut = true
@@ -65,7 +64,7 @@ func (t *trackers) drain() <-chan struct{} {
 		c.pipe.Drain() // drain all of them before waiting for any
 	}
 	drained := make(chan struct{})
-	go func() { // ends with the last answer, or with the connections
+	go func() { // ends when the requests are answered or the connections are closed
 		defer close(drained)
 		for _, c := range open {
 			select {
@@ -86,15 +85,16 @@ func (t *trackers) left() (unsent, unknown int) {
 	return unsent, unknown
 }
 
-// authenticate sends AUTH on connections of the same user, and closes the others, because values that
-// were read as one user must not go to another. It does not wait for the replies.
+// authenticate sends AUTH on the connections of the same user. It closes those of other users,
+// because values that were read as one user must not go to another. It does not wait for the
+// replies.
 func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 	t.mu.Lock()
 	t.user = userOf(cr)
 	t.mu.Unlock()
 	for _, c := range t.all() {
 		if c.sockets.Load().user == userOf(cr) {
-			_, _ = c.sendAuth(ctx, cr) // a refusal also shows on the shared socket
+			_, _ = c.sendAuth(ctx, cr) // if the server refuses cr, it does so on the shared socket, too
 			continue
 		}
 		c.tracking.ended()

@@ -15,9 +15,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// notUnblocked cancels commands until three of them could not be unblocked. Each counts, and the
-// first is reported. A command whose connection was closed after 35 ms, before the server had
-// answered, does not count.
+// notUnblocked cancels commands until three of them could not be unblocked. Each of these counts,
+// and the first is reported. A command does not count if its connection was closed because the
+// server was late.
 func notUnblocked(t *testing.T, conn *redisconn.Connection, log *recorder, cancelled func()) {
 	t.Helper()
 	rounds := uint64(0)
@@ -33,7 +33,7 @@ func notUnblocked(t *testing.T, conn *redisconn.Connection, log *recorder, cance
 // If the shared connection leads to another server process, the client ID of a dedicated connection
 // belongs to another client there, which must not be unblocked.
 func TestUnblockBehindBalancer(t *testing.T) {
-	testbed.Needs(t, testbed.Version(7, 0)) // statistics of subcommands
+	testbed.Needs(t, testbed.Version(7, 0)) // older versions have no statistics of subcommands
 	a, b := testbed.NewServer(t), testbed.NewServer(t)
 	others := connect(t, a.Addr(), quiet)
 	for range 30 {
@@ -51,7 +51,7 @@ func TestUnblockBehindBalancer(t *testing.T) {
 	log := &recorder{}
 	var dials atomic.Int64
 	conn := connect(t, a.Addr(), redisconn.Opts{Logger: log, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if dials.Add(1) > 1 { // the first is the shared one
+		if dials.Add(1) > 1 { // the first dial is for the shared connection
 			addr = b.Addr()
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -62,7 +62,7 @@ func TestUnblockBehindBalancer(t *testing.T) {
 		done := doing(ctx, conn, "BLPOP", "list", 0)
 		blocked(t, atB, 1)
 		id := blockedID(t, atB)
-		for !slices.Contains(ids, id) { // dial until an id is theirs
+		for !slices.Contains(ids, id) { // dial until the client ID is also an ID on the other server
 			require.Equal(t, int64(1), atB.Do("CLIENT", "KILL", "ID", id))
 			requireUnknown(t, <-done, redis.ErrIO)
 			done = doing(ctx, conn, "BLPOP", "list", 0)
@@ -80,9 +80,10 @@ func TestUnblockBehindBalancer(t *testing.T) {
 	require.ErrorContains(t, event[redisconn.LogNotUnblocked](log).Error, "same process")
 }
 
-// A server that was restarted gives the ids of the old one to other clients.
+// After a restart, a server gives the same client IDs to other clients, which must not be
+// unblocked.
 func TestUnblockAfterRestart(t *testing.T) {
-	testbed.Needs(t, testbed.Version(7, 0)) // statistics of subcommands
+	testbed.Needs(t, testbed.Version(7, 0)) // older versions have no statistics of subcommands
 	old, next := testbed.NewServer(t), testbed.NewServer(t)
 	var restarted atomic.Bool
 	conn := connect(t, old.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -107,9 +108,9 @@ func TestUnblockAfterRestart(t *testing.T) {
 	require.NotContains(t, stats, "client|unblock")
 }
 
-// If the user may not unblock, that is reported once, and counted each time.
+// If the ACL user may not unblock clients, that is reported once, and counted each time.
 func TestUnblockNotAllowed(t *testing.T) {
-	testbed.Needs(t, testbed.Version(7, 0)) // permissions of subcommands
+	testbed.Needs(t, testbed.Version(7, 0)) // older versions have no permissions for subcommands
 	s := testbed.NewServer(t)
 	admin := redis.Sync{S: connect(t, s.Addr(), quiet)}
 	for user, missing := range map[string]string{"noid": "client|id", "nounblock": "client|unblock", "noinfo": "info"} {
@@ -132,8 +133,8 @@ func TestUnblockNotAllowed(t *testing.T) {
 	}
 }
 
-// A server that becomes a replica answers blocking commands with UNBLOCKED, and closes the connection.
-// UNBLOCKED is the result, because nothing ran.
+// A server that becomes a replica answers blocking commands with UNBLOCKED and closes the
+// connection. The result is UNBLOCKED, because nothing ran.
 func TestBlockedAtFailover(t *testing.T) {
 	t.Parallel()
 	s, master := testbed.NewServer(t), testbed.NewServer(t)

@@ -15,20 +15,20 @@ import (
 //	rediss://host                                 with TLS
 //	unix://user:password@/path/to/socket?db=1
 //
-// valkey:// and valkeys:// are the same as redis:// and rediss://. The default host is
-// localhost, the default port 6379. User and password are percent-decoded.
+// valkey:// and valkeys:// are the same as redis:// and rediss://. The default host is localhost,
+// the default port 6379. User and password are percent-decoded.
 //
-// The parameters are named as in go-redis: db, which overrides the path, dial_timeout,
-// read_timeout (IOTimeout; without it write_timeout), protocol, read_only, skip_verify,
-// username, password and client_name. Parameters of its pool and retries are accepted and
-// have no effect. Names that other clients use are accepted too, unless they contradict
-// each other: socket_timeout, socket_connect_timeout, ssl_cert_reqs, database, and
-// timeout, which needs a unit. A time-out without a unit is in seconds; zero or less
-// turns it off; an empty value means the default.
+// The parameters are named as in go-redis: db, which overrides the path, dial_timeout, read_timeout
+// (IOTimeout; if it is missing, write_timeout), protocol, read_only, skip_verify, username,
+// password and client_name. Parameters of go-redis's pool and retries are accepted and have no
+// effect. Names that other clients use are accepted too, unless they contradict each other:
+// socket_timeout, socket_connect_timeout, ssl_cert_reqs, database, and timeout, which needs a unit.
+// A time-out without a unit is in seconds. A time-out of zero or less turns it off, and an empty
+// value means the default.
 //
-// Any other parameter, a second address or an invalid value is a [redis.ErrURL].
-// Neither the error nor the printed options show a password, so the error names an
-// unknown parameter only if no text in the URL may be part of a password.
+// Any other parameter, a second address or an invalid value is a [redis.ErrURL]. Neither the error
+// nor the printed options show a password. So the error names an unknown parameter only if the name
+// can't be part of a password.
 func ParseURL(url string) (addr string, opts Opts, err error) {
 	u, err := redisurl.Parse(url)
 	if err != nil {

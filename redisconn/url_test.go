@@ -61,7 +61,7 @@ func TestParseURLErrors(t *testing.T) {
 	}
 }
 
-// Each kind of URL leads to its server.
+// Connect reaches the server of each kind of URL.
 func TestConnectByURL(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	s := testbed.NewServer(t, testbed.Options{Password: "s3 cret/?#@%", Unix: true, TLS: true})

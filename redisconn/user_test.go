@@ -20,13 +20,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// notReturning are the ways in which a function does not return.
+// notReturning has the ways in which a function fails to return.
 var notReturning = map[string]func(){
 	"panic": func() { panic("on purpose") },
 	"exit":  runtime.Goexit,
 }
 
-// If a user's function does not return, it costs one attempt to connect.
+// If a user's function does not return, that costs one attempt to connect.
 func TestAttemptsOutliveUsersFunctions(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	s := testbed.NewServer(t, testbed.Options{TLS: true})
@@ -86,7 +86,7 @@ func TestAttemptsOutliveUsersFunctions(t *testing.T) {
 	}
 }
 
-// rudeLogger does not return.
+// rudeLogger is a logger whose Report does not return.
 type rudeLogger struct {
 	*recorder
 	end func()
@@ -104,7 +104,7 @@ func TestConnectionOutlivesItsLogger(t *testing.T) {
 	s := testbed.NewServer(t)
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {
-			var told strings.Builder // the default logger gets the panic
+			var told strings.Builder // the default logger reports the panic here
 			log.SetOutput(&told)
 			events := &recorder{}
 			conn := connect(t, s.Addr(), redisconn.Opts{Logger: rudeLogger{events, end}, ReconnectPause: time.Millisecond})
@@ -122,8 +122,8 @@ func TestConnectionOutlivesItsLogger(t *testing.T) {
 	}
 }
 
-// If a Dialer returns no connection, the attempt fails, also if it returns neither an error nor a
-// connection.
+// If a Dialer returns no connection, the attempt to connect fails, even if the Dialer returns no
+// error.
 func TestDialerReturnsNothing(t *testing.T) {
 	for what, nothing := range map[string]net.Conn{
 		"nil": nil, "a nil *net.TCPConn": (*net.TCPConn)(nil), "a nil *tls.Conn": (*tls.Conn)(nil),

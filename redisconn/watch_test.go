@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// increment increments a key by what it reads.
+// increment increments a key in a Watch, by reading and setting it.
 func increment(ctx context.Context, s redis.Sender, key string) ([]any, error) {
 	return redis.Watch(ctx, s, []string{key}, func(tx *redis.Tx) error {
 		var n int64
@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 	requireNotSent(t, err, redis.ErrRequestWithdrawn)
 }
 
-// If the connection is lost before EXEC was sent, the function is called again.
+// If the connection is lost before EXEC was sent, Watch calls its function again.
 func TestWatchConnectionLost(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -108,7 +108,7 @@ func TestWatchConnectionLost(t *testing.T) {
 	require.Equal(t, []byte("1"), client.Do("GET", "n"))
 }
 
-// If EXEC was sent and not answered, the outcome is unknown, and it is not sent again.
+// If EXEC was sent but not answered, the outcome is unknown, and Watch does not try again.
 func TestWatchUnanswered(t *testing.T) {
 	calls := 0
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -153,7 +153,8 @@ func TestWatchContention(t *testing.T) {
 	require.Equal(t, int64(workers*rounds), n)
 }
 
-// The first command that failed is the error, with the results of all: they have run.
+// If a command of the transaction fails, Watch returns its error and the results of all commands,
+// which have run.
 func TestWatchOfACommandThatFails(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), quiet)
 	db := redis.Sync{S: conn}
@@ -189,8 +190,8 @@ func TestWatchReturnsTheErrorOfItsFunction(t *testing.T) {
 	require.Same(t, own, err)
 }
 
-// A context that ends within an attempt, before EXEC was sent, leaves an error that says which
-// attempt that was.
+// If the context ends within an attempt, before EXEC was sent, the error says which attempt that
+// was.
 func TestWatchContextEndsWithinAttempt(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
@@ -217,7 +218,7 @@ func TestWatchContextEndsWithinAttempt(t *testing.T) {
 	}
 }
 
-// A command that would undo the transaction of Watch is refused, and nothing is sent.
+// Watch refuses a command that would undo its transaction, and sends nothing.
 func TestWatchRefusesWhatUndoesIt(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, testbed.NewServer(t).Addr(), quiet)
@@ -255,7 +256,7 @@ func TestWatchRefusesWhatUndoesIt(t *testing.T) {
 	require.Equal(t, []any{"OK"}, results)
 }
 
-// A session with a MULTI of its own sends no other transaction into that.
+// While a session has a MULTI of its own open, it can't send another transaction.
 func TestTransactionWithinMulti(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, testbed.NewServer(t).Addr(), quiet)

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Requests are written even while a future holds up the reader, because the future may wait for
+// While a future holds up the reader, requests are still written, because the future may wait for
 // their effect.
 func TestWrittenThoughAFutureHoldsTheReader(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestWrittenThoughAFutureHoldsTheReader(t *testing.T) {
 			switch args[0] {
 			case "PING":
 				return pong(args)
-			case "MANY": // one write answers all of them, so that the server continues
+			case "MANY": // the server answers all of them with one write, so that it can continue
 				if many++; many < 8 {
 					return ""
 				}

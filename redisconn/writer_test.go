@@ -22,7 +22,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// slowServer shakes hands and then reads nothing, until read is called.
+// slowServer answers the handshake, and then reads nothing until read is called.
 type slowServer struct {
 	net.Listener
 	conns chan net.Conn
@@ -44,7 +44,7 @@ func newSlowServer(t *testing.T, config *tls.Config) *slowServer {
 				return
 			}
 			t.Cleanup(func() { _ = conn.Close() })
-			// This reads the handshake without a buffer, and no byte after it.
+			// This reads exactly the handshake, byte by byte.
 			const head, nonce = "*2\r\n$4\r\nPING\r\n$16\r\n", 16
 			ping := make([]byte, len(head)+nonce+2)
 			if _, err := io.ReadFull(conn, ping); err != nil {
@@ -57,8 +57,8 @@ func newSlowServer(t *testing.T, config *tls.Config) *slowServer {
 	return s
 }
 
-// begun reads all that has come until the client has closed, and counts the
-// requests that began.
+// begun reads until the client has closed the connection, and counts the requests that began.
+// partial is set if the last one is incomplete.
 func begun(t *testing.T, conn net.Conn) (requests int, partial bool) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
@@ -74,8 +74,8 @@ func begun(t *testing.T, conn net.Conn) (requests int, partial bool) {
 	}
 }
 
-// A request that fails as not sent never reached the server, and every request of which nothing was
-// written fails as not sent. This is exact to the request, wherever the write broke off.
+// A request that fails as not sent never reached the server, and every request of which no byte was
+// written fails as not sent, no matter where the write broke off.
 func TestNotSentIsExact(t *testing.T) {
 	for _, size := range []int{200, 1000, 100_000} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestNotSentIsExact(t *testing.T) {
 	}
 }
 
-// A transaction is sent or not as a whole.
+// A transaction is sent as a whole or not at all.
 func TestNotSentOfTransactions(t *testing.T) {
 	s := newSlowServer(t, nil)
 	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true})
@@ -126,7 +126,8 @@ func TestNotSentOfTransactions(t *testing.T) {
 	}
 }
 
-// Over TLS a failed write does not say how far it got.
+// Over TLS, a failed write does not tell how many bytes were sent, so all requests of the batch are
+// unknown.
 func TestNotSentOverTLS(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -144,7 +145,7 @@ func TestNotSentOverTLS(t *testing.T) {
 	}
 	got := newOutcomes(n)
 	conn.SendMany(reqs, got, 0)
-	// This waits until the batch has been taken.
+	// This waits until a writer has taken the batch.
 	buffered := bufio.NewReaderSize(server, 1)
 	_, err = buffered.Peek(1)
 	require.NoError(t, err)
@@ -156,8 +157,8 @@ func TestNotSentOverTLS(t *testing.T) {
 	requireNotSent(t, behind.wait(t), redis.ErrContextClosed)
 }
 
-// With TLS, Send does not wait either for a server that reads nothing, however many batches there
-// are.
+// With TLS, too, Send does not wait for a server that reads nothing, no matter how many batches
+// there are.
 func TestSendDoesNotWaitOverTLS(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
@@ -177,8 +178,8 @@ func TestSendDoesNotWaitOverTLS(t *testing.T) {
 	got.wait(t)
 }
 
-// With a frozen server, each call returns by its deadline. Requests in flight are abandoned;
-// requests that wait for a blocked writer are withdrawn.
+// If the server is frozen, each call returns by its deadline. Requests in flight are abandoned.
+// Requests behind a blocked write are withdrawn.
 func TestFrozenServer(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
@@ -194,7 +195,7 @@ func TestFrozenServer(t *testing.T) {
 		return res
 	}
 	inFlight := do("a", "in flight")
-	// The kernel takes some megabytes; what is behind them waits.
+	// The kernel takes some megabytes. Later requests wait.
 	large := newOutcomes(40)
 	for i := range 40 {
 		conn.Send(redis.Req("SET", "b", make([]byte, 1<<20)), large, uint64(i))
@@ -225,13 +226,13 @@ func TestFrozenServer(t *testing.T) {
 	require.Nil(t, sync.Do("GET", "d"), "it was withdrawn, and it ran")
 }
 
-// signalling tells when a request has been sent.
+// signalling is a sender that tells when it has sent a request.
 type signalling struct {
 	*redisconn.Connection
 	sent chan struct{}
 }
 
-// SendEncoded is what redis.SyncCtx uses to send.
+// SendEncoded is the method that redis.SyncCtx uses to send.
 func (s signalling) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	backend.Of(s.Connection).SendEncoded(r, cb, n)
 	s.sent <- struct{}{}
@@ -243,7 +244,7 @@ func (signalling) OpenDedicated(context.Context, []string, error) (send.Dedicate
 	return nil, redis.ErrSession.New("it has no sessions")
 }
 
-// Send never blocks, whatever the server does.
+// Send never blocks, no matter what the server does.
 func TestSendDoesNotBlock(t *testing.T) {
 	s := newSlowServer(t, nil)
 	conn := connect(t, s.Addr().String(), redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, MaxBytes: 16 << 20, NoClientInfo: true})
@@ -268,7 +269,7 @@ func TestSendDoesNotBlock(t *testing.T) {
 	}
 }
 
-// Many goroutines share writes. Their number shows on the server.
+// The requests of many goroutines share writes. The server's statistics show how many.
 func TestRequestsPerWrite(t *testing.T) {
 	s := testbed.NewServer(t)
 	reads := func() int {
@@ -283,7 +284,8 @@ func TestRequestsPerWrite(t *testing.T) {
 		t.Fatal("no total_reads_processed")
 		return 0
 	}
-	// perRead has goroutines send 20,000 requests.
+	// perRead sends 20,000 requests from so many goroutines. It returns the requests per read of
+	// the server.
 	perRead := func(goroutines int) float64 {
 		conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 		defer conn.Close()
@@ -319,7 +321,7 @@ func TestRequestsPerWrite(t *testing.T) {
 	}
 }
 
-// A connection that breaks a write in the middle.
+// brokenConn is a socket whose write breaks off in the middle.
 type brokenConn struct {
 	net.Conn
 	after int
@@ -352,7 +354,7 @@ func TestFailedWriteOfOtherConnections(t *testing.T) {
 		reqs = append(reqs, redis.Req("SET", "key", i))
 	}
 	conn.SendMany(reqs, got, 0)
-	for _, res := range got.wait(t) { // how far it got is not believed
+	for _, res := range got.wait(t) { // the client does not rely on the number of bytes that the write reports
 		if redis.AsError(res) != nil {
 			requireUnknown(t, res, redis.ErrIO)
 		}

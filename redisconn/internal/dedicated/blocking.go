@@ -22,24 +22,24 @@ type blocking struct {
 	p     *Pool
 	cb    redis.Future
 	n     uint64
-	req   send.Request // with a Buf of its own
+	req   send.Request // with its own Buf
 	out   []byte       // req, after ASKING if asked is set
-	asked time.Time    // time of the ASK that led here
+	asked time.Time    // when the ASK came that the request follows; zero without one
 	stat  *timing.Stat // nil if the logger wants no statistics
 	ctx   context.Context
 	timing.Stages
 
-	c *Conn // on which it is performed
+	c *Conn // the connection on which the command runs
 	// once runs for the first of two events: the command is answered, or unblock starts to unblock
-	// it. unblock sets answered and unblocked before.
+	// it. Before it starts, unblock sets answered and unblocked.
 	once      sync.Once
 	answered  chan struct{} // closed when the command is answered
 	unblocked chan bool     // receives whether the connection can be used again
 }
 
-// Block sends a blocking command. Its future is resolved at the latest soon after its
-// caller's context has ended. If the caller would only wait, the command runs in the
-// caller's goroutine. stat is passed to [Owner.Resolve].
+// Block sends a blocking command. It resolves the future soon after the end of its caller's
+// context, if not before. If the caller would only wait, the command runs in the caller's
+// goroutine. Block passes stat to [Owner.Resolve].
 func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.Stat) *errorx.Error {
 	b, err := p.newBlocking(send.ContextOf(cb), r, askedNow(r.Asking))
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 	send.Queued(cb, r.Ticket)
 	t, refused := p.enter(len(b.out))
 	switch {
-	case refused != nil: // unlike with a full queue, the caller can't wait until this passes
+	case refused != nil: // unlike with a full queue, the caller can't wait for room
 		b.resolve(refused, 0)
 	case r.Inline: // another goroutine would cost the caller two switches
 		b.serve(t)
@@ -60,8 +60,8 @@ func (p *Pool) Block(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 	return nil
 }
 
-// newBlocking makes a blocking command from a request, which it copies. asked is the time of the ASK
-// that led here, or zero.
+// newBlocking makes a blocking command from a request, which it copies. asked is the time of the
+// ASK that the request follows, or zero.
 func (p *Pool) newBlocking(ctx context.Context, r *send.Request, asked time.Time) (*blocking, *errorx.Error) {
 	if r.Blocks == 0 {
 		call := command.Of(r.Cmd, nil)
@@ -88,7 +88,7 @@ func (b *blocking) serve(t turn) {
 	}
 	asked := false
 	defer func() {
-		if !asked { // the future has ended the goroutine: it counts as not cancelled
+		if !asked { // the future has ended the goroutine that asked it: it counts as not cancelled
 			go b.serveOn(c)
 		}
 	}()
@@ -102,8 +102,8 @@ func (b *blocking) serve(t turn) {
 	b.serveOn(c)
 }
 
-// serveOn is serve after the pool has granted a place. c is the connection that came with it, or
-// nil.
+// serveOn is serve after the pool has granted a place. c is the connection that came with the
+// place, or nil.
 func (b *blocking) serveOn(c *Conn) {
 	c, err := b.p.ready(b.ctx, c)
 	if err != nil {
@@ -116,7 +116,7 @@ func (b *blocking) serveOn(c *Conn) {
 	if b.req.Observed {
 		send.AnsweredBy(b.cb, b.p.place(c))
 	}
-	b.p.release(c, alive) // first, so that the sender of the next command finds it idle
+	b.p.release(c, alive) // before resolve, so that the sender of the next command finds the connection idle
 	b.resolve(res, size)
 }
 
@@ -162,7 +162,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	b.NoteWrite()
 	for again := 0; ; again++ {
 		c.prepare(b.req.Blocks)
-		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // if neither, EndWrites has yet to come, and will end this write
+		if b.p.ctx.Err() != nil || b.p.owner.Withheld() { // otherwise EndWrites is still to come, and will end this write
 			return sock.Refused(b.p.ctx), true
 		}
 		out, asks := b.out, askHolds(b.asked)
@@ -180,7 +180,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 		case !isUnblocked(res):
 			return res, true
 		case redis.AsErrorx(res).IsOfType(redis.ErrUnblocked):
-			return res, false // the server closes the connection; a paused command gets a different text
+			return res, false // the server closes the connection. A paused command is answered with a different text
 		}
 		later, ran, err := c.confirm()
 		switch {
@@ -196,7 +196,7 @@ func (b *blocking) run(c *Conn) (res any, alive bool) {
 	}
 }
 
-// read reads the reply, and before it the reply to ASKING if that was sent.
+// read reads the reply. If asked is set, it first reads the reply to ASKING.
 func (b *blocking) read(c *Conn, asked bool) (any, error) {
 	if err := c.await(&b.Stages, asked); err != nil {
 		return nil, err
@@ -207,8 +207,8 @@ func (b *blocking) read(c *Conn, asked bool) (any, error) {
 	return c.Dec.Decode()
 }
 
-// lostBehind returns the error of a connection that was lost because of a request whose result is
-// res.
+// lostBehind returns the error of a connection that was lost during a request. res is the result of
+// the request: that error, or a reply after which the connection was lost.
 func lostBehind(res any) *errorx.Error {
 	err := redis.AsErrorx(res)
 	if err == nil || err.IsOfType(redis.ErrResult) {

@@ -18,7 +18,7 @@ import (
 type Conn struct {
 	*dial.Socket
 	timeout time.Duration // of reads and writes
-	raw     *sock.Raw     // nil where the socket can't be checked without reading
+	raw     *sock.Raw     // nil if the socket can't be checked without reading
 	self    identity
 	used    time.Time
 	// generation is the pool's generation at the time when the connection's credentials
@@ -99,7 +99,7 @@ func (c *Conn) nothingCame() error {
 	return nil
 }
 
-// ping sends a PING with a nonce, by which its echo is recognized.
+// ping sends a PING with a nonce, by which the caller recognizes the echo.
 func (c *Conn) ping() (sock.Nonce, *errorx.Error) {
 	c.prepare(0)
 	n := sock.NewNonce()
@@ -109,7 +109,7 @@ func (c *Conn) ping() (sock.Nonce, *errorx.Error) {
 }
 
 // prepare sets the time limits of the next requests: for writing them, and for reading each part of
-// the answer. blocks, the time for which the server may block, is added to the latter.
+// the answer. It adds blocks, the time for which the server may block, to the time for reading.
 func (c *Conn) prepare(blocks time.Duration) {
 	c.Allow(c.timeout, blocks)
 	_ = c.SetDeadline(time.Time{})
@@ -128,7 +128,7 @@ func (c *Conn) send(out []byte) (sent bool, err *errorx.Error) {
 	return true, redis.ErrIO.Wrap(failure, "writing")
 }
 
-// await waits for a reply. If ASKING was sent, it first reads the reply to that.
+// await waits for a reply. If asked is set, it first reads the reply to ASKING.
 func (c *Conn) await(t *timing.Stages, asked bool) error {
 	if asked {
 		if _, err := c.Dec.Decode(); err != nil {
@@ -139,9 +139,10 @@ func (c *Conn) await(t *timing.Stages, asked bool) error {
 	return t.AwaitFirstByte(c.Dec)
 }
 
-// confirm makes sure that a command that was answered with UNBLOCKED is over. A server whose
-// clients are paused (CLIENT PAUSE, a failover) answers UNBLOCKED and still runs the command later.
-// If it ran, later is its answer. A command that is answered with UNBLOCKED twice has not run.
+// confirm finds out whether a command that was answered with UNBLOCKED is over. While the clients
+// of a server are paused (CLIENT PAUSE, a failover), the server answers UNBLOCKED and still runs
+// the command later. If it ran the command, ran is set and later is the result. A command that is
+// answered with UNBLOCKED twice has not run.
 func (c *Conn) confirm() (later any, ran bool, err error) {
 	nonce, failure := c.ping()
 	if failure != nil {
@@ -156,8 +157,8 @@ func (c *Conn) confirm() (later any, ran bool, err error) {
 		case c.Peer.Pinged(&nonce, res):
 			return later, ran, nil
 		case sock.PingRefused(res):
-			// Nothing ran. This reply may be the refusal of the command; then the answer to PING is
-			// still on its way, and must not go to a later request.
+			// Nothing ran. This reply may be the refusal of the command. Then the answer to PING is
+			// still to come, and must not answer a later request.
 			_ = c.Close()
 			return later, ran, nil
 		}
@@ -189,20 +190,21 @@ func lostError(ctx context.Context, err *errorx.Error, sent bool) *errorx.Error 
 	return redis.ErrIO.Wrap(err, "connection lost")
 }
 
-// asking is ASKING, encoded.
+// asking is an encoded ASKING.
 var asking, _ = redis.AppendRequest(nil, redis.Req("ASKING"))
 
-// askLasts is how long after an ASK requests are sent after ASKING. An ASK holds only for a moment.
-// Suppose that the slot has since moved to the node, away again, and is now moving to it once more:
-// then a late ASKING makes the node create the key, although the key still exists on the other node
-// and is yet to be moved. With a slot that moves back and forth every 60 ms, this happens after 200
-// ms.
+// askLasts is for how long after an ASK requests are sent after ASKING. An ASK holds only for a
+// moment. Suppose that since then the slot has moved to the node, has moved away again, and is now
+// moving to the node once more. Then a late ASKING makes the node create the key, although the key
+// still exists on the other node and is yet to be moved. A slot that moves back and forth quickly
+// can cause this within a fraction of a second.
 const askLasts = 50 * time.Millisecond
 
-// askHolds reports whether an ASK of that time still allows ASKING before a request.
+// askHolds reports whether requests may still be sent after ASKING, because of an ASK at the time
+// asked.
 func askHolds(asked time.Time) bool { return time.Since(asked) < askLasts }
 
-// askedNow returns the present time if an ASK is being followed, and zero otherwise.
+// askedNow returns the current time if asking is set, and zero otherwise.
 func askedNow(asking bool) (at time.Time) {
 	if asking {
 		at = time.Now()

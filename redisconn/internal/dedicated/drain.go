@@ -8,13 +8,13 @@ import (
 )
 
 // Shut admits no more users, refuses those that wait, and starts to unblock blocking commands. The
-// channel is closed when no command blocks.
+// returned channel is closed when no command blocks.
 func (p *Pool) Shut() <-chan struct{} {
 	p.drain(lifetime.Closed("the pool is shut"))
 	return p.blocking.Shut()
 }
 
-// EndWrites interrupts the writes on dedicated connections that wait until their sockets take more.
+// EndWrites interrupts the writes on dedicated connections that wait for their sockets.
 func (p *Pool) EndWrites() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.all))

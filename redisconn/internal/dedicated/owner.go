@@ -1,20 +1,20 @@
-// Package dedicated is the pool of connections that have one user at a time, and what runs
-// on them: blocking commands, and users' sessions. Their owner is the connection that all
-// users share; they use its dialer, and nothing of its queue or socket.
+// Package dedicated is the pool of connections that have one user at a time. Blocking commands and
+// users' sessions run on them. Their owner is the connection that all users share. Dedicated
+// connections use its dialer, but neither its queue nor its socket.
 //
-// A blocking command leaves the shared path where forbidden commands are refused (sendOne), so that
-// other requests pay nothing for it. Block copies the request and enters the pool. The pool grants
-// it a place, either with a connection or with the right to make one, or lets it wait. Then serve
-// writes the request, reads the reply, releases the connection and resolves the future. It runs in
-// the goroutine of a caller that would only wait, and otherwise in its own. An idle dedicated
-// connection has no goroutine. The pool only counts and grants places. Its users dial, check an
-// idle connection before they use it, and close connections, all without the pool's lock. The pool
-// knows the shared connection only as its Owner.
+// sendOne in redisconn, which refuses forbidden commands, also takes blocking commands off the
+// shared path, so they cost other requests nothing. Block copies the request and enters the pool.
+// The pool grants it a place, either with a connection or with the right to make one, or lets it
+// wait. Then serve writes the request, reads the reply, releases the connection and resolves the
+// future. It runs in the caller's goroutine if the caller would only wait, and otherwise in a
+// goroutine of its own. An idle dedicated connection has no goroutine. The pool only counts and
+// grants places. Its users dial, check an idle connection before they use it, and close
+// connections, all without the pool's lock. The pool knows the shared connection only as its Owner.
 //
 // The shared connection only sends CLIENT UNBLOCK for a blocking command, and only on a socket to
-// the same server process (unblock.go): in another process the id belongs to another client. Both
-// sockets ask INFO for the run_id, which each process draws at random. Entry.On makes sure that the
-// request is written on that session or not at all.
+// the same server process (unblock.go): in another process the same client ID belongs to another
+// client. Both sockets get the run_id from INFO, which each process draws at random. Entry.On makes
+// sure that the request is written on that session or not at all.
 //
 // The ticket of a blocking command is marked as heeded, because the dedicated connection watches
 // the caller's context (send.ContextOf). When the context ends, the caller does not leave but waits
@@ -26,9 +26,9 @@
 //
 // Sessions enter the same pool. They release the connection after RESET and the whole handshake
 // (renew). Servers differ in which CLIENT settings RESET undoes, so a connection on which such a
-// command was sent is closed instead. So is a connection on which a command was sent that is not in
-// the table. After new credentials (Pool.Outdate), connections with the old ones are closed once
-// they are idle.
+// command was sent is closed instead. A connection is also closed if it was sent a command that is
+// not in the table. After new credentials (Pool.Outdate), connections with the old ones are closed
+// once they are idle.
 //
 // After an ASK, ASKING is sent before commands only for askLasts. After that the node answers
 // MOVED, unless it owns the slot by then. In a session, this time starts again with each request
@@ -62,11 +62,11 @@ type Owner interface {
 	ShortestTrip() time.Duration
 	// WithConn adds the connection to an error.
 	WithConn(err *errorx.Error) *errorx.Error
-	// Resolve resolves a future. stat is as given to [Pool.Block]; received and sent are
-	// the sizes of reply and request, received being 0 if there was no reply.
+	// Resolve resolves a future. stat is the argument of [Pool.Block]. received and sent are the
+	// sizes of the reply and of the request, in bytes. Without a reply, received is 0.
 	Resolve(cb redis.Future, n uint64, res any, stat *timing.Stat, received, sent int)
-	// The following are events, which redisconn reports to its logger. more is the number of events
-	// that were not reported since the last one.
+	// The remaining methods are events, which redisconn reports to its logger. more is the number
+	// of such events that were left out since the last one.
 	Made(local, remote string, open, more int)
 	Lost(err error, local, remote string, more int)
 	NotMade(err error, more int)
@@ -77,11 +77,12 @@ type Owner interface {
 // Shared is a socket of the shared connection.
 type Shared interface {
 	send.Process
-	// Send sends one of the library's own requests on this socket or not at all.
+	// Send sends one of the library's own requests, only on this socket. answer gets an error if
+	// the socket is lost.
 	Send(req redis.Request, answer send.Internal)
 }
 
-// Stats is redisconn.DedicatedStats.
+// Stats has the fields of redisconn.DedicatedStats.
 type Stats struct {
 	Open, Idle, Waiting                int
 	Values, Refused, NotSent, Unknown  uint64
@@ -90,13 +91,13 @@ type Stats struct {
 	Wait                               *redis.Histogram
 }
 
-// counters are the parts of Stats that the pool does not know.
+// counters are the fields of Stats that are counted outside of the pool's lock.
 type counters struct {
 	requests                           [redis.OutcomeUnknown + 1]atomic.Uint64 // by outcome
 	connects, disconnects, failedDials atomic.Uint64
 	notUnblocked                       atomic.Uint64
-	// These limit how often events are reported to the owner: an unstable server causes one for each
-	// request.
+	// These limits bound how often events are reported to the owner: with an unstable server each
+	// request causes one.
 	made, lost, failed oplog.Limit
 
 	waits histogram.Times
@@ -116,18 +117,18 @@ func (p *Pool) Stats() (s Stats) {
 	return s
 }
 
-// noteReady counts how long a user of the pool has waited for a usable connection. It entered at the given
-// time of timing.Clock.
+// noteReady counts how long a user of the pool has waited for a usable connection. entered is when
+// the user entered the pool, on timing.Clock.
 func (p *Pool) noteReady(entered time.Duration) {
 	p.counters.waits.Add(timing.Clock() - entered)
 }
 
-// count counts requests that have ended with res.
+// count counts requests whose outcome is that of res.
 func (p *Pool) count(res any, requests int) {
 	p.counters.requests[redis.OutcomeOf(res)].Add(uint64(requests))
 }
 
-// noteMade counts and reports a connection that was made; open is how many there are.
+// noteMade counts and reports a new connection. open is the number of open connections.
 func (p *Pool) noteMade(conn net.Conn, open int) {
 	p.counters.connects.Add(1)
 	if more, ok := p.counters.made.Admit(time.Now()); ok {
@@ -154,8 +155,8 @@ func (p *Pool) noteFailed(err error) {
 	}
 }
 
-// noteNotUnblocked counts a command that could not be unblocked, because the user has no right to
-// do so, or because the shared connection leads to another server process. It reports only the
+// noteNotUnblocked counts a command that could not be unblocked, because the ACL user has no
+// permission, or because the shared connection leads to another server process. It reports only the
 // first one.
 func (p *Pool) noteNotUnblocked(err *errorx.Error) {
 	if p.counters.notUnblocked.Add(1) == 1 {

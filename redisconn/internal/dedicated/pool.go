@@ -17,15 +17,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// unusedMost is how long a connection may be idle. A queue worker uses its connection again much
-// sooner. After a burst, the extra connections are closed.
+// unusedMost is how long a connection may be idle before it is closed. A queue worker uses its
+// connection again much sooner, but the extra connections of a burst are not needed any more.
 const unusedMost = time.Minute
 
 // Config is the configuration of a pool.
 type Config struct {
-	Most          int // connections
-	Queue         int // how many may wait for one
-	MaxBytes      int // of the requests of those that wait, and of each that comes
+	Most          int // bounds the number of connections
+	Queue         int // bounds the number of users that wait for one
+	MaxBytes      int // bounds the size of the requests of all waiting users, and of each new user
 	IOTimeout     time.Duration
 	TraceSessions bool
 }
@@ -41,20 +41,20 @@ type Pool struct {
 	// ctx ends when the pool admits no more users and blocking commands must be unblocked.
 	ctx   context.Context
 	drain context.CancelCauseFunc
-	// users are those that have entered and have neither released a place nor learned that they get
+	// users are those that have entered, until they release their place or learn that they get
 	// none. blocking are commands that block, or may block.
 	users, blocking lifetime.Running
-	// watches is set once WATCH was seen to work through the proxy in front of the server.
+	// watches is set when WATCH has been seen to work through the proxy in front of the server.
 	watches atomic.Bool
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	places  int        // places granted; each user of a place has a connection or makes one
 	idle    []*Conn
 	waiting list.List // of waiter
-	bytes   int       // of those that wait
+	bytes   int       // size of the requests of the waiting users
 	all     map[*Conn]struct{}
-	// generation counts the changes of the credentials; cr are the latest. A connection of an
-	// earlier generation is not used again without a new handshake.
+	// generation counts the changes of the credentials, and cr are the latest credentials. A
+	// connection of an earlier generation needs a new handshake before it is used again.
 	generation uint64
 	cr         dial.Credentials
 	sweeper    *time.Timer // runs while connections are idle
@@ -71,21 +71,22 @@ type turn struct {
 	waiter
 }
 
-// waiter is a user that waits for a place. granted receives the connection that comes with it.
+// waiter is a user that waits for a place. granted receives the connection that comes with the
+// place, or nil.
 type waiter struct {
 	granted chan *Conn
-	bytes   int // of the requests that it will send
+	bytes   int // size of the requests that the user will send
 }
 
-// New makes a pool. When ctx ends, the pool is drained.
+// New returns a pool. When ctx ends, the pool is drained.
 func New(ctx context.Context, dialer *dial.Dialer, owner Owner, config Config) *Pool {
 	p := &Pool{config: config, dialer: dialer, owner: owner, all: map[*Conn]struct{}{}}
 	p.ctx, p.drain = context.WithCancelCause(ctx)
 	return p
 }
 
-// enter grants a place, or puts the caller on the list of waiting users. bytes is the size of the requests
-// that it holds to send.
+// enter grants the caller a place, or puts it on the list of waiting users. bytes is the size of
+// the requests that the caller keeps until it can send them.
 func (p *Pool) enter(bytes int) (t turn, refused *errorx.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,15 +115,15 @@ func (p *Pool) enter(bytes int) (t turn, refused *errorx.Error) {
 	return t, refused
 }
 
-// leaveLocked takes a user off the list held by the users that wait.
+// leaveLocked takes a user off the list of waiting users. The caller must have the lock.
 func (p *Pool) leaveLocked(waiting *list.Element) waiter {
 	w := p.waiting.Remove(waiting).(waiter)
 	p.bytes -= w.bytes
 	return w
 }
 
-// await waits for a turn's place until ctx is done. It returns the connection that comes with the
-// place, or nil. A user that is refused must still leave users.
+// await waits until t's place is granted, or ctx is done. It returns the connection that comes with
+// the place, or nil. A user that is refused must still leave users.
 func (p *Pool) await(ctx context.Context, t turn) (c *Conn, refused *errorx.Error) {
 	if t.waiting == nil {
 		return t.conn, nil
@@ -185,7 +186,7 @@ func (p *Pool) current() uint64 {
 }
 
 // update sets a connection to the current generation before its new handshake, and returns the
-// credentials for that.
+// credentials for that handshake.
 func (p *Pool) update(c *Conn) dial.Credentials {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,9 +211,9 @@ func (p *Pool) Outdate(cr dial.Credentials) {
 	}
 }
 
-// release gives a place back, and the place goes to the next waiting user. If asNew is set, the
-// connection is like new and goes with the place. Otherwise release first closes the connection,
-// because places bound the number of connections.
+// release gives a place back, and grants it to the next waiting user. If asNew is set, that user
+// also gets the connection, which is like new. Otherwise release first closes the connection,
+// because the number of places bounds the number of connections.
 func (p *Pool) release(c *Conn, asNew bool) {
 	p.mu.Lock()
 	if c != nil && !(asNew && c.generation == p.generation) {
@@ -259,7 +260,7 @@ func (p *Pool) sweep() {
 	}
 }
 
-// drop closes a connection that is in use. Its place, if it has one, stays granted.
+// drop closes a connection that is in use. If its user has a place, the user keeps it.
 func (p *Pool) drop(c *Conn) {
 	p.mu.Lock()
 	delete(p.all, c)
@@ -267,8 +268,8 @@ func (p *Pool) drop(c *Conn) {
 	_ = c.Close()
 }
 
-// Left returns the number of users that have a connection, are making one or are about to be
-// refused one, and the number of users that wait.
+// Left returns the number of users with a place, which have a connection or are getting one, and
+// the number of users that wait.
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

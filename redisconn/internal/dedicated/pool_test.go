@@ -18,7 +18,7 @@ func entered(t *testing.T, p *Pool) turn {
 	return turn
 }
 
-// granted takes what a turn was granted at once.
+// granted returns the connection that turn was granted at once.
 func granted(t *testing.T, turn turn) *Conn {
 	t.Helper()
 	require.Nil(t, turn.waiting)
@@ -63,7 +63,7 @@ func TestPoolPlaces(t *testing.T) {
 	require.Equal(t, []int{2, 0}, []int{places, waiting})
 }
 
-// The requests of those that wait are bounded by their bytes as well.
+// MaxBytes bounds the size of the requests of waiting users.
 func TestPoolBytes(t *testing.T) {
 	p := New(t.Context(), nil, nil, Config{Most: 1, Queue: 100, MaxBytes: 10})
 	_, refused := p.enter(11)
@@ -126,8 +126,8 @@ func TestPoolIdle(t *testing.T) {
 	p.sweeper.Stop()
 }
 
-// A pool that is shut refuses all that wait, and is drained when nothing blocks, and every
-// place is given back.
+// A pool that is shut refuses all waiting users. It is drained when no command blocks and all
+// places are given back.
 func TestPoolShut(t *testing.T) {
 	p := New(t.Context(), nil, nil, Config{Most: 1, Queue: 1, MaxBytes: 1})
 	entered(t, p)
@@ -149,7 +149,7 @@ func TestPoolShut(t *testing.T) {
 	requireClosed(t, p.Drained(), true)
 }
 
-// The time for which ASKING is sent is extended only by an answer other than a redirect.
+// Only an answer other than a redirect extends the time for which ASKING is sent.
 func TestAskingIsAccepted(t *testing.T) {
 	asked := time.Now()
 	later := asked.Add(time.Millisecond)

@@ -23,7 +23,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		if ctx.Err() == nil {
 			p.noteLost(c, why)
 		}
-		if c.raw == nil { // a check by PING is slow: the next connection might time out as well
+		if c.raw == nil { // after a failed check by PING, which is slow, the next connection might time out as well
 			break
 		}
 		c = p.nextIdle()
@@ -37,7 +37,7 @@ func (p *Pool) ready(ctx context.Context, c *Conn) (*Conn, *errorx.Error) {
 		err *errorx.Error
 	}
 	result := make(chan made)
-	// Dialing continues without its caller, at most until the dialer's time-out or until the pool is
+	// Dialing continues after its caller has left, until the dialer's time-out or until the pool is
 	// drained. If each caller dialed again, callers with short deadlines would overload a slow
 	// server.
 	go func() {
@@ -85,8 +85,8 @@ func (p *Pool) open() (*Conn, *errorx.Error) {
 }
 
 // renew makes a connection like new, with its own credentials or with newer ones from Outdate. If
-// these have expired, the connection is closed, and the next one asks the provider. It gives up
-// when the pool is drained.
+// the credentials have expired, renew closes the connection, and the next connection asks the
+// provider. It gives up when the pool is drained.
 func (p *Pool) renew(c *Conn) bool {
 	return p.dialer.Renew(p.ctx, c.Socket, func() dial.Credentials { return p.update(c) })
 }

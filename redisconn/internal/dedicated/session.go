@@ -22,12 +22,12 @@ import (
 type Session struct {
 	p      *Pool
 	c      *Conn
-	opened string // the stack of the call, with Opts.TraceSessions
+	opened string // with Opts.TraceSessions, the stack of the goroutine that opened it
 	// lost is the error that ended the connection.
 	lost *errorx.Error
-	// altered: a command was sent whose effect RESET may not undo.
+	// altered is set if a command was sent whose effect RESET may not undo.
 	altered bool
-	// asked is the time of the ASK that led here, or of the last request that the node accepted
+	// asked is when the ASK came that the session follows, or when the node last accepted a request
 	// after ASKING. It is zero if the node owns the slot. multi is set while a transaction is open:
 	// the ASKING before its MULTI covers all of it. watches is set if WATCH was sent after ASKING.
 	asked          time.Time
@@ -47,8 +47,8 @@ func (p *Pool) Open(ctx context.Context, asking bool) (*Session, *errorx.Error) 
 // Opening waits for the connection of a session until ctx is done.
 type Opening func(ctx context.Context) (*Session, *errorx.Error)
 
-// Enter is Open in two steps. bytes is the size of the requests that the caller holds to send. Enter
-// does not wait. Unless it returns an error, the caller must call the Opening.
+// Enter is Open in two steps. bytes is the size of the requests that the caller keeps until it can
+// send them. Enter does not wait. Unless it returns an error, the caller must call the Opening.
 func (p *Pool) Enter(bytes int, asking bool) (Opening, *errorx.Error) {
 	asked, waiting := askedNow(asking), timing.Open(nil)
 	t, refused := p.enter(bytes)
@@ -109,7 +109,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 		return s.broken(lostError(ctx, sock.ErrNotConnected.Wrap(why, "connection lost"), false))
 	}
 	s.c.prepare(0)
-	if s.p.owner.Withheld() { // if not, EndWrites has yet to come, and will end this write
+	if s.p.owner.Withheld() { // otherwise EndWrites is still to come, and will end this write
 		return s.lose(sock.ErrNotConnected.New("another server has taken this one's place"))
 	}
 	for i := range reqs {
@@ -139,7 +139,7 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 		}
 		each(i, res)
 	}
-	interrupted := !stop() // ctx has ended and closes the connection, even if everything was answered
+	interrupted := !stop() // interrupted means that ctx has ended and closes the connection, even if everything was answered
 	switch {
 	case err != nil:
 		return s.broken(t.Explain(lostError(ctx, err, sent)))
@@ -149,7 +149,8 @@ func (s *Session) send(ctx context.Context, reqs []send.Request, each func(int, 
 	return nil
 }
 
-// encode returns the bytes of the requests, and tells which of the requests follow an ASKING.
+// encode returns the bytes of the requests. asked tells for each request whether ASKING is sent
+// before it.
 func (s *Session) encode(reqs []send.Request) (out []byte, asked []bool) {
 	asked = make([]bool, len(reqs))
 	for i := range reqs {
@@ -179,8 +180,8 @@ func (s *Session) asksBefore(r *send.Request) bool {
 	return asks
 }
 
-// accepted records the result of a request that was sent after ASKING at the given time. The node
-// accepted it if it answered with anything but MOVED.
+// accepted records the result of a request that was sent after ASKING, at the time at. Any answer
+// but MOVED means that the node accepted the request.
 func (s *Session) accepted(at time.Time, res any) {
 	if err := redis.AsErrorx(res); err == nil || err.IsOfType(redis.ErrResult) && !err.IsOfType(redis.ErrMoved) {
 		s.asked = at
@@ -198,28 +199,28 @@ func (s *Session) block(ctx context.Context, r *send.Request, each func(int, any
 	if !b.asked.IsZero() {
 		s.accepted(b.asked, res)
 	}
-	each(0, res) // even if it is cut short because the connection was lost
+	each(0, res) // a complete answer counts even if the connection was lost after it
 	if !alive {
 		_ = s.lose(lostBehind(res))
 	}
 	return nil
 }
 
-// broken calls lose, and reports the loss to the owner.
+// broken ends the connection like lose, and reports the loss to the owner.
 func (s *Session) broken(err *errorx.Error) error {
 	s.p.noteLost(s.c, err)
 	return s.lose(err)
 }
 
-// lose ends the connection.
+// lose ends the connection with an error.
 func (s *Session) lose(err *errorx.Error) error {
 	s.lost = err
 	_ = s.c.Close()
 	return s.p.owner.WithConn(err)
 }
 
-// alters reports whether RESET may not undo the effect of a request on its connection. This is so
-// for commands that are not in the table, and for CLIENT commands, because servers differ in what
+// alters reports whether RESET may not undo the effect of a request on its connection. That is true
+// of commands that are not in the table, and of CLIENT commands, because servers differ in what
 // they reset.
 func alters(r *send.Request) bool {
 	call := command.Of(r.Cmd, r.Args())
@@ -229,8 +230,8 @@ func alters(r *send.Request) bool {
 // Server implements send.Dedicated.
 func (s *Session) Server() send.Server { return s.p.place(s.c) }
 
-// Release implements send.Dedicated. A goroutine makes the connection like new, releases it to the
-// pool, and ends.
+// Release implements send.Dedicated. It starts a goroutine that makes the connection like new and
+// returns it to the pool.
 func (s *Session) Release() {
 	runtime.SetFinalizer(s, nil)
 	if s.lost != nil || s.altered {
@@ -241,14 +242,14 @@ func (s *Session) Release() {
 	go func() { p.release(c, p.renew(c)) }()
 }
 
-// ReleaseUnchanged is Release of a session that has done nothing to its connection: it releases that as
-// it is.
+// ReleaseUnchanged is Release for a session that has changed nothing on its connection. It returns
+// the connection as it is.
 func (s *Session) ReleaseUnchanged() {
 	runtime.SetFinalizer(s, nil)
 	s.p.release(s.c, s.lost == nil)
 }
 
-// leaked is called when the garbage collector finds a Session that was never released.
+// leaked is called when a Session is garbage-collected without having been released.
 func (s *Session) leaked() {
 	p, c, opened := s.p, s.c, s.opened
 	go func() {

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// unblockLeast is how long an unblocked command may stay unanswered after the end of its
-	// caller's context. Then its connection is closed, so that the caller has its result after 50
-	// ms. On loopback an answer is many times faster (BenchmarkBlockingCancelled).
+	// unblockLeast bounds the time from the end of the caller's context to the answer of the
+	// unblocked command. Then the connection is closed, so that the caller soon has a result. On
+	// loopback an answer takes much less (BenchmarkBlockingCancelled).
 	unblockLeast = 35 * time.Millisecond
-	// unblockTrips is the same bound in round trips, for slow networks. Unblocking takes
-	// two: one for CLIENT UNBLOCK, one for PING.
+	// unblockTrips is the same bound in round trips, for slow networks: the longer of the two
+	// applies. Unblocking takes two round trips, one for CLIENT UNBLOCK and one for PING.
 	unblockTrips = 5
-	// unblockLongest bounds unblockTrips, so that no caller waits longer than this after its context
-	// has ended, however far away the server is.
+	// unblockLongest bounds both, however far away the server is.
 	unblockLongest = 250 * time.Millisecond
-	// unblockAgain is the first pause before unblocking is tried again, if the command did not block
-	// yet. It doubles each time.
+	// unblockAgain is the first pause before unblocking is tried again, if the command did not
+	// block yet. Each further pause is twice as long.
 	unblockAgain = time.Millisecond
 )
 
@@ -59,7 +58,7 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 		}
 		failure := redis.AsErrorx(n)
 		switch {
-		case n == int64(1): // the answer will come
+		case n == int64(1): // the answer is on its way
 		case n == serverKnown:
 			ask.Reset(0)
 		case n == int64(0), // the server has not received the command yet, or has answered it
@@ -87,9 +86,9 @@ func (p *Pool) unblockMost(trip time.Duration) time.Duration {
 // shared connection leads to.
 const serverKnown = "the server is known"
 
-// askUnblock sends CLIENT UNBLOCK through the shared connection, if its socket leads to the
-// same process as that of the client. Behind a load balancer, or after a restart, it may
-// lead to another process, where the id belongs to another client.
+// askUnblock sends CLIENT UNBLOCK through the shared connection, if its socket leads to the process
+// to which client is connected. Behind a load balancer, or after a restart, the socket may lead to
+// another process, in which the ID belongs to another client.
 func (p *Pool) askUnblock(client identity) <-chan any {
 	reply := make(chan any, 1)
 	if client.err != nil {
@@ -118,16 +117,16 @@ func (p *Pool) askUnblock(client identity) <-chan any {
 	return reply
 }
 
-// identity is the server process at the other end of a socket, and the client id of the socket
-// there.
+// identity identifies the client at this end of a socket: the server process at the other end, and
+// the client ID there.
 type identity struct {
 	server string        // run_id, which each process draws at random
 	client int64         // CLIENT ID
-	err    *errorx.Error // why one of them is not known
+	err    *errorx.Error // why server or client is not known
 }
 
-// ask lists the steps of a handshake that ask for the identity. They are optional: the user may
-// have no right to them.
+// ask returns the handshake steps that ask for the identity. They are optional, because the ACL
+// user may have no permission for them.
 func (id *identity) ask() []dial.Step {
 	return []dial.Step{
 		{Request: redis.Req("CLIENT", "ID"), Check: func(res any) *errorx.Error {
@@ -153,6 +152,6 @@ func unidentified(cmd string, res any) *errorx.Error {
 	return errNotUnblocked.New("unexpected answer to %s", cmd)
 }
 
-// errNotUnblocked: the client id of a dedicated connection may mean a different client on the
-// shared one.
+// errNotUnblocked: a command was not unblocked, because its client ID might belong to another
+// client in the server process of the shared connection.
 var errNotUnblocked = redis.Errors.NewType("not_unblocked")

@@ -13,8 +13,9 @@ import (
 // watchProbe is the prefix of the key that a probe changes. The key expires after a second.
 const watchProbe = "redispipe:watch:"
 
-// proveWatch finds out whether WATCH has an effect, before it is sent behind a proxy for the first time: a
-// proxy may answer OK by itself, and then EXEC runs although a key has changed.
+// proveWatch finds out whether WATCH has an effect, before WATCH is sent behind a proxy for the
+// first time. A proxy may answer OK without watching. Then EXEC would run although a key has
+// changed.
 func (s *Session) proveWatch(ctx context.Context, reqs []send.Request) error {
 	if s.lost != nil || !s.c.Peer.Proxy() || s.multi || s.p.watches.Load() ||
 		!slices.ContainsFunc(reqs, func(r send.Request) bool { return r.Is("WATCH") }) {
@@ -37,13 +38,14 @@ func (s *Session) proveWatch(ctx context.Context, reqs []send.Request) error {
 	}
 }
 
-// probeWatch watches a key and lets the shared connection change it. Then EXEC must not run.
+// probeWatch watches a key and changes it through the shared connection. It returns an error if
+// EXEC runs nevertheless.
 func (p *Pool) probeWatch(ctx context.Context, c *Conn) error {
 	nonce := sock.NewNonce()
 	key := watchProbe + string(nonce[:])
 	res, err := c.ask(redis.Req("WATCH", key))
 	if err != nil || redis.AsErrorx(res) != nil {
-		return err // the caller's WATCH is refused as well
+		return err // the caller's WATCH would be refused, too
 	}
 	shared := p.owner.Shared()
 	if shared == nil {
@@ -70,7 +72,7 @@ func (p *Pool) probeWatch(ctx context.Context, c *Conn) error {
 	return nil
 }
 
-// ask sends requests, and returns the last answer.
+// ask sends requests and returns the answer to the last one.
 func (c *Conn) ask(reqs ...redis.Request) (res any, err error) {
 	c.prepare(0)
 	var out []byte

@@ -113,8 +113,8 @@ func (q *queue) Stats() (s Stats) {
 }
 
 // searchMost bounds how many batches Delay searches for a request, so that the search stays short
-// when many requests to a frozen server time out. If the request is in none of them, Delay takes
-// the next batch for its own, so it reports a longer wait than there was.
+// when many requests to a frozen server time out. If the request is in none of them, Delay uses the
+// times of an earlier batch, so it reports a longer wait than there was.
 const searchMost = 1024
 
 // Delay returns the delay of a request; ok is false if it was answered.
