@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
 // Messages iterates over the entries for this reader: first those that it
@@ -196,7 +196,7 @@ const (
 // backOff waits. Each wait is longer than the last, until a read succeeds.
 func (l *groupLoop) backOff(ctx context.Context) {
 	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
-	_, _ = pause.For(ctx, l.pause, nil)
+	_, _ = lifetime.Pause(ctx, l.pause, nil)
 }
 
 // readNew reads entries that no consumer has read yet.

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/hotkeys"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 )
@@ -15,7 +14,7 @@ import (
 // HotKeys finds the keys that get most of the traffic of a sender: see [WithHotKeys]. It is safe for concurrent
 // use.
 type HotKeys struct {
-	counter *hotkeys.Counter
+	counter *hotCounter
 	onHot   func(HotKey)
 	panics  sync.Once
 }
@@ -58,27 +57,15 @@ func WithHotKeys(s Sender, opts HotKeysOpts) (Sender, *HotKeys) {
 	if !(opts.Share > 0 && opts.Share <= 1) {
 		opts.Share = 0.1
 	}
-	k := &HotKeys{counter: hotkeys.NewCounter(opts.Share), onHot: opts.OnHot}
+	k := &HotKeys{counter: newHotCounter(opts.Share), onHot: opts.OnHot}
 	return inmost(known(s), k.watch), k
 }
 
 // Top returns the n keys with the most requests, the first with the most.
-func (k *HotKeys) Top(n int) []HotKey { return k.top(hotkeys.Requests, n) }
+func (k *HotKeys) Top(n int) []HotKey { return k.counter.top(hotRequests, n) }
 
 // TopBytes returns the n keys with the most bytes, the first with the most.
-func (k *HotKeys) TopBytes(n int) []HotKey { return k.top(hotkeys.Bytes, n) }
-
-func (k *HotKeys) top(unit hotkeys.Unit, n int) []HotKey {
-	var top []HotKey
-	for _, key := range k.counter.Top(unit, n) {
-		top = append(top, hotKeyOf(key))
-	}
-	return top
-}
-
-func hotKeyOf(k hotkeys.Key) HotKey {
-	return HotKey{Key: k.Key, Bytes: k.Unit == hotkeys.Bytes, Share: k.Share, Rate: k.Rate}
-}
+func (k *HotKeys) TopBytes(n int) []HotKey { return k.counter.top(hotBytes, n) }
 
 // watch returns a sender whose requests are counted.
 func (k *HotKeys) watch(s Sender) Sender {
@@ -91,7 +78,7 @@ func (k *HotKeys) watch(s Sender) Sender {
 }
 
 // tell calls OnHot for keys that have become hot.
-func (k *HotKeys) tell(hot []hotkeys.Key) {
+func (k *HotKeys) tell(hot []HotKey) {
 	if k.onHot == nil {
 		return
 	}
@@ -99,7 +86,7 @@ func (k *HotKeys) tell(hot []hotkeys.Key) {
 		// The goroutine belongs to the user's function, and ends with it.
 		go func() {
 			defer k.recovered()
-			k.onHot(hotKeyOf(key))
+			k.onHot(key)
 		}()
 	}
 }
@@ -120,7 +107,7 @@ func sampleOf(r *send.Request) (s sampled) {
 	s.bytes = len(r.Buf)
 	if at := command.Lookup(r.Cmd).OnlyKey(); at > 0 {
 		if key := r.Arg(at); key != nil {
-			s.keys = []string{string(key[:min(len(key), hotkeys.LongestKey)])}
+			s.keys = []string{string(key[:min(len(key), hotLongest)])}
 		}
 		return s
 	}
@@ -145,13 +132,13 @@ func sampleOfPlain(req Request) (s sampled) {
 }
 
 func (s *sampled) add(key string) {
-	s.keys = append(s.keys, key[:min(len(key), hotkeys.LongestKey)])
+	s.keys = append(s.keys, key[:min(len(key), hotLongest)])
 }
 
 // answered counts a request with a reply of that many bytes.
 func (k *HotKeys) answered(s sampled, res any, reply int) {
 	if OutcomeOf(res) != OutcomeNotSent {
-		k.tell(k.counter.Count(s.keys, s.bytes+reply))
+		k.tell(k.counter.count(s.keys, s.bytes+reply))
 	}
 }
 
@@ -183,7 +170,7 @@ type watched struct {
 
 // Send implements Sender.
 func (w *watched) Send(req Request, cb Future, n uint64) {
-	if hotkeys.First() == 0 {
+	if firstSample() == 0 {
 		cb = w.counting(sampleOfPlain(req), cb)
 	}
 	w.to.Send(req, cb, n)
@@ -227,7 +214,7 @@ type watchedBackend struct {
 
 // SendEncoded implements send.Backend.
 func (w *watchedBackend) SendEncoded(r *send.Request, cb Future, n uint64) {
-	if hotkeys.First() == 0 {
+	if firstSample() == 0 {
 		if cb = w.counting(sampleOf(r), cb); cb != nil {
 			r.Observed = r.Observed || send.Observes(cb)
 		}

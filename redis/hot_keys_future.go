@@ -3,12 +3,11 @@ package redis
 import (
 	"context"
 
-	"github.com/joomcode/redispipe/internal/hotkeys"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// samples are the requests of a batch that count: from one of the first on, one of hotkeys.Every. of is nil if there
+// samples are the requests of a batch that count: from one of the first on, one of sampleEvery. of is nil if there
 // are none.
 type samples struct {
 	first int
@@ -16,21 +15,21 @@ type samples struct {
 }
 
 func samplesOf(reqs []Request) (s samples) {
-	for i := s.draw(); i < len(reqs); i += hotkeys.Every {
+	for i := s.draw(); i < len(reqs); i += sampleEvery {
 		s.of = append(s.of, sampleOfPlain(reqs[i]))
 	}
 	return s
 }
 
 func (s *samples) draw() int {
-	s.first = hotkeys.First()
+	s.first = firstSample()
 	return s.first
 }
 
 // answered counts request i of the batch, if that is one of the samples.
 func (s *samples) answered(k *HotKeys, i int, res any) {
-	if at := i - s.first; at >= 0 && at%hotkeys.Every == 0 && at/hotkeys.Every < len(s.of) {
-		k.answered(s.of[at/hotkeys.Every], res, replyBytes(res))
+	if at := i - s.first; at >= 0 && at%sampleEvery == 0 && at/sampleEvery < len(s.of) {
+		k.answered(s.of[at/sampleEvery], res, replyBytes(res))
 	}
 }
 
@@ -111,7 +110,7 @@ type countingTransaction struct {
 func (f *countingTransaction) Resolve(res any, n uint64) {
 	results, _ := res.([]any)
 	for at := range f.of {
-		i := f.first + at*hotkeys.Every
+		i := f.first + at*sampleEvery
 		if i < len(results) {
 			f.answered(f.by, i, results[i])
 			continue
@@ -130,7 +129,7 @@ type watchedDedicated struct {
 // Exchange implements send.Dedicated.
 func (d watchedDedicated) Exchange(ctx context.Context, reqs []send.Request, each func(i int, res any)) error {
 	var some samples
-	for i := some.draw(); i < len(reqs); i += hotkeys.Every {
+	for i := some.draw(); i < len(reqs); i += sampleEvery {
 		some.of = append(some.of, sampleOf(&reqs[i]))
 	}
 	if some.of == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/values"
 )
 
@@ -209,7 +209,7 @@ func (l *jobLoop) takeOver(ctx context.Context, readers []Scored[string]) error 
 // that jobs were moved. So takeOverFrom looks at the list again, after pauses that double, before
 // it removes the reader's name. looks is how often it found the list empty.
 func (l *jobLoop) takeOverFrom(ctx context.Context, name string, looks int) error {
-	rest := pause.Doubled(l.lease(), max(l.lease(), jobStray), looks)
+	rest := lifetime.DoubledPause(l.lease(), max(l.lease(), jobStray), looks)
 	res := l.db.Do(ctx, "SET", l.alive(name), jobTakenOver, "NX", "PX", rest.Milliseconds())
 	if err := errs.Of(res); err != nil || res == nil { // nil: it lives, or another reader is first
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
 // Jobs iterates over jobs from the queue. It continues until ctx is done, the Sender is
@@ -188,5 +188,5 @@ func (l *jobLoop) take(ctx context.Context) any {
 // backOff waits. Each wait is longer than the one before, until a pop succeeds.
 func (l *jobLoop) backOff(ctx context.Context) {
 	l.pause = min(max(2*l.pause, groupPauseLeast), groupPauseMost)
-	_, _ = pause.For(ctx, l.pause, nil)
+	_, _ = lifetime.Pause(ctx, l.pause, nil)
 }

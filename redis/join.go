@@ -5,10 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/changes"
-	"github.com/joomcode/redispipe/internal/join"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/redis/internal/join"
 )
 
 // WithJoin returns a Sender that sends through s. If a read is sent while the same read is under way, it
@@ -61,12 +60,12 @@ func (j *joined) join(r *send.Request, cb Future, n uint64) (read *join.Read, fi
 
 // changing returns the future of requests that may change keys. They count when they are sent, and when
 // they are answered.
-func (j *joined) changing(cb Future, set changes.Set) Future {
+func (j *joined) changing(cb Future, set send.Changes) Future {
 	if set.Empty() {
 		return cb
 	}
 	j.table.Changed(set)
-	return &changes.Future{Forward: send.Forward{To: cb}, Set: set, Changed: j.table.Changed}
+	return &send.ChangingFuture{Forward: send.Forward{To: cb}, Changes: set, Changed: j.table.Changed}
 }
 
 // Send implements Sender.
@@ -84,27 +83,27 @@ func (j *joined) Send(req Request, cb Future, n uint64) {
 	case first:
 		j.to.Send(req, read, 0)
 	case read == nil:
-		j.to.Send(req, j.changing(cb, changes.Of(r)), n)
+		j.to.Send(req, j.changing(cb, r.Changes()), n)
 	}
 }
 
 // SendMany implements Sender.
 func (j *joined) SendMany(reqs []Request, cb Future, start uint64) {
 	sets := changesOf(reqs)
-	if !slices.ContainsFunc(sets, func(s changes.Set) bool { return !s.Empty() }) {
+	if !slices.ContainsFunc(sets, func(s send.Changes) bool { return !s.Empty() }) {
 		j.to.SendMany(reqs, cb, start)
 		return
 	}
 	for _, s := range sets {
 		j.table.Changed(s)
 	}
-	many := &changes.Many{Forward: send.Forward{To: cb}, Sets: sets, Start: start, Changed: j.table.Changed}
+	many := &send.ChangingMany{Forward: send.Forward{To: cb}, Sets: sets, Start: start, Changed: j.table.Changed}
 	j.to.SendMany(reqs, many, start)
 }
 
 // SendTransaction implements Sender.
 func (j *joined) SendTransaction(reqs []Request, cb Future, start uint64) {
-	var all changes.Set
+	var all send.Changes
 	for _, s := range changesOf(reqs) {
 		all.Add(s)
 	}
@@ -112,15 +111,15 @@ func (j *joined) SendTransaction(reqs []Request, cb Future, start uint64) {
 }
 
 // changesOf returns what each of the requests may change. A malformed one is not sent.
-func changesOf(reqs []Request) []changes.Set {
+func changesOf(reqs []Request) []send.Changes {
 	var r send.Request
 	var buf []byte
-	sets := make([]changes.Set, len(reqs))
+	sets := make([]send.Changes, len(reqs))
 	for i, req := range reqs {
 		var bad int
 		if buf, bad = resp.AppendCommand(buf[:0], req.Cmd, req.Args); bad < 0 {
 			r.Encoded(req.Cmd, req.Args, buf, false)
-			sets[i] = changes.Of(&r)
+			sets[i] = r.Changes()
 		}
 	}
 	return sets
@@ -151,7 +150,7 @@ func (j *joinedBackend) SendEncoded(r *send.Request, cb Future, n uint64) {
 	case read != nil:
 		r.Ticket = read.Ticket()
 	default:
-		j.backend.SendEncoded(r, j.changing(cb, changes.Of(r)), n)
+		j.backend.SendEncoded(r, j.changing(cb, r.Changes()), n)
 	}
 }
 
@@ -164,7 +163,7 @@ func (j *joinedBackend) OpenDedicated(ctx context.Context, keys []string, last e
 	if err != nil {
 		return nil, err
 	}
-	return &changes.Dedicated{Dedicated: d, Changed: j.table.Changed}, nil
+	return &send.ChangingDedicated{Dedicated: d, Changed: j.table.Changed}, nil
 }
 
 var _ send.Backend[Future] = (*joinedBackend)(nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
 )
 
@@ -76,7 +76,7 @@ func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over 
 	if p.n++; p.n == 1 && errs.OutcomeOf(err) != errs.Refused {
 		return true
 	}
-	timer := time.NewTimer(pause.Around(pause.Doubled(retryFirst, retryMost, p.n-1)))
+	timer := time.NewTimer(lifetime.Jitter(lifetime.DoubledPause(retryFirst, retryMost, p.n-1)))
 	defer timer.Stop()
 	return wait(nil, timer.C)
 }

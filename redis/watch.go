@@ -8,7 +8,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/internal/values"
@@ -194,7 +194,7 @@ func (w *watch) run() ([]any, error) {
 			return nil, errs.Within(err, "after %d attempts", tries)
 		}
 		most := min(max(watchPauseLeast, watchRivals*time.Since(began)), watchPauseMost)
-		if _, err := pause.For(w.ctx, rand.N(pause.Doubled(watchPauseFirst, most, tries)), nil); err != nil {
+		if _, err := lifetime.Pause(w.ctx, rand.N(lifetime.DoubledPause(watchPauseFirst, most, tries)), nil); err != nil {
 			return nil, errs.Within(errs.Withdrawn(w.ctx), "after %d attempts", tries)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -115,7 +114,7 @@ func (c *Cache) Invalidate(keys ...string) {
 }
 
 // InvalidateAll drops everything.
-func (c *Cache) InvalidateAll() { c.core.changed(changes.Set{All: true}) }
+func (c *Cache) InvalidateAll() { c.core.changed(send.Changes{All: true}) }
 
 // Send implements [redis.Sender].
 func (c *Cache) Send(r redis.Request, cb redis.Future, n uint64) { c.sender.Send(r, cb, n) }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -52,7 +51,7 @@ func (c *core) sweepSoon() {
 }
 
 // changed evicts the replies whose keys a request may have modified.
-func (c *core) changed(w changes.Set) {
+func (c *core) changed(w send.Changes) {
 	c.nodes.check()
 	if w.All {
 		c.nodes.each((*feed).replaceLease)

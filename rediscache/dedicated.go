@@ -3,12 +3,11 @@ package rediscache
 import (
 	"context"
 
-	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/send"
 )
 
 // dedicated is the connection of a session. It evicts the keys that a request may change.
-type dedicated struct{ changes.Dedicated }
+type dedicated struct{ send.ChangingDedicated }
 
 // Exchange implements send.Dedicated.
 func (d *dedicated) Exchange(ctx context.Context, reqs []send.Request, each func(i int, res any)) error {
@@ -17,5 +16,5 @@ func (d *dedicated) Exchange(ctx context.Context, reqs []send.Request, each func
 			return errSwap()
 		}
 	}
-	return d.Dedicated.Exchange(ctx, reqs, each)
+	return d.ChangingDedicated.Exchange(ctx, reqs, each)
 }

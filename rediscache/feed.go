@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -60,7 +60,7 @@ func (c *core) newFeed(conn *redisconn.Connection) *feed {
 // run is the feed's goroutine: it dials, renews the lease, and dials again. newFeed starts it; it
 // ends with the feed's context.
 func (f *feed) run() {
-	for redial := (pause.Redial{}); f.ctx.Err() == nil; {
+	for redial := (lifetime.Redial{}); f.ctx.Err() == nil; {
 		began := time.Now()
 		redial.Wait(f.ctx, began, f.serve())
 	}

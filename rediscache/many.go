@@ -2,7 +2,6 @@ package rediscache
 
 import (
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -80,7 +79,7 @@ func (m *many) encode() (bad int) {
 			}
 			continue
 		}
-		if !changes.OnlyReads(r) {
+		if !r.OnlyReads() {
 			m.changes = min(m.changes, i)
 		}
 	}
@@ -138,11 +137,11 @@ func (m *many) send(to redis.Sender, which []int) {
 	}
 	reqs := make([]redis.Request, len(which))
 	f := &restOfMany{Forward: send.Forward{To: m.cb}, core: m.s.core, start: m.start, index: which}
-	f.changes = make([]changes.Set, len(which))
+	f.changes = make([]send.Changes, len(which))
 	for at, i := range which {
 		reqs[at] = m.reqs[i]
 		if m.wires[i].Buf != nil { // otherwise the request is malformed
-			f.changes[at] = changes.Of(&m.wires[i])
+			f.changes[at] = m.wires[i].Changes()
 		}
 	}
 	to.SendMany(reqs, f, 0)
@@ -165,7 +164,7 @@ type restOfMany struct {
 	core    *core
 	start   uint64
 	index   []int
-	changes []changes.Set
+	changes []send.Changes
 }
 
 // Resolve implements redis.Future.

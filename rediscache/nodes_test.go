@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -113,7 +112,7 @@ func TestReplacedWhileReading(t *testing.T) {
 	require.Equal(t, isAnswered, how)
 	cluster.node = after
 	must(t, redis.Sync{S: after}.Do("SET", "key", "new"))
-	c.changed(changes.Set{Keys: []string{"key"}})
+	c.changed(send.Changes{Keys: []string{"key"}})
 	got := make(chan any, 1)
 	if _, how := s.enter(q, waiter{redis.FuncFuture(func(res any, _ uint64) { got <- res }), 0}); how == memory.Asks {
 		q.send(r)
@@ -134,7 +133,7 @@ func TestWriteWhoseSocketIsGone(t *testing.T) {
 	p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: tracked - 1})
 	c := p.cache.core
 	require.Eventually(t, func() bool { return c.nodes.local() == "" }, patient, time.Millisecond)
-	c.changed(changes.Set{Keys: []string{"another"}})
+	c.changed(send.Changes{Keys: []string{"another"}})
 	require.False(t, kept(t, p.cache, "GET", "key"))
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
@@ -70,7 +69,7 @@ func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (
 	if err != nil {
 		return nil, err
 	}
-	return &dedicated{changes.Dedicated{Dedicated: d, Changed: s.core.changed}}, nil
+	return &dedicated{send.ChangingDedicated{Dedicated: d, Changed: s.core.changed}}, nil
 }
 
 // SendEncoded implements send.Backend.
@@ -86,7 +85,7 @@ func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		s.core.backend.SendEncoded(r, cb, n)
 		return
 	}
-	cb = s.watching(cb, changes.Of(r))
+	cb = s.watching(cb, r.Changes())
 	if s.backend == nil {
 		s.to.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, cb, n)
 		return
@@ -184,30 +183,30 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case cb != nil && send.IsCancelled(cb):
-		s.to.Send(req, s.watching(cb, changes.Of(r)), n) // the servers' sender calls Cancelled again, and refuses the request
+		s.to.Send(req, s.watching(cb, r.Changes()), n) // the servers' sender calls Cancelled again, and refuses the request
 	case s.recall(r, waiter{cb, n}):
 	default:
 		switch s.read(r, waiter{cb, n}) {
 		case isFirst:
 			s.masters.Send(req, cb, n)
 		case isForwarded:
-			s.to.Send(req, s.watching(cb, changes.Of(r)), n)
+			s.to.Send(req, s.watching(cb, r.Changes()), n)
 		}
 	}
 }
 
 // watching returns a future that evicts the written keys, before it passes its
 // result on to cb.
-func (s *sender) watching(cb redis.Future, change changes.Set) redis.Future {
+func (s *sender) watching(cb redis.Future, change send.Changes) redis.Future {
 	if change.Empty() {
 		return cb
 	}
-	return &changes.Future{Forward: send.Forward{To: cb}, Set: change, Changed: s.core.changed}
+	return &send.ChangingFuture{Forward: send.Forward{To: cb}, Changes: change, Changed: s.core.changed}
 }
 
 // SendTransaction implements redis.Sender. No part of a transaction is answered from memory.
 func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	var change changes.Set
+	var change send.Changes
 	for _, req := range reqs {
 		r, err := encoded(req)
 		switch {
@@ -217,7 +216,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 			s.refused(waiter{cb, start}, errSwap().WithProperty(redis.EKRequest, req))
 			return
 		}
-		change.Add(changes.Of(r))
+		change.Add(r.Changes())
 	}
 	s.to.SendTransaction(reqs, s.watching(cb, change), start)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/send"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -212,13 +211,13 @@ func (c *Cluster) errClosed() *errorx.Error {
 // report passes an event to the logger. If the logger panics, the process and the reporting
 // goroutine survive.
 func (c *Cluster) report(event LogEvent) {
-	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+	lifetime.CallUser(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
 }
 
 // call calls a function of the user's, which may panic or end its goroutine.
-func (c *Cluster) call(f func()) { usercall.Call(f, c.panicked) }
+func (c *Cluster) call(f func()) { lifetime.CallUser(f, c.panicked) }
 
 // recovered reports a panic of a user's function in a goroutine of the cluster.
 func (c *Cluster) recovered() {

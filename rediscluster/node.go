@@ -8,7 +8,6 @@ import (
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/redisconn"
 )
@@ -79,7 +78,7 @@ func (c *Cluster) userZone(ctx context.Context, addr string) (zone string) {
 	if c.opts.ZoneOf == nil || c.opts.Zone == "" || ctx.Err() != nil {
 		return ""
 	}
-	zone, _ = usercall.Until(ctx, func() string { return c.opts.ZoneOf(addr) }, func(string) {}, c.panicked)
+	zone, _ = lifetime.CallUserUntil(ctx, func() string { return c.opts.ZoneOf(addr) }, func(string) {}, c.panicked)
 	return zone
 }
 
@@ -90,7 +89,7 @@ func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	if provider == nil || n.Addr == "" || ctx.Err() != nil || !c.weighing.CompareAndSwap(false, true) {
 		return 1
 	}
-	weight, returned := usercall.Until(ctx, func() uint64 {
+	weight, returned := lifetime.CallUserUntil(ctx, func() uint64 {
 		defer c.weighing.Store(false)
 		for _, host := range []string{n.Host(), n.Addr} {
 			if w, ok := provider.GetWeightByHost(host); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/redisurl"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -190,7 +190,7 @@ func backoff(retries uint8) time.Duration {
 	if retries == 0 {
 		return 0
 	}
-	return pause.Doubled(backoffFirst, backoffMost, int(retries)-1)
+	return lifetime.DoubledPause(backoffFirst, backoffMost, int(retries)-1)
 }
 
 // After returns the tries after a decision.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
-	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -35,8 +34,8 @@ type refresher struct {
 	forced chan struct{} // has room for one: it is only a flag
 	// news also has room for one: it signals that the source has a new layout.
 	news  chan struct{}
-	done  chan struct{} // closed when the goroutine has ended
-	turns *pause.Turns  // each ends with a refresh or with the cluster
+	done  chan struct{}   // closed when the goroutine has ended
+	turns *lifetime.Turns // each ends with a refresh or with the cluster
 
 	// agreed is the time when the source last confirmed the layout in use. Only the
 	// goroutine uses it.
@@ -54,13 +53,13 @@ func newRefresher(c *Cluster, from source) *refresher {
 		forced: make(chan struct{}, 1),
 		news:   make(chan struct{}, 1),
 		done:   make(chan struct{}),
-		turns:  pause.NewTurns(c.ctx),
+		turns:  lifetime.NewTurns(c.ctx),
 		open:   make(map[*route.Link]struct{}),
 	}
 }
 
 // force asks for a refresh soon. It never waits.
-func (r *refresher) force() { pause.Wake(r.forced) }
+func (r *refresher) force() { lifetime.Wake(r.forced) }
 
 // afterRefresh calls f, in a separate goroutine, after the topology was read
 // again or the cluster was closed.
@@ -95,7 +94,7 @@ func (r *refresher) run() {
 		}
 		// If a probe found news and the refresh then found none, the next pause has no
 		// probes.
-		distance := pause.Doubled(forcedFirst, forcedMost, unchanged)
+		distance := lifetime.DoubledPause(forcedFirst, forcedMost, unchanged)
 		news = r.pause(distance-time.Since(began), changed || !news)
 	}
 }
@@ -111,7 +110,7 @@ func (r *refresher) interval() time.Duration {
 func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 	until := time.Now().Add(d)
 	for probing && r.c.ctx.Err() == nil && time.Until(until) > probePause {
-		r.sleep(pause.Around(probePause))
+		r.sleep(lifetime.Jitter(probePause))
 		if len(r.forced) > 0 && r.source.probe() {
 			return true
 		}
@@ -125,7 +124,7 @@ func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 func (r *refresher) sleep(d time.Duration) {
 	until := time.Now().Add(d)
 	for news := true; news; {
-		news, _ = pause.For(r.c.ctx, time.Until(until), r.news)
+		news, _ = lifetime.Pause(r.c.ctx, time.Until(until), r.news)
 		if news {
 			r.refresh(r.c.ctx, false)
 		}

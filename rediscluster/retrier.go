@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -157,9 +157,9 @@ func (k *retrier) act(err *errorx.Error, d decision) {
 		k.sendToTarget(err, d)
 	case actElsewhere:
 		k.spec.Avoid = k.link
-		k.retryAfter(err, pause.Around(d.Wait))
+		k.retryAfter(err, lifetime.Jitter(d.Wait))
 	case actRepeat:
-		k.retryAfter(err, pause.Around(d.Wait))
+		k.retryAfter(err, lifetime.Jitter(d.Wait))
 	case actAwaitMigration:
 		k.retryAfter(err, d.Wait)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
@@ -187,7 +187,7 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 		s.c.report(LogFollowsStrangers{Masters: verdict.Left})
 	}
 	if verdict.Changed {
-		pause.Wake(s.c.refresher.news)
+		lifetime.Wake(s.c.refresher.news)
 	}
 }
 

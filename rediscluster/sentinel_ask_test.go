@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
@@ -17,7 +17,7 @@ func TestAskAllEndsWithNews(t *testing.T) {
 	s := newSentinels(c, nil, "main")
 	c.refresher = newRefresher(c, s)
 	s.opts.IOTimeout = time.Hour
-	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1), turns: pause.NewTurns(c.ctx)}
+	s.watched["silent"] = &sentinel{due: make(chan struct{}, 1), turns: lifetime.NewTurns(c.ctx)}
 	c.refresher.news <- struct{}{}
 	s.askAll(t.Context())
 }

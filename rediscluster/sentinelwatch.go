@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 	"github.com/joomcode/redispipe/redisconn"
@@ -37,20 +37,20 @@ type sentinel struct {
 	due  chan struct{} // has room for one: it is only a flag
 	// A turn ends with the answer to the first question that was asked after the turn began, or
 	// with the watch.
-	turns *pause.Turns
+	turns *lifetime.Turns
 }
 
 // startSentinel starts to watch a sentinel. The watch ends with stop or with the cluster.
 func startSentinel(s *sentinels, addr string) *sentinel {
 	w := &sentinel{s: s, addr: addr, due: make(chan struct{}, 1)}
 	w.ctx, w.stop = context.WithCancel(s.c.ctx)
-	w.turns = pause.NewTurns(w.ctx)
+	w.turns = lifetime.NewTurns(w.ctx)
 	go w.run()
 	return w
 }
 
 // askSoon makes run ask the sentinel soon.
-func (w *sentinel) askSoon() { pause.Wake(w.due) }
+func (w *sentinel) askSoon() { lifetime.Wake(w.due) }
 
 // run is the goroutine that asks the sentinel, when askSoon was called and every CheckInterval. It
 // ends with the watch. It starts the goroutine listen.
@@ -62,8 +62,8 @@ func (w *sentinel) run() {
 	}
 	for w.ctx.Err() == nil {
 		w.ask(conn, err)
-		_, _ = pause.For(w.ctx, askPause, nil)
-		_, _ = pause.For(w.ctx, w.s.c.opts.CheckInterval, w.due)
+		_, _ = lifetime.Pause(w.ctx, askPause, nil)
+		_, _ = lifetime.Pause(w.ctx, w.s.c.opts.CheckInterval, w.due)
 	}
 }
 
@@ -87,7 +87,7 @@ func (w *sentinel) listen(conn *redisconn.Connection) {
 	for w.ctx.Err() == nil {
 		w.listenOnce(conn)
 		w.askSoon()
-		_, _ = pause.For(w.ctx, pause.Around(listenPause), nil)
+		_, _ = lifetime.Pause(w.ctx, lifetime.Jitter(listenPause), nil)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
@@ -82,7 +82,7 @@ func firstLayout(ctx context.Context, wake <-chan struct{}, try func(context.Con
 		if failure == nil || ctx.Err() == nil { // otherwise the servers had no time to answer
 			failure = err
 		}
-		if _, err := pause.For(ctx, pause.Doubled(startFirst, startMost, round), wake); err != nil {
+		if _, err := lifetime.Pause(ctx, lifetime.DoubledPause(startFirst, startMost, round), wake); err != nil {
 			return nil, failure
 		}
 	}

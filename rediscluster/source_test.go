@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
 func TestStartEndsWithTheContext(t *testing.T) {
@@ -61,7 +61,7 @@ func TestGather(t *testing.T) {
 					})
 				}
 				if tt.wake > 0 {
-					time.AfterFunc(tt.wake, func() { pause.Wake(wake) })
+					time.AfterFunc(tt.wake, func() { lifetime.Wake(wake) })
 				}
 				if tt.close > 0 {
 					time.AfterFunc(tt.close, cancel)

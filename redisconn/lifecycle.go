@@ -9,7 +9,6 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
-	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -172,7 +171,7 @@ func (c *Connection) finish(err *errorx.Error) {
 func (c *Connection) pause(doubled int, began time.Time) {
 	longest := timing.Times(c.opts.ReconnectPause, 1<<max(0, min(doubled, 10))) >> max(0, -doubled)
 	longest = max(min(longest, c.opts.ReconnectPauseMax), time.Millisecond)
-	_, _ = pause.For(c.ctx, rand.N(longest)-time.Since(began), nil)
+	_, _ = lifetime.Pause(c.ctx, rand.N(longest)-time.Since(began), nil)
 }
 
 // The following methods change the state.

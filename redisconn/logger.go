@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/command"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -63,7 +63,7 @@ type Future = redis.Future
 // report passes an event to the logger. It must not be called under a lock. If the logger
 // panics, the process and the reporting goroutine survive.
 func (c *Connection) report(event LogEvent) {
-	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+	lifetime.CallUser(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, loggerPanic{Value: v, Stack: stack})
 	})
 }

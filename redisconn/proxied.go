@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 )
@@ -71,7 +71,7 @@ func (c *Connection) exchangeApart(ctx context.Context, open dedicated.Opening, 
 		return err
 	}
 	var cancelled error
-	usercall.Call(func() { cancelled = send.WhyCancelled(cb) }, shared{c}.Panicked)
+	lifetime.CallUser(func() { cancelled = send.WhyCancelled(cb) }, shared{c}.Panicked)
 	if cancelled != nil {
 		s.ReleaseUnchanged()
 		return c.withConn(redis.ErrRequestWithdrawn.Wrap(cancelled, "cancelled before it was sent"))

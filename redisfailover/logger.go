@@ -5,8 +5,8 @@ import (
 	"log"
 	"log/slog"
 
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -142,7 +142,7 @@ func (c *Client) report(event LogEvent) {
 			})
 		}
 	}
-	usercall.Call(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
+	lifetime.CallUser(func() { c.opts.Logger.Report(c, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(c, LogPanic{Value: v, Stack: stack})
 	})
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/internal/backend"
-	"github.com/joomcode/redispipe/internal/usercall"
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -64,7 +65,7 @@ func membersOf(given []Member, opts *Opts) ([]*member, error) {
 		switch {
 		case (of.URL == "") == (of.Sender == nil):
 			return nil, redis.Err(ErrMembers.New("%s needs a URL or a Sender, and not both", m.name))
-		case of.Sender != nil && usercall.IsNil(of.Sender):
+		case of.Sender != nil && errs.IsNil(of.Sender):
 			return nil, redis.Err(ErrMembers.New("the Sender of %s is a nil %T", m.name, of.Sender))
 		}
 		for _, earlier := range all[:i] {
@@ -113,7 +114,7 @@ func (m *member) probe(ctx context.Context, to redis.Sender) {
 	ctx, cancel := context.WithTimeout(ctx, m.opts.Patience/2)
 	defer cancel()
 	err := errors.New("the probe has panicked")
-	answer, returned := usercall.Until(ctx, func() error { return m.opts.Probe(ctx, to) }, func(error) {}, func(any, []byte) {})
+	answer, returned := lifetime.CallUserUntil(ctx, func() error { return m.opts.Probe(ctx, to) }, func(error) {}, func(any, []byte) {})
 	switch {
 	case returned:
 		err = answer

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/usercall"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -63,7 +63,7 @@ func (o *Opts) check() error {
 		return redis.ErrOption.New("Ramp is not negative: %v", o.Ramp)
 	}
 	for i, hook := range o.Hooks {
-		if usercall.IsNil(hook) {
+		if errs.IsNil(hook) {
 			return redis.ErrOption.New("Hooks[%d] is nil", i)
 		}
 	}

@@ -3,7 +3,7 @@ package redisfailover
 import (
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -147,7 +147,7 @@ func (c *Client) attend(m *member) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for tries := 0; m.opened == nil; tries++ { // nobody else sets it
-		if _, err := pause.For(c.ctx, pause.Around(pause.Doubled(every, c.opts.between(), tries)), nil); err != nil {
+		if _, err := lifetime.Pause(c.ctx, lifetime.Jitter(lifetime.DoubledPause(every, c.opts.between(), tries)), nil); err != nil {
 			return
 		}
 		if up, _ := c.openOne(c.ctx, m); up { // it has noted an error

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/joomcode/redispipe/internal/lifetime"
-	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -85,7 +84,7 @@ func (g *gates) leave(o *mirrored) {
 	o.inside = false
 	for _, s := range o.slots {
 		if g.of[s].inFlight.Add(-1) == 0 && g.of[s].closed.Load() {
-			pause.Wake(g.emptied)
+			lifetime.Wake(g.emptied)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/slot"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -39,7 +38,7 @@ var _ redis.Sender = (*Mirror)(nil)
 // order. Nothing else may write to the new database. The error is an [ErrSenders] if a sender is missing, or both are
 // the same, and a [redis.ErrOption] if an option is out of its bounds.
 func New(from, to redis.Sender, opts Opts) (*Mirror, error) {
-	if usercall.IsNil(from) || usercall.IsNil(to) {
+	if errs.IsNil(from) || errs.IsNil(to) {
 		return nil, redis.Err(ErrSenders.New("a Mirror needs two senders"))
 	}
 	if backend.Same(from, to) {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -121,7 +121,7 @@ func (m *Mirror) checkAgain() {
 			suspects = append(suspects, o)
 		}
 		for range checks {
-			if _, err := pause.For(m.ctx, checkAfter, nil); err != nil {
+			if _, err := lifetime.Pause(m.ctx, checkAfter, nil); err != nil {
 				return
 			}
 			for len(m.repeats.suspects) > 0 {

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/pubsub"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -100,7 +100,7 @@ func (NoopLogger) Report(*Subscriber, LogEvent) {}
 // report passes an event to the logger. If the logger panics, the process and the reporting
 // goroutine survive.
 func (s *Subscriber) report(event LogEvent) {
-	usercall.Call(func() { s.logger.Report(s, event) }, func(v any, stack []byte) {
+	lifetime.CallUser(func() { s.logger.Report(s, event) }, func(v any, stack []byte) {
 		DefaultLogger{}.Report(s, LogPanic{Value: v, Stack: stack})
 	})
 }

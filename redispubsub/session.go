@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
 	"github.com/joomcode/redispipe/redis"
@@ -121,7 +121,7 @@ func (s *session) deliver(m *subscriptions.Member, ev any, size int) {
 		case inbox.Full:
 		default:
 			if waited {
-				pause.Wake(room) // another session may wait for room in the same inbox
+				lifetime.Wake(room) // another session may wait for room in the same inbox
 			}
 			return
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
-	"github.com/joomcode/redispipe/internal/pause"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
@@ -143,7 +142,7 @@ func (s *Subscriber) unlock() {
 // attend is the goroutine of a feed: it dials, receives, and dials again. It starts with
 // the first topic, and ends when none is left.
 func (s *Subscriber) attend(f *subscriptions.Feed) {
-	for redial := (pause.Redial{}); f.Ctx.Err() == nil; {
+	for redial := (lifetime.Redial{}); f.Ctx.Err() == nil; {
 		began := time.Now()
 		sock, err := f.Node.OpenPush(f.Ctx)
 		if err == nil {
@@ -155,7 +154,7 @@ func (s *Subscriber) attend(f *subscriptions.Feed) {
 			return
 		}
 		s.nodes.ForceReloading()
-		pause.Wake(s.toPlace) // the topics may need another node
+		lifetime.Wake(s.toPlace) // the topics may need another node
 		redial.Wait(f.Ctx, began, err == nil)
 	}
 }

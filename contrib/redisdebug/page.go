@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/usercall"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -44,7 +44,7 @@ func New(slow time.Duration) *Page { return &Page{slow: operations{least: slow}}
 // *[rediscache.Cache], *[redispubsub.Subscriber] or *[redisfailover.Client], or of anything with a method Stats like theirs, under
 // a name. It returns an error if from has no such method or is nil, or if the name is taken.
 func (p *Page) Add(name string, from any) error {
-	if from != nil && usercall.IsNil(from) {
+	if from != nil && errs.IsNil(from) {
 		return fmt.Errorf("redisdebug: the %T of %q is nil", from, name)
 	}
 	s := source{name: name}

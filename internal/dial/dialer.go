@@ -17,7 +17,6 @@ import (
 	"github.com/joomcode/redispipe/internal/histogram"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/sock"
-	"github.com/joomcode/redispipe/internal/usercall"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -110,7 +109,7 @@ func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*S
 	if err != nil {
 		return nil, ErrDial.Wrap(err, "dialing")
 	}
-	if usercall.IsNil(conn) {
+	if errs.IsNil(conn) {
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
 	}
 	conn = sock.Wrap(conn) // the Dialer's may be TLS
@@ -266,7 +265,7 @@ func callUntil[T any](ctx context.Context, o *overdue, name string, f func() T, 
 		return v, fmt.Errorf("%d calls of functions such as %s have not returned", n, name)
 	}
 	var over atomic.Bool // either f has ended, or nobody waits for it any more
-	v, returned := usercall.Until(ctx, func() T {
+	v, returned := lifetime.CallUserUntil(ctx, func() T {
 		defer func() {
 			if over.Swap(true) {
 				o.calls.Add(-1)

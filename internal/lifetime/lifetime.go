@@ -1,5 +1,6 @@
 // Package lifetime has the contexts of things that outlive the call that makes them: connections,
-// clusters, subscribers. It also counts the calls that a shutdown waits for.
+// clusters, subscribers. It also has the pauses between their attempts, counts the calls that a
+// shutdown waits for, and calls users' functions, which may panic or not return in time.
 package lifetime
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
@@ -142,7 +142,7 @@ func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	p.awaited = append(p.awaited, await...)
 	p.others += others
 	p.mu.Unlock()
-	pause.Wake(p.wake)
+	lifetime.Wake(p.wake)
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
 // Inbox holds the events of a subscription until the consumer takes them.
@@ -72,7 +72,7 @@ func New(opts Opts, counts *Counts) *Inbox {
 // addLocked adds an event other than a message: a *Gap or a State.
 func (in *Inbox) addLocked(ev any) {
 	in.queue.tail.add(ev)
-	pause.Wake(in.More)
+	lifetime.Wake(in.More)
 }
 
 // stateLocked adds a State, if Opts.Status is set.
@@ -109,7 +109,7 @@ func (in *Inbox) refill() (ended bool) {
 	defer in.mu.Unlock()
 	in.queue.release(in.batchCount, in.batchBytes)
 	if in.batchCount > 0 {
-		pause.Wake(in.Room)
+		lifetime.Wake(in.Room)
 	}
 	most := min(batchMost, max(in.opts.MaxMessages/batchShare, 1))
 	in.batch, in.batchCount, in.batchBytes = in.queue.take(in.space[:0], most, in.opts.MaxBytes/batchShare)
@@ -128,8 +128,8 @@ func (in *Inbox) endLocked(err error) {
 	if !in.ended {
 		in.ended, in.err = true, err
 	}
-	pause.Wake(in.More)
-	pause.Wake(in.Room)
+	lifetime.Wake(in.More)
+	lifetime.Wake(in.Room)
 }
 
 // Discard ends the inbox for a consumer that wants no more events.

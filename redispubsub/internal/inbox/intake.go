@@ -3,7 +3,7 @@ package inbox
 import (
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
 // Intake is one source of the messages of an inbox. It takes the messages of one session at a time, or
@@ -63,7 +63,7 @@ func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	fits := in.fitLocked(t.of, size, now)
 	if fits == Taken {
 		in.queue.push(msg, size)
-		pause.Wake(in.More)
+		lifetime.Wake(in.More)
 	}
 	return fits
 }

@@ -3,7 +3,7 @@ package inbox
 import (
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/pubsub"
 )
 
@@ -32,7 +32,7 @@ func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	g := newGap(of, at, at, BufferFull)
 	g.Dropped = 1
 	to.addGap(g)
-	pause.Wake(in.More)
+	lifetime.Wake(in.More)
 }
 
 // fitLocked makes room for a message of a size, as the policy requires, and returns whether to add the

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
@@ -31,7 +31,7 @@ func (t *topic) beginLeaving(why inbox.Reason) {
 	}
 	t.leaving = time.Now().Add(leavingMost)
 	t.t.leaving[t.key] = append(t.t.leaving[t.key], t)
-	pause.Wake(t.t.toPlace) // Place then ends the wait after leavingMost
+	lifetime.Wake(t.t.toPlace) // Place then ends the wait after leavingMost
 }
 
 // hasLeft ends the wait for the old node of a topic. When it was the last such wait for the topic, its

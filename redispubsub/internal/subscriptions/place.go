@@ -6,7 +6,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pause"
+	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
@@ -93,7 +93,7 @@ func (t *topic) delay() {
 
 func (t *topic) placeIn(d time.Duration) {
 	t.t.delayed[t] = time.Now().Add(d)
-	pause.Wake(t.t.toPlace)
+	lifetime.Wake(t.t.toPlace)
 }
 
 // anyNode chooses the node of a topic that all nodes have. It prefers the present node, unless that is

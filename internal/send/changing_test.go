@@ -1,4 +1,4 @@
-package changes
+package send_test
 
 import (
 	"testing"
@@ -10,15 +10,15 @@ import (
 
 // Each result of a batch counts the keys of its own request alone, so a large batch takes no longer for each.
 func TestManyChangesOnlyItsOwn(t *testing.T) {
-	var changed []Set
-	f := &Many{
-		Forward: send.Forward{To: nobody{}}, Sets: []Set{{Keys: []string{"a"}}, {}, {All: true}}, Start: 7,
-		Changed: func(s Set) { changed = append(changed, s) },
+	var changed []send.Changes
+	f := &send.ChangingMany{
+		Forward: send.Forward{To: nobody{}}, Sets: []send.Changes{{Keys: []string{"a"}}, {}, {All: true}}, Start: 7,
+		Changed: func(s send.Changes) { changed = append(changed, s) },
 	}
 	f.Resolve("OK", 9)
 	f.Resolve("OK", 7)
 	f.Resolve("OK", 8)
-	require.Equal(t, []Set{{All: true}, {Keys: []string{"a"}}, {}}, changed)
+	require.Equal(t, []send.Changes{{All: true}, {Keys: []string{"a"}}, {}}, changed)
 }
 
 type nobody struct{}

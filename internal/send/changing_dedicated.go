@@ -1,27 +1,26 @@
-package changes
+package send
 
 import (
 	"context"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/send"
 )
 
-// Dedicated is the connection of a session. It calls Changed with the keys that a request may change when
+// ChangingDedicated is the connection of a session. It calls Changed with the keys that a request may change when
 // the reply arrives; for a request in a transaction, it does so again when the reply to EXEC arrives.
-type Dedicated struct {
-	send.Dedicated
-	Changed func(Set)
+type ChangingDedicated struct {
+	Dedicated
+	Changed func(Changes)
 	// multi is set while a transaction is open. queued has the keys that its requests may change.
 	multi  bool
-	queued Set
+	queued Changes
 }
 
-// Exchange implements send.Dedicated.
-func (d *Dedicated) Exchange(ctx context.Context, reqs []send.Request, each func(i int, res any)) error {
-	sets := make([]Set, len(reqs))
+// Exchange implements Dedicated.
+func (d *ChangingDedicated) Exchange(ctx context.Context, reqs []Request, each func(i int, res any)) error {
+	sets := make([]Changes, len(reqs))
 	for i := range reqs {
-		sets[i] = Of(&reqs[i])
+		sets[i] = reqs[i].Changes()
 	}
 	answered := 0
 	err := d.Dedicated.Exchange(ctx, reqs, func(i int, res any) {
@@ -32,7 +31,7 @@ func (d *Dedicated) Exchange(ctx context.Context, reqs []send.Request, each func
 			d.multi = true
 		case call.Named("EXEC"), call.Named("DISCARD"):
 			d.Changed(d.queued)
-			d.multi, d.queued = false, Set{}
+			d.multi, d.queued = false, Changes{}
 		case d.multi:
 			d.queued.Add(sets[i])
 		}

@@ -1,4 +1,4 @@
-package pause
+package lifetime
 
 import (
 	"context"
@@ -10,42 +10,42 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestDoubled(t *testing.T) {
+func TestDoubledPause(t *testing.T) {
 	var got []time.Duration
 	for n := range 6 {
-		got = append(got, Doubled(50, 300, n))
+		got = append(got, DoubledPause(50, 300, n))
 	}
 	assert.Equal(t, []time.Duration{50, 100, 200, 300, 300, 300}, got)
-	assert.Equal(t, time.Hour, Doubled(time.Millisecond, time.Hour, math.MaxInt))
-	assert.Equal(t, time.Duration(5), Doubled(9, 5, 0))
+	assert.Equal(t, time.Hour, DoubledPause(time.Millisecond, time.Hour, math.MaxInt))
+	assert.Equal(t, time.Duration(5), DoubledPause(9, 5, 0))
 }
 
-func TestAround(t *testing.T) {
+func TestJitter(t *testing.T) {
 	for range 100 {
-		d := Around(10 * time.Millisecond)
+		d := Jitter(10 * time.Millisecond)
 		assert.GreaterOrEqual(t, d, 5*time.Millisecond)
 		assert.Less(t, d, 15*time.Millisecond)
 	}
-	assert.Zero(t, Around(0))
+	assert.Zero(t, Jitter(0))
 }
 
-func TestFor(t *testing.T) {
+func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		woken, err := For(ctx, time.Second, nil)
+		woken, err := Pause(ctx, time.Second, nil)
 		assert.False(t, woken)
 		assert.NoError(t, err)
 		assert.Equal(t, time.Second, time.Since(began))
 
 		wake := make(chan struct{}, 1)
 		time.AfterFunc(time.Minute, func() { wake <- struct{}{} })
-		woken, err = For(ctx, time.Hour, wake)
+		woken, err = Pause(ctx, time.Hour, wake)
 		assert.True(t, woken)
 		assert.NoError(t, err)
 
 		time.AfterFunc(time.Minute, cancel)
-		woken, err = For(ctx, time.Hour, wake)
+		woken, err = Pause(ctx, time.Hour, wake)
 		assert.False(t, woken)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 2*time.Minute+time.Second, time.Since(began))

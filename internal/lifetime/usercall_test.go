@@ -1,4 +1,4 @@
-package usercall
+package lifetime
 
 import (
 	"runtime"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestCall(t *testing.T) {
+func TestCallUser(t *testing.T) {
 	for name, c := range map[string]struct {
 		f     func()
 		value any
@@ -19,7 +19,7 @@ func TestCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var value any
 			var stack string
-			Call(c.f, func(v any, s []byte) { value, stack = v, string(s) })
+			CallUser(c.f, func(v any, s []byte) { value, stack = v, string(s) })
 			assert.Equal(t, c.value, value)
 			if c.value != nil {
 				assert.Contains(t, stack, "usercall_test.go")

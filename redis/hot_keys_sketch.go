@@ -1,5 +1,4 @@
-// Package hotkeys estimates which keys get most of the traffic. It sends nothing.
-package hotkeys
+package redis
 
 import (
 	"cmp"
@@ -7,21 +6,21 @@ import (
 	"strings"
 )
 
-// most is how many keys a sketch counts. Of traffic whose keys have a Zipf distribution the tenth key gets about
+// hotMost is how many keys a sketch counts. Of traffic whose keys have a Zipf distribution the tenth key gets about
 // 0.7 %, several times what a key gets here by chance.
-const most = 512
+const hotMost = 512
 
-// sketch counts the heaviest keys of a stream with any number of keys. Once it has as many entries as most
+// hotSketch counts the heaviest keys of a stream with any number of keys. Once it has as many entries as hotMost
 // allows, a new key replaces the lightest entry and takes over its count. So a count may be too high, by at most
 // over, and no heavy key is missed.
-type sketch struct {
-	entries []*entry // a heap: the lightest is first
-	byKey   map[string]*entry
+type hotSketch struct {
+	entries []*hotEntry // a heap: the lightest is first
+	byKey   map[string]*hotEntry
 	total   float64 // of all keys
 }
 
-// entry is a key with its count.
-type entry struct {
+// hotEntry is a key with its count.
+type hotEntry struct {
 	key         string
 	at          int // its index in entries
 	count, over float64
@@ -29,10 +28,10 @@ type entry struct {
 }
 
 // least returns the smallest count that the key can have.
-func (e *entry) least() float64 { return e.count - e.over }
+func (e *hotEntry) least() float64 { return e.count - e.over }
 
 // add counts n more of a key.
-func (s *sketch) add(key string, n float64) *entry {
+func (s *hotSketch) add(key string, n float64) *hotEntry {
 	e := s.byKey[key]
 	if e == nil {
 		e = s.place()
@@ -45,10 +44,10 @@ func (s *sketch) add(key string, n float64) *entry {
 	return e
 }
 
-// place returns an entry for a new key: a new entry, or the lightest one once there are most entries.
-func (s *sketch) place() *entry {
-	if len(s.entries) < most {
-		e := &entry{at: len(s.entries)}
+// place returns an entry for a new key: a new entry, or the lightest one once there are hotMost entries.
+func (s *hotSketch) place() *hotEntry {
+	if len(s.entries) < hotMost {
+		e := &hotEntry{at: len(s.entries)}
 		s.entries = append(s.entries, e)
 		return e
 	}
@@ -59,7 +58,7 @@ func (s *sketch) place() *entry {
 }
 
 // fade multiplies all counts.
-func (s *sketch) fade(by float64) {
+func (s *hotSketch) fade(by float64) {
 	s.total *= by
 	for _, e := range s.entries {
 		e.count *= by
@@ -68,16 +67,16 @@ func (s *sketch) fade(by float64) {
 }
 
 // top returns the n heaviest entries, the heaviest first.
-func (s *sketch) top(n int) []*entry {
-	all := slices.DeleteFunc(slices.Clone(s.entries), func(e *entry) bool { return e.least() <= 0 })
-	slices.SortFunc(all, func(a, b *entry) int {
+func (s *hotSketch) top(n int) []*hotEntry {
+	all := slices.DeleteFunc(slices.Clone(s.entries), func(e *hotEntry) bool { return e.least() <= 0 })
+	slices.SortFunc(all, func(a, b *hotEntry) int {
 		return cmp.Or(cmp.Compare(b.least(), a.least()), cmp.Compare(a.key, b.key))
 	})
 	return all[:min(len(all), max(n, 0))]
 }
 
 // settle moves an entry to its place in the heap.
-func (s *sketch) settle(e *entry) {
+func (s *hotSketch) settle(e *hotEntry) {
 	for e.at > 0 && e.count < s.entries[(e.at-1)/2].count {
 		s.swap(e.at, (e.at-1)/2)
 	}
@@ -93,7 +92,7 @@ func (s *sketch) settle(e *entry) {
 	}
 }
 
-func (s *sketch) swap(i, j int) {
+func (s *hotSketch) swap(i, j int) {
 	s.entries[i], s.entries[j] = s.entries[j], s.entries[i]
 	s.entries[i].at, s.entries[j].at = i, j
 }

@@ -1,28 +1,26 @@
-// Package changes finds out which keys requests may change, for senders that keep or share what they
-// have read.
-package changes
+package send
 
 import (
 	"strings"
 
 	"github.com/joomcode/redispipe/internal/command"
-	"github.com/joomcode/redispipe/internal/send"
 )
 
-// Set is what requests may change: keys, or anything.
-type Set struct {
+// Changes is what requests may change: keys, or anything. Senders that keep or share replies drop those that
+// are older.
+type Changes struct {
 	Keys []string
 	All  bool
 }
 
 // Add adds the possible changes of another request.
-func (s *Set) Add(o Set) {
+func (s *Changes) Add(o Changes) {
 	s.Keys = append(s.Keys, o.Keys...)
 	s.All = s.All || o.All
 }
 
 // Empty reports whether nothing may change.
-func (s *Set) Empty() bool { return !s.All && len(s.Keys) == 0 }
+func (s *Changes) Empty() bool { return !s.All && len(s.Keys) == 0 }
 
 // harmless are commands without keys that change no keys and no slots, listed by the first word of
 // their names, or by both.
@@ -41,16 +39,16 @@ var harmless = func() map[string]bool {
 	return table
 }()
 
-// Of returns what a request may change. An unknown command, or a script without KEYS, may change
+// Changes returns what the request may change. An unknown command, or a script without KEYS, may change
 // anything.
-func Of(r *send.Request) (s Set) {
-	if OnlyReads(r) {
+func (r *Request) Changes() (s Changes) {
+	if r.OnlyReads() {
 		return s
 	}
 	args := r.Args()
 	call := command.Of(r.Cmd, args)
 	if call.Info == nil {
-		return Set{All: true}
+		return Changes{All: true}
 	}
 	if first, _, _ := strings.Cut(call.Name, " "); harmless[first] || harmless[call.Name] {
 		return s
@@ -67,6 +65,6 @@ func Of(r *send.Request) (s Set) {
 	return s
 }
 
-// OnlyReads reports whether a request changes nothing. Servers list PFCOUNT as a read, but it may write
+// OnlyReads reports whether the request changes nothing. Servers list PFCOUNT as a read, but it may write
 // the count that it has computed into its key.
-func OnlyReads(r *send.Request) bool { return r.ReadOnly && !r.Is("PFCOUNT") }
+func (r *Request) OnlyReads() bool { return r.ReadOnly && !r.Is("PFCOUNT") }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/changes"
 	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/send"
 )
@@ -39,7 +38,7 @@ func NewTable() *Table {
 }
 
 // Changed notes that keys may have changed. Reads that begin after it join no read that has begun before.
-func (t *Table) Changed(s changes.Set) {
+func (t *Table) Changed(s send.Changes) {
 	if s.All {
 		t.all.Add(1)
 	}

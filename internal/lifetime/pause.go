@@ -1,5 +1,4 @@
-// Package pause computes pauses between attempts, and waits.
-package pause
+package lifetime
 
 import (
 	"context"
@@ -7,27 +6,27 @@ import (
 	"time"
 )
 
-// Doubled returns the pause before try n: first before try 0, doubled for each further try, but at
+// DoubledPause returns the pause before try n: first before try 0, doubled for each further try, but at
 // most most.
-func Doubled(first, most time.Duration, n int) time.Duration {
+func DoubledPause(first, most time.Duration, n int) time.Duration {
 	for ; n > 0 && first < most; n-- {
 		first *= 2
 	}
 	return min(first, most)
 }
 
-// Around returns a random duration from d/2 to 3d/2, so that those that failed together do not
+// Jitter returns a random duration from d/2 to 3d/2, so that those that failed together do not
 // retry together.
-func Around(d time.Duration) time.Duration {
+func Jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
 	return d/2 + rand.N(d)
 }
 
-// For waits for d, until ctx is done, or until it takes a value from wake. It reports whether it
+// Pause waits for d, until ctx is done, or until it takes a value from wake. It reports whether it
 // was woken, and returns the error of ctx. A nil wake never wakes.
-func For(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
+func Pause(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -69,5 +68,5 @@ func (r *Redial) Wait(ctx context.Context, began time.Time, connected bool) {
 		return
 	}
 	r.failures++
-	_, _ = For(ctx, rand.N(Doubled(redialFirst, redialLongest, r.failures)), nil)
+	_, _ = Pause(ctx, rand.N(DoubledPause(redialFirst, redialLongest, r.failures)), nil)
 }

@@ -1,4 +1,4 @@
-package hotkeys
+package redis
 
 import (
 	"fmt"
@@ -15,23 +15,23 @@ import (
 
 // Of 10 million requests whose keys have a Zipf distribution, the counted ones show the ten most frequent of a
 // million keys, and about how frequent they are.
-func TestRecall(t *testing.T) {
+func TestHotKeysRecall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds under the race detector")
 	}
 	synctest.Test(t, func(t *testing.T) { // no time passes
-		c := NewCounter(1)
+		c := newHotCounter(1)
 		r := rand.New(rand.NewPCG(1, 2))
 		zipf := rand.NewZipf(r, 1.01, 1, 1e6)
-		const n = 10_000_000 / Every
+		const n = 10_000_000 / sampleEvery
 		exact := map[string]int{}
 		for range n {
 			key := fmt.Sprint(zipf.Uint64())
 			exact[key]++
-			c.Count([]string{key}, 100)
+			c.count([]string{key}, 100)
 		}
-		for unit := range units {
-			top := c.Top(unit, 10)
+		for unit := range hotUnits {
+			top := c.top(unit, 10)
 			require.Len(t, top, 10)
 			found := 0
 			for _, k := range top {
@@ -41,85 +41,85 @@ func TestRecall(t *testing.T) {
 				assert.InDelta(t, float64(exact[k.Key])/n, k.Share, 0.001, k.Key)
 			}
 			assert.GreaterOrEqual(t, found, 9, "unit %d: %v", unit, top)
-			assert.Len(t, c.of[unit].entries, most)
-			assert.Len(t, c.of[unit].byKey, most)
+			assert.Len(t, c.of[unit].entries, hotMost)
+			assert.Len(t, c.of[unit].byKey, hotMost)
 		}
 	})
 }
 
 // Keys with few large values are not the keys with many requests, and several keys of a request share its bytes.
-func TestUnits(t *testing.T) {
+func TestHotKeysUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCounter(1)
+		c := newHotCounter(1)
 		for range 8 {
-			c.Count([]string{"often"}, 100)
+			c.count([]string{"often"}, 100)
 		}
-		c.Count([]string{"large", "too"}, 3200)
-		c.Count(nil, 1e6)
-		assert.Equal(t, []Key{{"often", Requests, 0.8, 8 * Every}}, c.Top(Requests, 1))
-		assert.Equal(t, []Key{{"large", Bytes, 0.4, 1600 * Every}, {"too", Bytes, 0.4, 1600 * Every}}, c.Top(Bytes, 2))
-		assert.Len(t, c.Top(Bytes, 9), 3)
-		assert.Empty(t, c.Top(Bytes, -1))
+		c.count([]string{"large", "too"}, 3200)
+		c.count(nil, 1e6)
+		assert.Equal(t, []HotKey{{"often", false, 0.8, 8 * sampleEvery}}, c.top(hotRequests, 1))
+		assert.Equal(t, []HotKey{{"large", true, 0.4, 1600 * sampleEvery}, {"too", true, 0.4, 1600 * sampleEvery}}, c.top(hotBytes, 2))
+		assert.Len(t, c.top(hotBytes, 9), 3)
+		assert.Empty(t, c.top(hotBytes, -1))
 	})
 }
 
 // A rate is of the latest time, and the share of a key that is used no longer falls.
-func TestFades(t *testing.T) {
+func TestHotKeysFade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCounter(1)
+		c := newHotCounter(1)
 		use := func(key string, seconds int) {
 			for range seconds * 4 {
 				time.Sleep(time.Second / 4)
-				c.Count([]string{key}, 1)
+				c.count([]string{key}, 1)
 			}
 		}
 		use("old", 100)
-		assert.InDelta(t, 4*Every, c.Top(Requests, 1)[0].Rate, 5)
+		assert.InDelta(t, 4*sampleEvery, c.top(hotRequests, 1)[0].Rate, 5)
 		use("new", 20)
-		top := c.Top(Requests, 2)
+		top := c.top(hotRequests, 2)
 		require.Equal(t, "new", top[0].Key)
 		assert.InDelta(t, 0.75, top[0].Share, 0.02)
-		assert.InDelta(t, 3*Every, top[0].Rate, 5)
+		assert.InDelta(t, 3*sampleEvery, top[0].Rate, 5)
 		time.Sleep(10 * time.Minute)
-		assert.Less(t, c.Top(Requests, 1)[0].Rate, 1e-9)
+		assert.Less(t, c.top(hotRequests, 1)[0].Rate, 1e-9)
 		time.Sleep(1000 * time.Hour)
-		assert.Empty(t, c.Top(Requests, 1))
-		c.Count([]string{"again"}, 1)
-		assert.Equal(t, 1.0, c.Top(Requests, 1)[0].Share)
+		assert.Empty(t, c.top(hotRequests, 1))
+		c.count([]string{"again"}, 1)
+		assert.Equal(t, 1.0, c.top(hotRequests, 1)[0].Share)
 	})
 }
 
 // A key becomes hot once, and again after its share has fallen below half. It is no chance: neither because few
 // requests were counted, nor because another key had the place before.
-func TestHot(t *testing.T) {
+func TestHotKeysTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCounter(0.1)
+		c := newHotCounter(0.1)
 		rare := 0
 		use := func(hot, others int) (told []string) {
 			for i := range max(hot, others) {
 				if i < others {
 					rare++
-					for _, k := range c.Count([]string{fmt.Sprint("rare", rare)}, 1) {
+					for _, k := range c.count([]string{fmt.Sprint("rare", rare)}, 1) {
 						told = append(told, k.Key)
 					}
 				}
 				if i < hot {
-					for _, k := range c.Count([]string{"hot"}, 1) {
-						told = append(told, fmt.Sprint(k.Key, k.Unit))
+					for _, k := range c.count([]string{"hot"}, 1) {
+						told = append(told, fmt.Sprint(k.Key, k.Bytes))
 					}
 				}
 			}
 			return told
 		}
 		require.Empty(t, use(50, 200))
-		require.Equal(t, []string{"hot0", "hot1"}, use(50, 2000)[:2])
+		require.Equal(t, []string{"hotfalse", "hottrue"}, use(50, 2000)[:2])
 		require.Empty(t, use(1000, 5000), "known")
 		for range 12 {
-			time.Sleep(Halving)
+			time.Sleep(hotHalving)
 			require.Empty(t, use(60, 940), "its share falls, but not below half")
 		}
 		for range 12 {
-			time.Sleep(Halving)
+			time.Sleep(hotHalving)
 			require.Empty(t, use(0, 1000))
 		}
 		require.Len(t, use(1000, 1000), 2)
@@ -128,9 +128,9 @@ func TestHot(t *testing.T) {
 
 // A key does not keep the request in memory that it is part of.
 func TestKeysAreCopies(t *testing.T) {
-	c, request := NewCounter(1), "GET key"
-	c.Count([]string{request[4:]}, 1)
-	for unit := range units {
+	c, request := newHotCounter(1), "GET key"
+	c.count([]string{request[4:]}, 1)
+	for unit := range hotUnits {
 		for key := range c.of[unit].byKey {
 			assert.NotSame(t, unsafe.StringData(request[4:]), unsafe.StringData(key))
 		}
@@ -140,10 +140,10 @@ func TestKeysAreCopies(t *testing.T) {
 
 // The longest keys bound the memory.
 func TestMemory(t *testing.T) {
-	c := NewCounter(1)
-	for i := range 10 * most {
-		c.Count([]string{strings.Repeat("k", i)}, 1)
+	c := newHotCounter(1)
+	for i := range 10 * hotMost {
+		c.count([]string{strings.Repeat("k", i)}, 1)
 	}
-	assert.Len(t, c.of[Requests].entries, most)
-	assert.Len(t, c.of[Requests].byKey, most)
+	assert.Len(t, c.of[hotRequests].entries, hotMost)
+	assert.Len(t, c.of[hotRequests].byKey, hotMost)
 }
