@@ -13,9 +13,11 @@ type Decoder struct {
 	limits Limits
 	forms  *forms // the types that it accepts
 	size   int    // bytes consumed by the reply being read
-	told   func(*Push)
-	pushed Push // the argument for told
-	heard  func([]any)
+	// longest is the length of the longest string that has arrived, of those that are read in steps.
+	longest int
+	told    func(*Push)
+	pushed  Push // the argument for told
+	heard   func([]any)
 }
 
 // NewDecoder returns a Decoder that reads from r.

@@ -317,6 +317,18 @@ func TestDecodeLongString(t *testing.T) {
 	}
 }
 
+// A decoder that has read a string of some length makes room for the next one at once. A length that is
+// larger can't claim more than that.
+func TestDecodeLongStringAgain(t *testing.T) {
+	const n = 20 * firstStep
+	text := "$" + strconv.Itoa(n) + "\r\n" + strings.Repeat("x", n) + "\r\n"
+	d := resp.NewDecoder(bufio.NewReader(strings.NewReader(text+text+"$536870912\r\nx")), resp.Limits{})
+	read := func() { _, _ = d.Decode() }
+	assert.Greater(t, allocated(read), n*3/2)
+	assert.Less(t, allocated(read), n*3/2)
+	assert.Less(t, allocated(read), n*3/2)
+}
+
 func TestDecoderSkipsPushes(t *testing.T) {
 	d := resp.NewDecoder(bufio.NewReader(strings.NewReader(">1\r\n+a\r\n>1\r\n+b\r\n:1\r\n>1\r\n+c\r\n$1\r\nx\r\n")), resp.Limits{})
 	kind, err := d.Next()

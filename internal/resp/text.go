@@ -7,8 +7,9 @@ import (
 )
 
 // A string is read in steps, so that a length alone can't claim memory. The first step is this
-// long, and each further one doubles what has arrived. It is less than 64 KiB, the most that a
-// false length may cost together with its error.
+// long, or as long as the longest string that has arrived before. Each further one doubles what has
+// arrived. firstStep is less than 64 KiB, the most that a false length may cost together with its
+// error.
 const firstStep = 56 << 10
 
 // text reads the string whose header is h, and the CRLF after it. If inBuffer is true, the string
@@ -33,7 +34,7 @@ func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, inBuffer 
 		return text[:n], true, nil
 	}
 	if cap(own) < n {
-		own = make([]byte, min(n, firstStep))
+		own = make([]byte, min(n, max(firstStep, d.longest)))
 	}
 	text = own[:min(n, cap(own))]
 	for read := 0; ; {
@@ -43,6 +44,7 @@ func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, inBuffer 
 			return nil, false, d.ioError(err)
 		}
 		if read = len(text); read == n {
+			d.longest = max(d.longest, n)
 			return text, false, d.end(h)
 		}
 		text = append(make([]byte, 0, min(n, 2*read)), text...)
