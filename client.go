@@ -103,15 +103,22 @@ func (c *Client) WithPolicy(policy rediscluster.ReplicaPolicyEnum) *Client {
 	return c.with(policy)
 }
 
-// Connection returns the connection of a client of one server, or nil for several servers.
+// Connection returns the connection of a client of one server, or nil for several servers. It also returns nil for a client
+// that [Open] has not returned.
 func (c *Client) Connection() *redisconn.Connection {
+	if c == nil || c.shared == nil {
+		return nil
+	}
 	single, _ := c.servers.(oneServer)
 	return single.Connection
 }
 
 // Cluster returns the cluster (of nodes, or of a master with replicas) of a client of several
-// servers, or nil for one server.
+// servers, or nil for one server. It also returns nil for a client that [Open] has not returned.
 func (c *Client) Cluster() *rediscluster.Cluster {
+	if c == nil || c.shared == nil {
+		return nil
+	}
 	many, _ := c.servers.(manyServers)
 	return many.Cluster
 }

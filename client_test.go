@@ -129,6 +129,10 @@ func useRequests(t *testing.T, url string, _ int) {
 	reads := c.WithPolicy(rediscluster.PreferSlaves)
 	require.NoError(t, redis.AsError(reads.Do(ctx, "GET", "{k}n")))
 	require.Equal(t, c.Connection() == nil, c.Cluster() != nil)
+	for _, unopened := range []*redispipe.Client{nil, {}} {
+		require.Nil(t, unopened.Connection())
+		require.Nil(t, unopened.Cluster())
+	}
 	reads.Close()
 	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(c.Do(ctx, "GET", "k")), "they share their connections")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // HotKeys finds the keys that get most of the traffic of a sender: see [WithHotKeys]. It is safe for concurrent
-// use.
+// use. The zero value has seen no traffic.
 type HotKeys struct {
 	counter *hotCounter
 	onHot   func(HotKey)
@@ -62,10 +62,17 @@ func WithHotKeys(s Sender, opts HotKeysOpts) (Sender, *HotKeys) {
 }
 
 // Top returns the n keys with the most requests, the first with the most.
-func (k *HotKeys) Top(n int) []HotKey { return k.counter.top(hotRequests, n) }
+func (k *HotKeys) Top(n int) []HotKey { return k.top(hotRequests, n) }
 
 // TopBytes returns the n keys with the most bytes, the first with the most.
-func (k *HotKeys) TopBytes(n int) []HotKey { return k.counter.top(hotBytes, n) }
+func (k *HotKeys) TopBytes(n int) []HotKey { return k.top(hotBytes, n) }
+
+func (k *HotKeys) top(unit hotUnit, n int) []HotKey {
+	if k == nil || k.counter == nil {
+		return nil
+	}
+	return k.counter.top(unit, n)
+}
 
 // watch returns a sender whose requests are counted.
 func (k *HotKeys) watch(s Sender) Sender {

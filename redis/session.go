@@ -100,6 +100,9 @@ func openSession(ctx context.Context, s Sender, keys []string, last error) (*Ses
 // WithSession opens a session as [OpenSession] does, calls f with it, and closes it, even if
 // f panics or ends the goroutine. It returns the error of f, or that of [OpenSession].
 func WithSession(ctx context.Context, s Sender, key string, f func(*Session) error) error {
+	if f == nil {
+		return errs.Err(errs.ErrSession.New("WithSession needs a function"))
+	}
 	session, err := OpenSession(ctx, s, key)
 	if err != nil {
 		return err

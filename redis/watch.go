@@ -130,6 +130,8 @@ func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f f
 		return nil, errs.Err(errs.NilContext())
 	case len(keys) == 0:
 		return nil, errs.Err(traced(errs.ErrNoSlotKey.New("Watch needs a key")))
+	case f == nil:
+		return nil, errs.Err(traced(errs.ErrSession.New("Watch needs a function")))
 	case attempts < 1:
 		return nil, errs.Err(traced(errs.ErrSession.New("Watch needs an attempt")))
 	}

@@ -21,6 +21,22 @@ func TestZeroTx(t *testing.T) {
 	tx.Queue("GET", "key")
 }
 
+// A nil function is an error before anything is sent.
+func TestNilFunctions(t *testing.T) {
+	_, err := Watch(t.Context(), nil, []string{"key"}, nil)
+	assert.True(t, AsErrorx(err).IsOfType(ErrSession), "%v", err)
+	err = WithSession(t.Context(), nil, "", nil)
+	assert.True(t, AsErrorx(err).IsOfType(ErrSession), "%v", err)
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+}
+
+func TestZeroHotKeys(t *testing.T) {
+	for _, k := range []*HotKeys{nil, new(HotKeys)} {
+		assert.Empty(t, k.Top(1))
+		assert.Empty(t, k.TopBytes(1))
+	}
+}
+
 func TestZeroDecoder(t *testing.T) {
 	d := new(Decoder)
 	assert.Zero(t, d.Buffered())

@@ -34,6 +34,9 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
 	c.store = memory.New(c.opts.MaxBytes)
 	var hooks []func(redis.Sender) redis.Sender
+	if inside, _ := send.Inside(s); inside == nil {
+		return nil, ErrNoServers.New("the sender is nil: a cache needs a client, a connection or a cluster")
+	}
 	servers := backend.Inside(s, func(_ redis.Sender, hook func(redis.Sender) redis.Sender) { hooks = append(hooks, hook) })
 	known, ok := send.BackendOf[redis.Future](servers).(origin)
 	ended, lives := servers.(interface{ Ctx() context.Context })

@@ -383,6 +383,11 @@ func TestPrefixAroundCache(t *testing.T) {
 		}
 	}
 	assert.Positive(t, hits)
+	for _, s := range []redis.Sender{nil, (*redisconn.Connection)(nil)} {
+		_, err := New(s, Opts{})
+		assert.True(t, redis.AsErrorx(err).IsOfType(ErrNoServers), "%v", err)
+		assert.ErrorContains(t, err, "the sender is nil")
+	}
 	_, err := New(redis.WithPrefix(r.other.S, "t1:"), Opts{})
 	assert.ErrorContains(t, err, "a sender of redis.WithPrefix has no servers that are known to the cache: wrap the cache instead")
 }

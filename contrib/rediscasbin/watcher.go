@@ -23,8 +23,14 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// ErrCallback is returned by SetUpdateCallback for nil.
-var ErrCallback = errors.New("rediscasbin: no callback")
+var (
+	// ErrClient is returned by [New] for a client that is nil, or was not opened with redispipe.Open.
+	ErrClient = errors.New("rediscasbin: the client is nil, or was not opened with redispipe.Open")
+	// ErrCallback is returned by SetUpdateCallback for nil.
+	ErrCallback = errors.New("rediscasbin: no callback")
+	// ErrClosed is returned by Update after Close. The others are not told.
+	ErrClosed = errors.New("rediscasbin: the watcher is closed")
+)
 
 // Watcher tells the watchers of other processes by a Pub/Sub message that the policy has changed, and calls its
 // callback when another watcher says so, or when messages may have been lost. It implements casbin's
@@ -34,6 +40,7 @@ type Watcher struct {
 	channel string
 	id      string
 
+	closed context.Context // ends with Close
 	cancel context.CancelFunc
 	ended  chan struct{}
 	ready  chan struct{} // closed when there is a callback
@@ -45,8 +52,11 @@ type Watcher struct {
 // New returns a watcher that has subscribed to the channel. All watchers of a policy must use the same channel, and the
 // client's user needs permission for it. Create the watcher before the enforcer loads the policy: then
 // no change is missed in between. ctx limits only this call. The error is that of
-// redispubsub.Subscription.Subscribe. End the watcher with Close.
+// redispubsub.Subscription.Subscribe, or [ErrClient]. End the watcher with Close.
 func New(ctx context.Context, client *redispipe.Client, channel string) (*Watcher, error) {
+	if client.Connection() == nil && client.Cluster() == nil {
+		return nil, ErrClient
+	}
 	// Each call of the callback covers all earlier messages, so one of them is enough. If others are
 	// dropped, there is a gap.
 	sub := client.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1})
@@ -57,7 +67,7 @@ func New(ctx context.Context, client *redispipe.Client, channel string) (*Watche
 	running, cancel := context.WithCancel(context.Background())
 	w := &Watcher{
 		db: client, channel: channel, id: rand.Text(),
-		cancel: cancel, ended: make(chan struct{}), ready: make(chan struct{}),
+		closed: running, cancel: cancel, ended: make(chan struct{}), ready: make(chan struct{}),
 	}
 	go w.watch(running, sub)
 	return w, nil
@@ -113,8 +123,12 @@ func (w *Watcher) SetUpdateCallback(callback func(string)) error {
 }
 
 // Update tells the other watchers that the policy has changed; the enforcer calls it. After an error, which is that of
-// the client, call it again: doing so is safe. If the error matches redis.ErrUnknown, the others may know.
+// the client, call it again: doing so is safe. If the error matches redis.ErrUnknown, the others may know. After Close it
+// returns [ErrClosed].
 func (w *Watcher) Update() error {
+	if w.closed.Err() != nil {
+		return ErrClosed
+	}
 	return redis.Err(w.db.Do(context.Background(), "PUBLISH", w.channel, w.id))
 }
 

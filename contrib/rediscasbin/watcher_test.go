@@ -194,4 +194,12 @@ func TestErrors(t *testing.T) {
 	defer nowhere.Close()
 	_, err = New(t.Context(), nowhere, "policy")
 	require.Error(t, err)
+
+	for _, client := range []*redispipe.Client{nil, new(redispipe.Client)} {
+		_, err = New(t.Context(), client, "policy")
+		require.ErrorIs(t, err, ErrClient)
+	}
+	w = newWatcher(t, opened(t, server))
+	w.Close()
+	require.ErrorIs(t, w.Update(), ErrClosed)
 }

@@ -26,6 +26,8 @@ var (
 	ErrOpts = errors.New("aside: invalid options")
 	// ErrKey: the key is empty or starts with "}". Nothing was sent.
 	ErrKey = errors.New("aside: invalid key")
+	// ErrLoader: there is no loader. Nothing was sent.
+	ErrLoader = errors.New("aside: no loader")
 	// ErrNotFound is for loaders to return if there is nothing to load. The cache keeps that for
 	// [Opts.NegativeTTL], and Get returns ErrNotFound.
 	ErrNotFound = errors.New("aside: not found")
@@ -67,8 +69,8 @@ func New(db Client, opts Opts) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	if db == nil {
-		return nil, fmt.Errorf("%w: the client is nil", ErrOpts)
+	if !lease.Usable(db) {
+		return nil, fmt.Errorf("%w: the client is nil, or was not opened with redispipe.Open", ErrOpts)
 	}
 	c := &Cache{client: db, db: db, opts: opts, flights: map[string]*flight{}, refreshes: map[string]struct{}{}}
 	if opts.Memory != nil {
@@ -96,6 +98,9 @@ func (c *Cache) Get(ctx context.Context, key string, load Load) ([]byte, error) 
 	k, err := c.opts.keys(key)
 	if err != nil {
 		return nil, err
+	}
+	if load == nil {
+		return nil, ErrLoader
 	}
 	for {
 		e, err := c.read(ctx, k)

@@ -303,7 +303,7 @@ func TestTheSecondAnswer(t *testing.T) {
 			mock.Expect("GET", "aside:{a}").Reply(nil)
 			mock.Expect("EVALSHA", redistest.Rest).Unknown()
 			mock.Expect("EVALSHA", redistest.Rest).Reply(answer)
-			_, err = c.Get(t.Context(), "a", nil)
+			_, err = c.Get(t.Context(), "a", new(loader).load)
 			require.ErrorIs(t, err, wanted)
 		})
 	}
@@ -313,7 +313,7 @@ func TestTheSecondAnswer(t *testing.T) {
 func TestAForeignLease(t *testing.T) {
 	server := testbed.NewServer(t)
 	server.Do("SET", "aside:{a}:lease", "b")
-	_, err := cache(t, server.Addr(), defaults).Get(t.Context(), "a", nil)
+	_, err := cache(t, server.Addr(), defaults).Get(t.Context(), "a", new(loader).load)
 	require.ErrorIs(t, err, lease.ErrAnswer)
 }
 

@@ -1,6 +1,7 @@
 package aside
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -23,14 +24,23 @@ func TestInvalidOptions(t *testing.T) {
 	} {
 		_, err := New(new(redispipe.Client), opts)
 		require.ErrorIs(t, err, ErrOpts, name)
+		require.NotContains(t, err.Error(), "the client", name)
 	}
-	_, err := New(nil, Opts{TTL: time.Millisecond})
-	require.ErrorIs(t, err, ErrOpts)
-	c, err := New(new(redispipe.Client), Opts{TTL: time.Millisecond})
+	for _, client := range []Client{nil, (*redispipe.Client)(nil), new(redispipe.Client)} {
+		_, err := New(client, Opts{TTL: time.Hour})
+		require.ErrorIs(t, err, ErrOpts)
+		require.ErrorContains(t, err, "the client is nil, or")
+	}
+	db, err := redispipe.Open(t.Context(), "redis://127.0.0.1:1", redispipe.Logger(nil))
+	require.NoError(t, err)
+	defer db.Close()
+	c, err := New(db, Opts{TTL: time.Millisecond})
 	require.NoError(t, err)
 	for _, key := range []string{"", "}a"} {
-		_, err = c.Get(t.Context(), key, nil)
+		_, err = c.Get(t.Context(), key, func(context.Context) ([]byte, error) { return nil, nil })
 		require.ErrorIs(t, err, ErrKey)
 		require.ErrorIs(t, c.Delete(t.Context(), key), ErrKey)
 	}
+	_, err = c.Get(t.Context(), "a", nil)
+	require.ErrorIs(t, err, ErrLoader)
 }

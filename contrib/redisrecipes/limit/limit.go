@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joomcode/redispipe/contrib/redisrecipes/internal/lease"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -32,8 +33,8 @@ func New(db redis.Sender, opts Opts) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if db == nil {
-		return nil, fmt.Errorf("%w: the sender is nil", ErrOpts)
+	if !lease.Usable(db) {
+		return nil, fmt.Errorf("%w: the sender is nil, or was not opened with redispipe.Open", ErrOpts)
 	}
 	script := smooth
 	if opts.Kind == Window {
@@ -104,7 +105,7 @@ func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, err
 	var own []*group
 	for i, take := range takes {
 		a := &asks[i]
-		if a.group, a.at, a.own = l.lines.enter(take); a.own {
+		if a.group, a.at, a.own = l.lines.enter(ctx, take); a.own {
 			own = append(own, a.group)
 		}
 	}
@@ -165,7 +166,7 @@ func (l *Limiter) serveOne(g *group) {
 			g.err = fmt.Errorf("limit: the sender panicked: %v", p)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), l.opts.Timeout)
+	ctx, cancel := context.WithTimeout(g.ctx, l.opts.Timeout)
 	defer cancel()
 	l.call(ctx, g)
 }

@@ -31,6 +31,7 @@ type line struct {
 
 // group is takes that share a call.
 type group struct {
+	ctx    context.Context // has the values of the caller of the first take, and does not end
 	key    string
 	ns     []int // how much each take asks for, in the order in which they came
 	wanted int   // the takes whose callers wait
@@ -50,7 +51,7 @@ type asked struct {
 
 // enter returns the group that the take belongs to, and its index there. If own is set, the caller must send the
 // call, which has this take alone, and then call leave.
-func (l *lines) enter(take Take) (g *group, at int, own bool) {
+func (l *lines) enter(ctx context.Context, take Take) (g *group, at int, own bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := l.byKey[take.Key]
@@ -63,7 +64,7 @@ func (l *lines) enter(take Take) (g *group, at int, own bool) {
 		return &group{key: take.Key, ns: []int{take.N}, sent: true}, 0, true
 	}
 	if of.next == nil {
-		of.next = &group{key: take.Key, done: make(chan struct{})}
+		of.next = &group{ctx: context.WithoutCancel(ctx), key: take.Key, done: make(chan struct{})}
 	}
 	g = of.next
 	g.ns = append(g.ns, take.N)

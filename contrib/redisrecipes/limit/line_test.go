@@ -256,3 +256,39 @@ func (p *panicking) Send(r redis.Request, cb redis.Future, n uint64) {
 	}
 	p.heldCalls.Send(r, cb, n)
 }
+
+// callerHook counts operations whose context has a caller.
+type callerHook struct{ seen atomic.Int32 }
+
+type callerKey struct{}
+
+func (h *callerHook) Before(ctx context.Context, _ redis.Operation) context.Context {
+	if ctx.Value(callerKey{}) != nil {
+		h.seen.Add(1)
+	}
+	return ctx
+}
+
+func (*callerHook) After(context.Context, redis.Operation, redis.Completion) {}
+
+// Hooks see the values of the context of the first caller that shares a call, even if that caller has left.
+func TestSharedCallHasACaller(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
+		h, hook := newHeldCalls(t), &callerHook{}
+		h.limiter.db = redis.WithHook(h, hook)
+		ctx := context.WithValue(t.Context(), callerKey{}, "first")
+		left, leave := context.WithCancel(ctx)
+		var group sync.WaitGroup
+		for i := range callsMost + 2 {
+			group.Go(func() { _, _ = h.limiter.Allow([]context.Context{ctx, ctx, left, t.Context()}[i], "a") })
+			synctest.Wait()
+		}
+		leave()
+		for range callsMost + 1 {
+			(<-h.calls).allow()
+			synctest.Wait()
+		}
+		group.Wait()
+		require.Equal(t, int32(callsMost+1), hook.seen.Load())
+	})
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redistest"
 )
@@ -29,8 +30,10 @@ func TestInvalidOptions(t *testing.T) {
 		_, err := New(redistest.NewMock(t), opts)
 		require.ErrorIs(t, err, ErrOpts, name)
 	}
-	_, err := New(nil, Opts{Rate: good})
-	require.ErrorIs(t, err, ErrOpts)
+	for _, sender := range []redis.Sender{nil, (*redispipe.Client)(nil), new(redispipe.Client)} {
+		_, err := New(sender, Opts{Rate: good})
+		require.ErrorIs(t, err, ErrOpts)
+	}
 }
 
 func TestInvalidTakes(t *testing.T) {

@@ -67,11 +67,11 @@ func New(db Client, opts Opts) (*Locker, error) {
 	if opts.TTL == 0 {
 		opts.TTL = 10 * time.Second
 	}
-	if db == nil {
-		return nil, fmt.Errorf("%w: the client is nil", ErrOpts)
-	}
 	if opts.TTL < 100*time.Millisecond || opts.TTL > time.Hour {
 		return nil, fmt.Errorf("%w: TTL is %v", ErrOpts, opts.TTL)
+	}
+	if !lease.Usable(db) {
+		return nil, fmt.Errorf("%w: the client is nil, or was not opened with redispipe.Open", ErrOpts)
 	}
 	return &Locker{store: lease.Store{DB: db, TTL: opts.TTL, Keep: keepToken}, prefix: opts.Prefix}, nil
 }

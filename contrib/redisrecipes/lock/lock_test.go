@@ -3,7 +3,6 @@ package lock
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -208,8 +207,11 @@ func TestStaleHolders(t *testing.T) {
 func TestInvalidOptions(t *testing.T) {
 	for _, ttl := range []time.Duration{-1, time.Millisecond, 2 * time.Hour} {
 		_, err := New(new(redispipe.Client), Opts{TTL: ttl})
-		require.ErrorIs(t, err, ErrOpts, fmt.Sprint(ttl))
+		require.ErrorIs(t, err, ErrOpts)
+		require.ErrorContains(t, err, "TTL is")
 	}
-	_, err := New(nil, Opts{})
-	require.ErrorIs(t, err, ErrOpts)
+	for _, client := range []Client{nil, (*redispipe.Client)(nil), new(redispipe.Client)} {
+		_, err := New(client, Opts{})
+		require.ErrorIs(t, err, ErrOpts)
+	}
 }

@@ -23,8 +23,8 @@ import (
 var (
 	// ErrOpts is returned by [New] for invalid options.
 	ErrOpts = errors.New("once: invalid options")
-	// ErrCall: the key is empty, or the time to keep the result is not between 1 ms and 366 days. Nothing was
-	// sent.
+	// ErrCall: the key is empty, there is no function, or the time to keep the result is not between 1 ms and 366
+	// days. Nothing was sent.
 	ErrCall = errors.New("once: invalid call")
 	// ErrNotStored: the function has run, and Do returns its result, but the result may not be stored, so a
 	// repeat may run the function again. It wraps the reason, which matches redis.ErrUnknown if the
@@ -67,11 +67,11 @@ func New(db Client, opts Opts) (*Runner, error) {
 	if opts.Lease == 0 {
 		opts.Lease = 10 * time.Second
 	}
-	if db == nil {
-		return nil, fmt.Errorf("%w: the client is nil", ErrOpts)
-	}
 	if opts.Lease < 100*time.Millisecond || opts.Lease > time.Hour {
 		return nil, fmt.Errorf("%w: Lease is %v", ErrOpts, opts.Lease)
+	}
+	if !lease.Usable(db) {
+		return nil, fmt.Errorf("%w: the client is nil, or was not opened with redispipe.Open", ErrOpts)
 	}
 	return &Runner{store: lease.Store{DB: db, TTL: opts.Lease}, prefix: opts.Prefix}, nil
 }
@@ -90,6 +90,9 @@ func New(db Client, opts Opts) (*Runner, error) {
 func (r *Runner) Do(ctx context.Context, key string, ttl time.Duration, f func(context.Context) ([]byte, error)) ([]byte, error) {
 	if key == "" {
 		return nil, fmt.Errorf("%w: no key", ErrCall)
+	}
+	if f == nil {
+		return nil, fmt.Errorf("%w: no function", ErrCall)
 	}
 	if ttl < time.Millisecond || ttl > longest {
 		return nil, fmt.Errorf("%w: the result would be kept for %v", ErrCall, ttl)

@@ -167,7 +167,7 @@ func TestTakeOver(t *testing.T) {
 	require.Equal(t, "mine", string(result))
 	require.ErrorIs(t, err, ErrNotStored)
 	require.Equal(t, ErrLost, context.Cause(lost))
-	result, err = r.Do(t.Context(), "a", time.Hour, nil)
+	result, err = r.Do(t.Context(), "a", time.Hour, new(answer).run)
 	require.NoError(t, err)
 	require.Equal(t, "taken", string(result))
 }
@@ -193,15 +193,23 @@ func TestTakeOverWhileItStores(t *testing.T) {
 func TestInvalidCalls(t *testing.T) {
 	_, err := New(new(redispipe.Client), Opts{Lease: time.Millisecond})
 	require.ErrorIs(t, err, ErrOpts)
-	_, err = New(nil, Opts{})
-	require.ErrorIs(t, err, ErrOpts)
-	r, err := New(new(redispipe.Client), Opts{})
+	require.ErrorContains(t, err, "Lease is")
+	for _, client := range []Client{nil, (*redispipe.Client)(nil), new(redispipe.Client)} {
+		_, err = New(client, Opts{})
+		require.ErrorIs(t, err, ErrOpts)
+	}
+	db, err := redispipe.Open(t.Context(), "redis://127.0.0.1:1", redispipe.Logger(nil))
 	require.NoError(t, err)
+	defer db.Close()
+	r, err := New(db, Opts{})
+	require.NoError(t, err)
+	f := func(context.Context) ([]byte, error) { return nil, errors.New("it ran") }
 	for _, tt := range []struct {
 		key string
 		ttl time.Duration
-	}{{"", time.Hour}, {"a", 0}, {"a", 367 * 24 * time.Hour}} {
-		_, err = r.Do(t.Context(), tt.key, tt.ttl, nil)
+		f   func(context.Context) ([]byte, error)
+	}{{"", time.Hour, f}, {"a", 0, f}, {"a", 367 * 24 * time.Hour, f}, {"a", time.Hour, nil}} {
+		_, err = r.Do(t.Context(), tt.key, tt.ttl, tt.f)
 		require.ErrorIs(t, err, ErrCall)
 	}
 }

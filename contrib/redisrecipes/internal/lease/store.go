@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redispubsub"
 )
@@ -19,6 +20,12 @@ var ErrAnswer = errors.New("redisrecipes: unexpected reply from the server")
 type Client interface {
 	redis.Sender
 	Subscriber() *redispubsub.Subscriber
+}
+
+// Usable reports whether a sender is neither nil nor a client that redispipe.Open has not returned.
+func Usable(db redis.Sender) bool {
+	client, is := db.(*redispipe.Client)
+	return db != nil && (!is || client.Connection() != nil || client.Cluster() != nil)
 }
 
 // Store keeps leases. Each key is a hash with its owner, the end of the lease by the clock of the

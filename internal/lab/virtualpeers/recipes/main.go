@@ -1,14 +1,17 @@
 // Command recipes compares the recipes of contrib/redisrecipes with the libraries that programs in Go use today, on
-// one server and in one process, in turns:
+// one server and in one process, in turns. It prints rates, and the processor time of the server for each operation. An
+// argument chooses the comparisons whose names contain it:
 //
-//	go run ./recipes
+//	go run ./recipes limit
 package main
 
 import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,9 +50,13 @@ func main() {
 	defer ours.Close()
 	theirs := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer func() { _ = theirs.Close() }()
-	cancelled(ours, server.Addr())
+	if len(os.Args) < 2 {
+		cancelled(ours, server.Addr())
+	}
 	for _, c := range slices.Concat(limits(ours, theirs), locks(ours, theirs), asides(ours, server.Addr())) {
-		c.run()
+		if len(os.Args) < 2 || strings.Contains(c.name, os.Args[1]) {
+			c.run(server)
+		}
 	}
 }
 
@@ -59,21 +66,28 @@ func check(err error) {
 	}
 }
 
-// run prints the median rate of each side, and the slowest and the fastest round.
-func (c contest) run() {
-	rates := make([][]float64, len(c.sides))
+// run prints the median rate of each side, the slowest and the fastest round, and the server's time.
+func (c contest) run(server *testbed.Server) {
+	rates, used, ops := make([][]float64, len(c.sides)), make([]time.Duration, len(c.sides)), make([]float64, len(c.sides))
 	for range rounds {
 		for i, s := range c.sides {
-			rates[i] = append(rates[i], s.rate(c.callers))
+			before, err := server.CPU()
+			check(err)
+			n, took := s.turn(c.callers)
+			after, err := server.CPU()
+			check(err)
+			rates[i], used[i], ops[i] = append(rates[i], n/took.Seconds()), used[i]+after-before, ops[i]+n
 		}
 	}
 	for i, s := range c.sides {
 		slices.Sort(rates[i])
-		fmt.Printf("%-40s %-14s %9.0f/s (%.0f to %.0f)\n", c.name, s.name, rates[i][rounds/2], rates[i][0], rates[i][rounds-1])
+		fmt.Printf("%-40s %-14s %9.0f/s (%.0f to %.0f), server %.1f µs\n", c.name, s.name,
+			rates[i][rounds/2], rates[i][0], rates[i][rounds-1], float64(used[i].Microseconds())/ops[i])
 	}
 }
 
-func (s side) rate(callers int) float64 {
+// turn lets the callers call op for a round. It returns the number of calls, and the time that they took.
+func (s side) turn(callers int) (calls float64, took time.Duration) {
 	ctx, done := context.Background(), atomic.Bool{}
 	var n atomic.Int64
 	var group sync.WaitGroup
@@ -89,5 +103,5 @@ func (s side) rate(callers int) float64 {
 	time.Sleep(round)
 	done.Store(true)
 	group.Wait()
-	return float64(n.Load()) / time.Since(began).Seconds()
+	return float64(n.Load()), time.Since(began)
 }
