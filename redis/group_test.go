@@ -82,44 +82,45 @@ func TestGroupBusy(t *testing.T) {
 // TestGroupForgetsWhatItLeft checks that a reader forgets entries that it has delivered and the
 // program has not acknowledged, because another reader takes them over after MinIdle.
 func TestGroupForgetsWhatItLeft(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	var fresh int
-	node := &foreignSender{}
-	node.send = func(r Request, cb Future, n uint64) {
-		switch {
-		case r.Cmd == "XAUTOCLAIM":
-			cb.Resolve([]any{[]byte(groupBegin), []any{}}, n)
-		case r.Args[len(r.Args)-1] == ">" && fresh < 50:
-			fresh++
-			cb.Resolve([]any{[]any{[]byte("s"), []any{[]any{[]byte(fmt.Sprint(fresh, "-1")), []any{}}}}}, n)
-		default:
-			cb.Resolve(nil, n)
-		}
-	}
-	r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c", MinIdle: groupMinIdleLeast})
-	require.NoError(t, err)
-	var delivered int
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for msg, err := range r.Messages(ctx) {
-			if assert.NoError(t, err) && assert.True(t, r.isOpen(msg.ID)) {
-				delivered++
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var fresh int
+		node := &foreignSender{send: func(r Request, cb Future, n uint64) {
+			switch {
+			case r.Cmd == "XAUTOCLAIM":
+				cb.Resolve([]any{[]byte(groupBegin), []any{}}, n)
+			case r.Args[len(r.Args)-1] == ">" && fresh < 50:
+				fresh++
+				cb.Resolve([]any{[]any{[]byte("s"), []any{[]any{[]byte(fmt.Sprint(fresh, "-1")), []any{}}}}}, n)
+			default:
+				time.Sleep(100 * time.Millisecond)
+				cb.Resolve(nil, n)
 			}
+		}}
+		r, err := NewGroupReader(node, GroupOpts{Stream: "s", Group: "g", Consumer: "c", MinIdle: groupMinIdleLeast})
+		require.NoError(t, err)
+		var delivered int
+		go func() {
+			for msg, err := range r.Messages(ctx) {
+				if assert.NoError(t, err) && assert.True(t, r.isOpen(msg.ID)) {
+					delivered++
+				}
+			}
+		}()
+		kept := func() int {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return len(r.open)
 		}
-	}()
-	kept := func() int {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.open)
-	}
-	require.Eventually(t, func() bool { return kept() > 0 }, 20*time.Second, time.Microsecond)
-	require.Eventually(t, func() bool { return kept() == 0 }, 20*time.Second, time.Millisecond)
-	cancel()
-	<-ended
-	assert.Equal(t, 50, delivered)
+		time.Sleep(150 * time.Millisecond) // in the second read
+		assert.Equal(t, 50, kept())
+		time.Sleep(10 * time.Second)
+		assert.Zero(t, kept())
+		cancel()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, 50, delivered)
+	})
 }
 
 // TestGroupRenewsLate checks that a reader reports deleted entries that it finds when it claims its

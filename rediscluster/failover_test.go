@@ -118,6 +118,8 @@ func TestGracefulFailover(t *testing.T) {
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	var k counters
 	k.start(c)
+	var scripted scripts
+	scripted.start(c, tb.Nodes())
 	for i := range 3 {
 		k.progress(t)
 		require.NoError(t, tb.Failover(tb.Node(3+i), testbed.Graceful))
@@ -126,6 +128,7 @@ func TestGracefulFailover(t *testing.T) {
 	}
 	require.NoError(t, tb.WaitAgreed())
 	k.finish(t, c, false)
+	scripted.finish(t)
 	t.Run("callers notice nothing", func(t *testing.T) {
 		// Before 7.0, a master that handed over goes on to hold back the writes
 		// of its clients for some 10 s: they run into IOTimeout.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -97,15 +98,17 @@ func (s *filling) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 // If there is no room in time after a blocking request, that Write returns no error; Read and the
 // next Write do. Their error does not say that nothing has run if a request has.
 func TestQueueFullBehindBlocked(t *testing.T) {
-	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: &filling{}})
-	require.NoError(t, c.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
-	_, err := c.Write([]byte(words("INCR", "a") + words("BLPOP", "none", "1") + words("INCR", "b")))
-	require.NoError(t, err)
-	_, err = io.ReadAll(c)
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.False(t, retried(err), "the first has run")
-	_, err = c.Write([]byte(words("PING")))
-	require.False(t, retried(err), "%v", err)
+	synctest.Test(t, func(t *testing.T) {
+		c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: &filling{}})
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Second)))
+		_, err := c.Write([]byte(words("INCR", "a") + words("BLPOP", "none", "1") + words("INCR", "b")))
+		require.NoError(t, err)
+		_, err = io.ReadAll(c)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.False(t, retried(err), "the first has run")
+		_, err = c.Write([]byte(words("PING")))
+		require.False(t, retried(err), "%v", err)
+	})
 }
 
 // redirecting is a cluster whose first request is redirected to a node with a full queue, while the
