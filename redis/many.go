@@ -14,8 +14,9 @@ import (
 type manyWaiter struct {
 	call
 	queued
-	observed  bool // as in send.Request
-	lastPlace      // if observed is set
+	moves     queued // gets the ticket with which all reads that have no result can leave their servers
+	observed  bool   // as in send.Request
+	lastPlace        // if observed is set
 
 	mu sync.Mutex // guards what follows
 	results
@@ -28,6 +29,15 @@ func (m *manyWaiter) Resolve(res any, n uint64) {
 	defer m.mu.Unlock()
 	if m.abandoned == nil && m.set(res, n) {
 		m.resolve()
+	}
+}
+
+// Queued implements send.Queuer.
+func (m *manyWaiter) Queued(t send.Ticket) {
+	if t.Moves {
+		m.moves.Queued(t)
+	} else {
+		m.queued.Queued(t)
 	}
 }
 
@@ -89,50 +99,73 @@ func withRequests(results []any, reqs []Request) []any {
 }
 
 // exchangeMany sends requests and returns their results. If a full queue refuses some, it sends them
-// again when there is room.
+// again when there is room. It sends reads that have left stalled servers again at once.
 func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *send.Server) []any {
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return slices.Repeat([]any{errs.Withdrawn(ctx)}, len(reqs))
 	}
 	results, left := exchangeOnce(ctx, s, reqs, seen)
-	for full := fullOf(results); len(full) > 0; full = fullOf(results) {
-		var again bool
-		var err error
-		if left {
-			err = errWithdrawnFull(ctx, errs.AsErrorx(results[full[0]]))
-		} else {
-			again, err = awaitCapacity(ctx, errs.Of(results[full[0]]))
-		}
-		if !again {
-			if !errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) { // the context has ended
-				for _, at := range full {
-					results[at] = err
-				}
+	var moved []int
+	for {
+		again := indexesOf(results, isStalled)
+		moved = append(moved, again...)
+		if len(again) == 0 {
+			if again = indexesOf(results, isFull); len(again) == 0 || !awaitRoom(ctx, results, again, left) {
+				break
 			}
-			return results
 		}
-		part := make([]Request, len(full))
-		for i, at := range full {
+		part := make([]Request, len(again))
+		for i, at := range again {
 			part[i] = reqs[at]
 		}
 		var got []any
 		got, left = exchangeOnce(ctx, s, part, seen)
-		for i, at := range full {
+		for i, at := range again {
 			results[at] = got[i]
+		}
+	}
+	for _, at := range moved {
+		if err := errs.AsErrorx(results[at]); err != nil {
+			var attempts errs.Attempts
+			attempts.Failed(errStalled)
+			results[at] = attempts.Result(err)
 		}
 	}
 	return results
 }
 
+// awaitRoom waits until there is room for the requests with these indexes, which a full queue has refused. It
+// returns false, and sets their results, if they must not be sent again. left is from exchangeOnce.
+func awaitRoom(ctx context.Context, results []any, full []int, left bool) bool {
+	var again bool
+	var err error
+	if left {
+		err = errWithdrawnFull(ctx, errs.AsErrorx(results[full[0]]))
+	} else {
+		again, err = awaitCapacity(ctx, errs.Of(results[full[0]]))
+	}
+	if !again && !errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) { // the context has ended
+		for _, at := range full {
+			results[at] = err
+		}
+	}
+	return again
+}
+
 // exchangeOnce sends requests and returns their results. left is set if ctx ended before all
-// results arrived.
+// results arrived. If the server stalled before that, the missing results are errStalled.
 func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *send.Server) (results []any, left bool) {
 	m := &manyWaiter{call: newCall(), results: newResults(len(reqs)), observed: seen != nil}
 	m.of(s)
 	m.send(func() { s.SendMany(reqs, m, 0) })
-	r, ended := m.wait(ctx, &send.Ticket{})
-	if left = ended && m.leave(send.Ticket{}, r) == endAbandoned; left {
-		m.abandon(withDelay(errs.Abandoned(ctx), m.lastQueued(0, send.Ticket{})))
+	t := m.moves.lastQueued(0, send.Ticket{})
+	r, ended := m.wait(ctx, &t)
+	if ended && m.leave(send.Ticket{}, r) == endAbandoned {
+		err := errStalled
+		if left = ctx.Err() != nil; left {
+			err = withDelay(errs.Abandoned(ctx), m.lastQueued(0, send.Ticket{}))
+		}
+		m.abandon(err)
 	}
 	if seen != nil {
 		*seen = m.last()
@@ -140,16 +173,22 @@ func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *send.Serv
 	return m.all, left
 }
 
-// fullOf returns the indexes of the requests that a full queue has refused. In a cluster these may
-// be the requests to one shard.
-func fullOf(results []any) (full []int) {
+// indexesOf returns the indexes of the results that are errors of some kind.
+func indexesOf(results []any, kind func(error) bool) (indexes []int) {
 	for i, res := range results {
-		if err, failed := res.(error); failed && errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) {
-			full = append(full, i)
+		if err, failed := res.(error); failed && kind(err) {
+			indexes = append(indexes, i)
 		}
 	}
-	return full
+	return indexes
 }
+
+// isFull reports whether a full queue has refused the request. In a cluster these may be the requests to one
+// shard.
+func isFull(err error) bool { return errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) }
+
+// isStalled reports whether the request has left a stalled server.
+func isStalled(err error) bool { return err == error(errStalled) }
 
 func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *send.Server) ([]any, error) {
 	if d := delegateOf(s); d != nil {

@@ -59,7 +59,7 @@ func (m *manyRetry) repeats(i int) bool {
 	}
 	t := m.trials[i]
 	may := m.r.nature(m.reqs[i].Cmd, m.reqs[i].Args).After(err)
-	again := may.Waits() && (!may.Sent() || m.r.Take())
+	again := may.Waits() && (!may.Sent() || m.r.Take(1))
 	if !again && t == nil {
 		return false
 	}

@@ -404,7 +404,7 @@ func TestBudgetOfCounter(t *testing.T) {
 	c := &counting{ownSender: &ownSender{}}
 	r := WithRetry(c, RetryOpts{}).(*retrying)
 	taken := func() (n int) {
-		for r.Take() {
+		for r.Take(1) {
 			n++
 		}
 		return n

@@ -75,7 +75,7 @@ func (r *retrier) after(ctx context.Context, y *retry, failed error, of send.Nat
 	}
 	helps := y.note(err)
 	switch {
-	case ctx.Err() != nil, !again.Waits(), !helps, again.Sent() && !r.Take():
+	case ctx.Err() != nil, !again.Waits(), !helps, again.Sent() && !r.Take(1):
 		return nil, y.result(err)
 	}
 	open := y.pause(ctx, r, err)

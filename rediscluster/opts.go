@@ -87,8 +87,8 @@ type Opts struct {
 	// Hedge sends a read that a replica may answer to a second node early: when nothing has come over
 	// its connection for four of the usual round trips, and at least for 1 ms, instead of 10 ms. The
 	// first node's answer is dropped. At most 2 % of the requests are sent twice, and 50 at the start.
-	// Only single reads whose callers wait are hedged, not those of SendMany. Without a policy that
-	// reads from replicas, Hedge has no effect. Default false.
+	// Only reads whose callers wait are hedged; those of a call of SendMany all at once, when no other request
+	// of the call waits. Without a policy that reads from replicas, Hedge has no effect. Default false.
 	Hedge bool
 	// Zone is the caller's availability zone. Reads that a replica may answer go to
 	// nodes of this zone, replicas or the master, while at least one is connected and

@@ -1,6 +1,9 @@
 package rediscluster
 
 import (
+	"context"
+	"sync/atomic"
+
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/backend"
@@ -11,12 +14,14 @@ import (
 )
 
 // many is one call of SendMany. It keeps the requests encoded, so that each can
-// be sent again.
+// be sent again. It is the future of those that are sent alone.
 type many struct {
 	send.Forward
 	w     *routed
 	reqs  []send.Request
 	start uint64
+	parts []*part
+	alone atomic.Int64 // requests that are sent alone and have no result yet
 }
 
 // part holds the requests of a call that go to one link, as one batch. It is the
@@ -24,12 +29,16 @@ type many struct {
 type part struct {
 	*many
 	link  *route.Link
-	index []int // of the requests in the call
+	index []int        // of the requests in the call
+	open  atomic.Int64 // requests of the batch that have no result yet
+	// stays is set if a request of the part has to be answered by this link. left is set if the budget has
+	// allowed the requests to leave it; only the caller uses it.
+	stays, left bool
 }
 
 // sendMany is SendMany with a policy.
 func (w *routed) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	if len(reqs) == 1 && !redis.Blocking(reqs[0].Cmd) { // a batch may not contain a blocking one
+	if len(reqs) == 1 && !w.spec.Replicas && !redis.Blocking(reqs[0].Cmd) { // a batch may not contain a blocking one
 		w.send(reqs[0], cb, start)
 		return
 	}
@@ -42,14 +51,18 @@ func (w *routed) sendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 		m.reject(reqs, err, bad)
 		return
 	}
-	parts, alone := m.parts()
+	alone := m.divide()
+	if w.spec.Replicas && m.Caller() != nil {
+		send.Queued(cb, send.Ticket{Queue: m, Moves: true})
+	}
 	defer func() { send.Each(0, len(alone), func(i int) { m.sendAlone(alone[i]) }) }()
-	send.Each(0, len(parts), func(i int) {
-		p := parts[i]
+	send.Each(0, len(m.parts), func(i int) {
+		p := m.parts[i]
 		w.c.accepted.Add(int64(len(p.index)))
 		if w.c.draining.Load() {
 			w.c.accepted.Add(-int64(len(p.index)))
 			alone = append(alone, p.index...)
+			m.alone.Add(p.open.Swap(0))
 			return
 		}
 		reqs := make([]*send.Request, len(p.index))
@@ -110,9 +123,8 @@ func (m *many) resolve(i int, res any) {
 	send.Resolve(m.To, res, m.start+uint64(i))
 }
 
-// parts assigns the requests to links, in order. Requests that can't be sent at once, or at
-// all, are returned in alone.
-func (m *many) parts() (parts []*part, alone []int) {
+// divide assigns the requests to links, in order. It returns those that can't be sent at once, or at all.
+func (m *many) divide() (alone []int) {
 	seed := route.FixedSeed(m.w.c.opts.RoundRobinSeed.Current()) // one choice for the whole call
 	t := m.w.c.topology.Load()
 	var spec routeSpec
@@ -126,21 +138,30 @@ func (m *many) parts() (parts []*part, alone []int) {
 			alone = append(alone, i)
 			continue
 		}
-		p := findPart(parts, l)
+		p := findPart(m.parts, l)
 		if p == nil {
 			p = &part{many: m, link: l}
-			parts = append(parts, p)
+			m.parts = append(m.parts, p)
 		}
 		p.index = append(p.index, i)
+		p.open.Add(1)
+		p.stays = p.stays || !spec.Replicas || !m.reqs[i].ReadOnly
 	}
-	return parts, alone
+	m.alone.Store(int64(len(alone)))
+	return alone
 }
 
 // attemptOf returns an attempt for the request with index i.
 func (m *many) attemptOf(i int) *attempt {
-	a := m.w.c.newAttempt(&m.reqs[i], m.To, m.start+uint64(i))
+	a := m.w.c.newAttempt(&m.reqs[i], m, m.start+uint64(i))
 	a.ofUser()
 	return a
+}
+
+// Resolve implements redis.Future.
+func (m *many) Resolve(res any, n uint64) {
+	m.alone.Add(-1)
+	send.Resolve(m.To, res, n)
 }
 
 // findPart returns the part that a request for l joins, or nil. The part may go to another
@@ -160,11 +181,41 @@ func (p *part) Resolve(res any, n uint64) {
 	err, failed := res.(error)
 	if !failed {
 		p.w.c.accepted.Add(-1)
+		p.open.Add(-1)
 		p.resolve(p.index[n], res)
 		return
 	}
+	p.alone.Add(1)
+	p.open.Add(-1)
 	a := p.attemptOf(p.index[n])
 	a.link, a.accepted = p.link, true
 	_ = p.w.specOf(&a.req, &a.spec)
 	a.Resolve(err, 0)
 }
+
+// Stalled implements send.Staller, for a caller that waits for the whole call.
+func (m *many) Stalled() context.Context { return m.w.c.rules.Stalled() }
+
+// Leave implements send.Staller. The reads that have no result leave together, once all of them wait for links that
+// have stalled: before that, the caller would gain nothing.
+func (m *many) Leave() bool {
+	if m.alone.Load() > 0 {
+		return false
+	}
+	for _, p := range m.parts {
+		if p.open.Load() > 0 && (p.stays || !p.link.Lets()) {
+			return false
+		}
+	}
+	for _, p := range m.parts {
+		if reads := int(p.open.Load()); reads > 0 && !p.left {
+			if p.left = p.link.LeaveWith(reads); !p.left {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Withdraw implements send.Withdrawer.
+func (*many) Withdraw(uint64) bool { return false }

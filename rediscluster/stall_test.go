@@ -2,6 +2,7 @@ package rediscluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -88,7 +89,8 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 	for _, tt := range []struct {
 		callers int
 		through redis.Sender
-	}{{1, plain}, {8, plain}, {64, plain}, {8, redis.WithJoin(plain)}} {
+		many    int
+	}{{1, plain, 1}, {8, plain, 1}, {64, plain, 1}, {8, redis.WithJoin(plain), 1}, {1, plain, 3}, {16, plain, 3}} {
 		reads.S = tt.through
 		await(t, "the replica's share", func() bool {
 			before := frozen.Links[0].Conn.Stats().Values
@@ -103,9 +105,16 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 		for range tt.callers {
 			wg.Go(func() {
 				for i := 0; i < 10 || waiting() == 0; i++ {
-					res := reads.Do(ctx, "GET", "key")
-					if !assert.Equal(t, []byte("value"), res) {
-						return
+					results := []any{nil}
+					if tt.many == 1 {
+						results[0] = reads.Do(ctx, "GET", "key")
+					} else {
+						results = reads.SendMany(ctx, slices.Repeat([]redis.Request{redis.Req("GET", "key")}, tt.many))
+					}
+					for _, res := range results {
+						if !assert.Equal(t, []byte("value"), res) {
+							return
+						}
 					}
 				}
 			})
@@ -129,7 +138,7 @@ func TestReadsLeaveWhenTheBudgetAllows(t *testing.T) {
 	c, _ := connect(t, tb.Addrs(), opts)
 	requests := new(allowance)
 	c.rules.Budget = send.NewBudget(requests, send.BudgetShare)
-	for c.rules.Budget.Take() {
+	for c.rules.Budget.Take(1) {
 	}
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", "value"))
 	slot, _ := owner(t, tb, "key")

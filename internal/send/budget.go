@@ -58,13 +58,14 @@ func (b *Budget) Sample(n int) {
 	b.asked.Add(int64(max(n, budgetSample)))
 }
 
-// Take reports whether one request may be sent again, and counts it.
-func (b *Budget) Take() bool { return b.take(b.share + 1) } // the retry itself counts as a request
+// Take reports whether n requests may be sent again, and counts them. Either all may, or none.
+func (b *Budget) Take(n int) bool { return b.take(n, n) }
 
-// Has reports whether Take would.
-func (b *Budget) Has() bool { return b.take(0) }
+// Has reports whether one request may be sent again.
+func (b *Budget) Has() bool { return b.take(1, 0) }
 
-func (b *Budget) take(price int64) bool {
+// take reports whether n requests may be sent again, and counts spent of them.
+func (b *Budget) take(n, spent int) bool {
 	b.spending.Lock()
 	defer b.spending.Unlock()
 	asked := b.asked.Swap(0)
@@ -74,9 +75,10 @@ func (b *Budget) take(price int64) bool {
 		b.counted = total
 	}
 	b.left = min(b.left+asked, BudgetMost*BudgetShare)
-	if b.left <= b.share {
+	price := b.share + 1 // a request that is sent again also counts as a request
+	if b.left < int64(n)*price {
 		return false
 	}
-	b.left -= price
+	b.left -= int64(spent) * price
 	return true
 }

@@ -41,6 +41,8 @@ type Rules struct {
 	// of them leave, and earlier. Hedged counts these.
 	Budget, Hedge *send.Budget
 	Hedged        atomic.Uint64
+	// chance ends when reads may leave one of the links. It is nil while nobody waits for that.
+	chance atomic.Pointer[chance]
 	// Withdrawn is called for each request that is withdrawn before it was written.
 	Withdrawn func()
 	// RenewPause is how long new connections to a master are kept in any case: see [Node.Outdated].

@@ -16,9 +16,9 @@ type stall struct {
 	// next is for how long the link must have been silent until reads may leave again.
 	next time.Duration
 	// chance ends when reads may leave, and is replaced by the next one. early is set if it ended
-	// because of Rules.Hedge.
-	chance atomic.Pointer[chance]
-	early  atomic.Bool
+	// because of Rules.Hedge. lets is set from then on until something arrives.
+	chance      atomic.Pointer[chance]
+	early, lets atomic.Bool
 }
 
 // chance is a context that ends when reads may leave a link.
@@ -61,21 +61,49 @@ func (l *Link) letLeave() {
 	}
 	l.next = max(stallMoves, l.silent+min(l.silent, moveAgain))
 	l.early.Store(early)
+	l.lets.Store(true)
 	l.chance.Swap(newChance()).end()
+	if waited := rules.chance.Swap(nil); waited != nil {
+		waited.end()
+	}
+}
+
+// keep ends what letLeave began, when the link is no longer silent.
+func (l *Link) keep() {
+	if l.next > 0 {
+		l.next = 0
+		l.lets.Store(false)
+	}
+}
+
+// Lets reports whether reads may leave the link, if the budget allows it.
+func (l *Link) Lets() bool { return l.lets.Load() }
+
+// Stalled is [Link.Stalled] for all links: the context ends when reads may leave one of them.
+func (r *Rules) Stalled() context.Context {
+	for {
+		if c := r.chance.Load(); c != nil {
+			return c.Context
+		}
+		r.chance.CompareAndSwap(nil, newChance())
+	}
 }
 
 // Stalled implements send.Staller.
 func (l *Link) Stalled() context.Context { return l.chance.Load().Context }
 
 // Leave implements send.Staller.
-func (l *Link) Leave() bool {
+func (l *Link) Leave() bool { return l.LeaveWith(1) }
+
+// LeaveWith is Leave for several reads, which leave together.
+func (l *Link) LeaveWith(reads int) bool {
 	rules := l.Node.rules
 	if !l.early.Load() {
-		return rules.Budget.Take()
+		return rules.Budget.Take(reads)
 	}
-	leaves := rules.Hedge.Take()
+	leaves := rules.Hedge.Take(reads)
 	if leaves {
-		rules.Hedged.Add(1)
+		rules.Hedged.Add(uint64(reads))
 	}
 	return leaves
 }

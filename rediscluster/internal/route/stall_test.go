@@ -19,7 +19,7 @@ func (c *counted) Requests() uint64 { return uint64(*c) }
 // at first was taken.
 func spent(c *counted, share int64) *send.Budget {
 	b := send.NewBudget(c, share)
-	for b.Take() {
+	for b.Take(1) {
 	}
 	return b
 }

@@ -192,7 +192,7 @@ func (s *Shard) judge(now time.Duration) {
 		for _, l := range n.Links {
 			switch {
 			case l.silent == 0:
-				l.next = 0
+				l.keep()
 			case well:
 				l.letLeave()
 			}
