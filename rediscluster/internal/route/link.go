@@ -17,19 +17,18 @@ type Link struct {
 	Node    *Node
 	Conn    *redisconn.Connection
 	Backend backend.Conn // the backend of Conn
-	// state follows the connection's events, so that the choice of a link needs no lock.
+	// state is updated by the connection's events, so that the choice of a link needs no lock.
 	state atomic.Int32
-	// server is the run_id of the server process that the connection leads to. Only masters are asked
-	// for it, and only without a cluster; nil while it is not known.
+	// server is the run_id of the server process that the connection leads to; nil while it is not
+	// known. Only masters are asked for it, and only without a cluster.
 	server atomic.Pointer[string]
-	// failure is the reason why the link is not connected; nil if it is connected or has not failed
-	// yet.
+	// failure says why the link is not connected; nil if it is connected or has not failed yet.
 	failure atomic.Pointer[Failure]
 	pulse   pulse
 	stall
 }
 
-// Failure is the reason why a node is not connected.
+// Failure says when and why a connection to a node failed.
 type Failure struct {
 	Addr string
 	Err  error
@@ -100,8 +99,8 @@ func (l *Link) lost(why error) {
 	}
 }
 
-// TakeTicket puts the link into the ticket of a request, in place of the connection's queue. So the
-// caller withdraws the request through the link, and the cluster can count withdrawals.
+// TakeTicket puts the link into the ticket of a request, in place of the connection's queue. The
+// caller then withdraws the request through the link, so that the cluster can count withdrawals.
 func (l *Link) TakeTicket(r *send.Request) {
 	if r.Ticket.Queue != nil {
 		r.Ticket.Queue = l
@@ -122,9 +121,8 @@ var (
 	_ send.Staller  = (*Link)(nil)
 )
 
-// Resent is the queue in the ticket of a request that the cluster may send again. The caller gets this
-// ticket with the first attempt, and Resent answers for the last attempt: it tells package redis where
-// that attempt spends its time.
+// Resent takes the place of the queue in the ticket of a request that was sent again. It tells package
+// redis where the last attempt spends its time.
 type Resent struct {
 	ticket atomic.Pointer[send.Ticket]
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// Moves are the moving slots, whose keys go from one master to another one by one. A replica may lack a
-// key that has gone, and does not say where it is, so these slots are read from their masters. A slot
-// counts as moving from the time when a request gets ASK or TRYAGAIN, or a node reports the move, until
-// the topology shows that it is stable. The zero value is ready to use.
+// Moves holds the moving slots. The keys of a moving slot go from one master to another, one by one. A
+// replica does not redirect to a key that has gone, so these slots are read from their masters. A slot
+// counts as moving as soon as a request gets ASK or TRYAGAIN or a node reports the move, and until the
+// topology shows that the slot is stable. The zero value is ready to use.
 type Moves struct {
-	slots atomic.Pointer[topology.SlotSet] // nil if there are none; what it points to never changes
+	slots atomic.Pointer[topology.SlotSet] // nil if no slot is moving; a set never changes once it is stored
 	mu    sync.Mutex                       // guards met, and is held while slots is replaced
-	met   map[int]time.Time                // when a reply or a node last mentioned each slot
+	met   map[int]time.Time                // for each moving slot, the last time when Meet was called
 }
 
 // Has reports whether a slot is moving. It takes no lock.
@@ -38,7 +38,8 @@ func (m *Moves) Meet(slot int) {
 	}
 }
 
-// Settle ends the moves of the slots that were stable at the time at. Later calls of Meet still count.
+// Settle ends the moves of the slots for which stable returns true, unless Meet was called for the slot
+// after at.
 func (m *Moves) Settle(at time.Time, stable func(slot int) bool) {
 	if m.slots.Load() == nil {
 		return

@@ -27,25 +27,25 @@ type Rules struct {
 	// Soonest sends reads to the node that answers soonest.
 	Soonest atomic.Bool
 	// Zone is the caller's availability zone, or empty. With AsksZone the client asks the servers for
-	// theirs.
+	// their zones.
 	Zone     string
 	AsksZone bool
 	// Watch notices nodes that have stopped answering.
 	Watch Watch
-	// Moves are the moving slots.
 	Moves Moves
-	// Tolerance is how long a replica may have lost the link to its master and still be read from;
-	// negative: not at all.
+	// Tolerance is how long the client keeps reading from a replica that has lost the link to its
+	// master; negative: not at all.
 	Tolerance time.Duration
-	// Budget limits the reads that leave links that have stalled. Hedge, if it is not nil, lets more
-	// of them leave, and earlier. Hedged counts these.
+	// Budget limits how many reads leave stalled links for another node. Hedge is the budget of
+	// Opts.Hedge, for reads that leave earlier; it is nil without that option. Hedged counts the reads
+	// that it let leave.
 	Budget, Hedge *send.Budget
 	Hedged        atomic.Uint64
 	// chance ends when reads may leave one of the links. It is nil while nobody waits for that.
 	chance atomic.Pointer[chance]
 	// Withdrawn is called for each request that is withdrawn before it was written.
 	Withdrawn func()
-	// RenewPause is how long new connections to a master are kept in any case: see [Node.Outdated].
+	// RenewPause is the least time for which new connections to a master are kept: see [Node.Outdated].
 	RenewPause time.Duration
 }
 
@@ -55,7 +55,7 @@ type Rules struct {
 type Node struct {
 	Addr    string
 	Replica bool
-	// Hostname is the name that TLS verifies instead of the host of Addr; empty if it was not known
+	// Hostname is the name that TLS verifies instead of the host of Addr; empty if no name was known
 	// when the connections were opened.
 	Hostname string
 	// ByAddr is set if the node announces a hostname, but TLS verifies the host of Addr because the
@@ -65,9 +65,9 @@ type Node struct {
 	// Renewed is the time when the node replaced another node with the same address and role; zero if
 	// it did not. Only the refresher uses it.
 	Renewed time.Time
-	// Refused is set when a server has refused a request in a way that shows that the connection leads
-	// to another server: without a cluster it refused a write, like a replica; in a cluster it
-	// redirected to the node's own address.
+	// Refused is set when an error shows that a connection leads to a different server than Addr.
+	// Without a cluster, the server has refused a write, as replicas do. In a cluster, it has redirected
+	// a request to Addr itself.
 	Refused atomic.Bool
 	// Weight is the node's share of reads. The refresher sets it.
 	Weight atomic.Uint64
@@ -76,7 +76,8 @@ type Node struct {
 	health
 	// sync is the last known state of a replica's replication.
 	sync atomic.Int32
-	// lost is the time when the replica lost its master, in nanoseconds since 1970; 0 while it has it.
+	// lost is the time when the replica lost the link to its master, in nanoseconds since 1970; 0 while
+	// it has the link.
 	lost atomic.Int64
 	// Local is set if the node is in the caller's zone.
 	Local atomic.Bool
@@ -91,8 +92,8 @@ func (r *Rules) NewNode(addr string, replica bool, zone string) *Node {
 	return n
 }
 
-// Pick returns a link of the node: one that is up, then one that is connecting;
-// avoid only if there is no other. It returns nil if none accepts requests.
+// Pick returns a link of the node: one that is up or, if there is none, one that is connecting. It
+// returns avoid only if there is no other link, and nil if no link accepts requests.
 func (n *Node) Pick(seed Seed, avoid *Link) *Link {
 	number := uint32(0)
 	if len(n.Links) > 1 && n.rules.InTurn {
@@ -101,7 +102,7 @@ func (n *Node) Pick(seed Seed, avoid *Link) *Link {
 	return n.link(number, avoid)
 }
 
-// link is Pick with a number of the seed.
+// link is Pick with a number that the seed has returned.
 func (n *Node) link(number uint32, avoid *Link) *Link {
 	first := 0
 	if len(n.Links) > 1 && n.rules.InTurn {
@@ -120,7 +121,7 @@ func (n *Node) link(number uint32, avoid *Link) *Link {
 	return waiting
 }
 
-// upLink returns a link of the node that is up, nil if there is none.
+// upLink returns a link of the node that is up, or nil if there is none.
 func (n *Node) upLink() *Link {
 	for _, l := range n.Links {
 		if l.Up() {
@@ -145,8 +146,8 @@ func (n *Node) Failure() (latest *Failure) {
 	return latest
 }
 
-// Misnamed reports whether the node is not connected because its certificate is not for the verified
-// name.
+// Misnamed reports whether the node is not connected because its certificate is not for the name that
+// TLS verifies.
 func (n *Node) Misnamed() bool {
 	failure := n.Failure()
 	if failure == nil {
@@ -157,7 +158,7 @@ func (n *Node) Misnamed() bool {
 		if errors.As(err, &name) {
 			return true
 		}
-		wrapped := errorx.Cast(err) // errors.As does not unwrap it
+		wrapped := errorx.Cast(err) // errors.As does not look into an opaque errorx error
 		if wrapped == nil {
 			return false
 		}
@@ -204,23 +205,21 @@ func (n *Node) Host() string {
 	return host
 }
 
-// Readable reports whether the node is up and, if it is a replica, has the link to its
-// master, or has lost it for no longer than is tolerated.
+// Readable reports whether the node is up. A replica must also have the link to its master, or have
+// lost it no longer ago than Rules.Tolerance.
 func (n *Node) Readable() bool { return n.readable(syncLive) }
 
-// readable reports whether the node is up and, if it is a replica, in at least that state of
-// its replication.
+// readable reports whether the node is up. The replication of a replica must also be in the state least
+// or a better one.
 func (n *Node) readable(least int32) bool {
 	return n.Up() && (!n.Replica || n.sync.Load() >= least)
 }
 
-// Facts that servers report in INFO: the state of their replication, the run of the server, their zone.
-
-// The states of a replica's replication.
+// The states of a replica's replication, from the worst to the best.
 const (
 	syncNever = iota // has no data yet, or its state is unknown: not read from
 	syncLost         // has data but no link to its master: read from only if the master has failed or no better node is connected
-	syncLive         // has the link, or lost it a short time ago
+	syncLive         // has the link, or has lost it no longer ago than Rules.Tolerance
 )
 
 // askSync asks a replica for the state of its replication. It does not wait for the answer.
@@ -230,8 +229,9 @@ func (n *Node) askSync(conn *redisconn.Connection) {
 	}), 0)
 }
 
-// learnSync records the answer to INFO replication. If the link of a replica of a replica is cut
-// because the upper replica has lost the master, the time of that loss is earlier.
+// learnSync records the answer to INFO replication. It never moves the time of a loss to a later one:
+// a replica of a replica first reports that it hears nothing from the master, and later that its own
+// link is cut.
 func (n *Node) learnSync(res any, now time.Time) {
 	state, silence := n.rules.syncState(res)
 	if state != syncLost {
@@ -253,8 +253,8 @@ func (n *Node) learnSync(res any, now time.Time) {
 // the default of repl-ping-replica-period. A replica of a replica also gets the master's pings.
 const pingPeriods = 15 * time.Second
 
-// syncState parses the answer to INFO replication. If state is syncLost, silence is the time since the
-// loss.
+// syncState parses the answer to INFO replication. If state is syncLost, silence is how long ago the
+// replica lost the link.
 func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	info, err := redisclusterutil.ParseInfo(res)
 	seconds := func(field string) time.Duration {
@@ -269,7 +269,7 @@ func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	case info["role"] == "master":
 		return syncLive, 0
 	case info["master_link_status"] == "up":
-		// Only without a cluster may its master be a replica that has lost its own master.
+		// Without a cluster the replica's master may itself be a replica, and may have lost its own master.
 		if silence = seconds("master_last_io_seconds_ago"); !r.Sharded && silence > pingPeriods {
 			return syncLost, silence
 		}
@@ -280,20 +280,22 @@ func (r *Rules) syncState(res any) (state int32, silence time.Duration) {
 	return syncLost, seconds("master_link_down_since_seconds")
 }
 
-// NotPermitted reports whether a server has refused because the user lacks the permission for a command
-// or a key.
+// NotPermitted reports whether err is a server's refusal because the user lacks the permission for a
+// command or a key.
 func NotPermitted(err error) bool {
 	failure := redis.AsErrorx(err)
 	return failure != nil && strings.HasPrefix(failure.Message(), "NOPERM")
 }
 
-// Outdated reports whether the node's connections must be replaced. There are two reasons. The first:
-// none of them is up, and TLS must now verify a different hostname, or the certificate is not for the
-// name that they verified; hostname is empty if it is not known or there is no TLS. The second, for a
-// master: new connections would lead to another server, because a request was refused on one of them
-// (see Refused) or because, without a cluster, one leads to a different run of the server than the
-// layout names. New connections are kept for at least RenewPause, so that an address that alternates
-// between servers costs one dial in each pause.
+// Outdated reports whether the node's connections must be replaced, for one of these reasons:
+//
+//   - No connection is up, and TLS must now verify a different hostname, or the certificate is not for
+//     the name that TLS verified. hostname is empty if it is not known or there is no TLS.
+//   - The node is a master, and a connection leads to a different server than new connections would:
+//     Refused is set or, without a cluster, the server's run_id is not that in the layout.
+//
+// New connections are kept for at least RenewPause, so that an address that alternates between servers
+// costs one dial in each pause.
 func (n *Node) Outdated(server, hostname string) bool {
 	switch {
 	case time.Since(n.Renewed) < n.rules.RenewPause:
@@ -340,7 +342,8 @@ func (n *Node) weighs() bool { return n.Weight.Load() > 0 }
 // setZone records whether the node is in the caller's zone.
 func (n *Node) setZone(zone string) { n.Local.Store(zone != "" && zone == n.rules.Zone) }
 
-// LearnZone sets the zone of the node from a layout, if the layout has one and the user has set none.
+// LearnZone sets the node's zone to the one in a layout. It does nothing if the layout has none, or if
+// the user provides the zones.
 func (n *Node) LearnZone(zone string) {
 	if zone != "" && n.rules.AsksZone {
 		n.setZone(zone)

@@ -60,7 +60,8 @@ func TestLostLinkIsNotOutdated(t *testing.T) {
 	assert.False(t, n.Outdated("", "node.example"), "what is connected was verified")
 }
 
-// The certificate may be valid only for the address, or only for the hostname: both are verified.
+// A node's certificate may be valid only for its address, or only for its hostname. If TLS fails with one
+// of the two names, the node is replaced by one that uses the other.
 func TestMisnamedNodeIsOutdated(t *testing.T) {
 	failed := redisconn.LogConnectFailed{Error: redisconn.ErrTLS.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}, Host: "node.example"}, "TLS handshake")}
 	n := &Node{rules: &Rules{Sharded: true}, Hostname: "node.example"}
@@ -135,8 +136,8 @@ func TestSyncState(t *testing.T) {
 	}
 }
 
-// A replica that has lost its master is read from for as long as is tolerated, counted from when the
-// first link of its chain was lost.
+// A replica that has lost its master is read from until Rules.Tolerance has passed. In a chain of
+// replicas, that time begins when the first link of the chain is lost.
 func TestLostMasterIsTolerated(t *testing.T) {
 	lost := func(seconds int) []byte {
 		return fmt.Appendf(nil, "role:slave\r\nmaster_link_status:down\r\nslave_repl_offset:1\r\nmaster_link_down_since_seconds:%d\r\n", seconds)

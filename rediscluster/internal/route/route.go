@@ -7,16 +7,17 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// Spec is the input to the routing of a request.
+// Spec is what the routing of a request depends on.
 type Spec struct {
 	Slot int // or send.NoSlot
 	// Publishes: the request publishes to a channel, and Slot is the channel's slot.
 	Publishes bool
-	// Replicas: replicas may answer.
+	// Replicas: replicas may answer the request.
 	Replicas bool
-	// Forced: the user's policy forces it, also for master-only slots, but not for moving slots.
+	// Forced: the user's policy lets replicas answer every request, even in master-only slots, but not
+	// in moving slots.
 	Forced bool
-	// ReplicaShare is the factor of a replica's share beside its weight; 0 means 1.
+	// ReplicaShare is a factor by which the weight of a replica is multiplied; 0 means 1.
 	ReplicaShare uint64
 	// Avoid is the link that the request has just failed on, if any.
 	Avoid *Link
@@ -25,7 +26,8 @@ type Spec struct {
 	Seed Seed
 }
 
-// Route returns the link for a request, or nil if no suitable node accepts requests. It takes no lock.
+// Route returns the link for a request. It returns nil if no suitable node accepts requests, or if the
+// request is a message that must not be published yet. It takes no lock.
 func (t *Snapshot) Route(spec *Spec) *Link {
 	if spec.Slot < 0 {
 		return t.AnyMaster(spec)
@@ -35,7 +37,7 @@ func (t *Snapshot) Route(spec *Spec) *Link {
 	}
 	at := t.Layout.Slots[spec.Slot]
 	if at == topology.NoShard {
-		// No node is known to serve the slot. Any node can give the definite answer.
+		// No node is known to serve the slot. Any node may know better, and redirect the request.
 		return t.AnyMaster(spec)
 	}
 	s := t.Shards[at]
@@ -45,8 +47,8 @@ func (t *Snapshot) Route(spec *Spec) *Link {
 	return s.pick(spec)
 }
 
-// Another returns a link that is up, to a node that may take the request and has not refused it:
-// neither the node of spec.Avoid nor spec.Full. It returns nil if there is none.
+// Another returns a link that is up, to a node that may take the request and is neither spec.Full nor the
+// node of spec.Avoid. It returns nil if there is none.
 func (t *Snapshot) Another(spec *Spec) *Link {
 	if l := t.Route(spec); l != nil && l.Up() && !spec.tried(l.Node) {
 		return l
@@ -59,9 +61,10 @@ func (spec *Spec) tried(n *Node) bool {
 	return n == spec.Full || spec.Avoid != nil && n == spec.Avoid.Node
 }
 
-// AnyMaster returns a link of any master, preferably of one that is up.
+// AnyMaster returns a link to a master, preferably a link that is up. It returns nil if no link to a
+// master accepts requests.
 func (t *Snapshot) AnyMaster(spec *Spec) *Link {
-	if len(t.Shards) == 0 { // while NewCluster is at work
+	if len(t.Shards) == 0 { // NewCluster has not found the topology yet
 		return nil
 	}
 	var waiting *Link
@@ -82,8 +85,8 @@ func (t *Snapshot) AnyMaster(spec *Spec) *Link {
 	return waiting
 }
 
-// Failure returns the latest reason why a suitable node for a request is not connected, or nil if there
-// is none.
+// Failure returns the latest failure of a connection to a node that could take the request, or nil if
+// there is none.
 func (t *Snapshot) Failure(spec *Spec) (latest *Failure) {
 	var s *Shard
 	if spec.Slot >= 0 {
@@ -104,10 +107,10 @@ func (t *Snapshot) Failure(spec *Spec) (latest *Failure) {
 	return latest
 }
 
-// HoldsBack returns how long nothing may be published to the channels of a slot, because its master has
-// changed. Subscribers on the new master would get such a message before messages that the old master
-// has not passed on yet. The nodes themselves refuse nothing: a master that has become a replica still
-// accepts SPUBLISH.
+// HoldsBack returns for how long messages to the channels of a slot must wait, because the slot's master
+// has changed. Subscribers on the new master would get a message that is published now before messages
+// that the old master has not passed on yet. The nodes do not ensure the order: a master that has become
+// a replica still accepts SPUBLISH.
 func (t *Snapshot) HoldsBack(slot int) time.Duration {
 	if t.moved == nil || slot < 0 || !t.moved.Has(slot) {
 		return 0
@@ -115,9 +118,9 @@ func (t *Snapshot) HoldsBack(slot int) time.Duration {
 	return backend.BusLag - time.Since(t.published)
 }
 
-// Publisher returns the node for publishing to the channels of a slot: its master or, while that is not
-// connected, the next connected master of the topology, which passes the messages on over the cluster
-// bus. It returns nil if none is connected.
+// Publisher returns the node for publishing to the channels of a slot. It is the slot's master or, while
+// that is not connected, the next connected master, which passes messages on over the cluster bus.
+// Publisher returns nil if no master is connected.
 func (t *Snapshot) Publisher(slot int) *Node {
 	first := int(t.Layout.Slots[slot])
 	if first == topology.NoShard {
@@ -136,9 +139,9 @@ func (t *Snapshot) Publisher(slot int) *Node {
 const fewNodes = 8
 
 // pick returns a link for a request that replicas may answer. It chooses among the nodes that are up
-// and in sync, by their shares, in the caller's zone if a node there has a weight. If there is none, it
-// chooses among nodes with data, avoiding the one that has just refused the request. One number of the
-// seed chooses the node and the link.
+// and in sync, by their shares. Nodes in the caller's zone go first, if one of them has a weight above
+// zero. If no node is up and in sync, pick takes a node that has data, preferably one that has not just
+// refused the request. One number of the seed chooses the node and the link.
 func (s *Shard) pick(spec *Spec) *Link {
 	number := spec.Seed.Current()
 	var room [fewNodes]*Node
@@ -181,8 +184,8 @@ func (s *Shard) pick(spec *Spec) *Link {
 	return last.link(number, spec.Avoid)
 }
 
-// preferred returns the nodes for which so returns true, or all nodes if there are none. It changes
-// their order.
+// preferred returns the nodes for which so returns true, or all nodes if so returns true for none. It
+// reorders nodes.
 func preferred(nodes []*Node, so func(*Node) bool) []*Node {
 	count := 0
 	for i, n := range nodes {
@@ -197,7 +200,7 @@ func preferred(nodes []*Node, so func(*Node) bool) []*Node {
 	return nodes[:count]
 }
 
-// draw chooses one of several nodes by their shares. A replica's share is multiplied by factor; 0 means
+// draw chooses one of several nodes by their shares. It multiplies a replica's share by factor; 0 means
 // 1.
 func draw(nodes []*Node, factor uint64, number uint32) *Node {
 	if len(nodes) == 1 {

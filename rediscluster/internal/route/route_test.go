@@ -15,19 +15,19 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// counter is a fair seed.
+// counter is a seed that returns consecutive numbers.
 type counter struct{ n atomic.Uint32 }
 
 func (c *counter) Current() uint32 { return c.n.Add(1) }
 
-// upLink is a link that is up, without a connection.
+// upLink returns a link that is up but has no connection.
 func upLink(n *Node) *Link {
 	l := NewLink(n)
 	l.state.Store(linkUp)
 	return l
 }
 
-// oneShard is a topology of one shard, without connections.
+// oneShard returns a topology of one shard, without connections.
 func oneShard(replicas int) *Snapshot {
 	l := &topology.Layout{Shards: []topology.Shard{{Master: "a:1"}}}
 	for i := range replicas {
@@ -42,7 +42,7 @@ func oneShard(replicas int) *Snapshot {
 	})
 }
 
-// threeMasters is a topology of three shards, without connections: slot n is of master n%3.
+// threeMasters returns a topology of three shards, without connections. Master n%3 has slot n.
 func threeMasters() *Snapshot {
 	l := &topology.Layout{}
 	for i := range 3 {
@@ -59,7 +59,7 @@ func threeMasters() *Snapshot {
 	})
 }
 
-// draws counts to which nodes reads go.
+// draws routes many reads, and returns how many go to each node.
 func draws(top *Snapshot, spec Spec) map[string]int {
 	counts := map[string]int{}
 	spec.Seed = &counter{}
@@ -144,7 +144,7 @@ func TestRouteByWeight(t *testing.T) {
 	assert.InDelta(t, 500, draws(top, even)["a:1"], 10)
 }
 
-// A node of weight zero is not read from while another one has a weight, wherever that is.
+// A node of weight zero is not read from while a node in any zone has a weight above zero.
 func TestRouteByZoneAndWeight(t *testing.T) {
 	top := oneShard(3)
 	weigh := func(weights ...uint64) map[string]int {
@@ -205,8 +205,8 @@ func TestConnHostRoundRobin(t *testing.T) {
 	assert.Same(t, n.Links[0], n.Pick(FixedSeed(1), nil))
 }
 
-// All messages of a channel are published on one node: that of its slot, or while that one
-// is not connected the next.
+// All messages of a channel are published on one node: the master of the channel's slot or, while that is
+// not connected, the next master.
 func TestPublisher(t *testing.T) {
 	top := threeMasters()
 	assert.Equal(t, "m1:1", top.Publisher(4).Addr)
@@ -224,13 +224,13 @@ func TestPublisher(t *testing.T) {
 	assert.Nil(t, (&Snapshot{}).Publisher(4))
 }
 
-// Nothing is published to a channel for a while after its slot has another master.
+// For a while after a slot has got another master, nothing is published to the channels of the slot.
 func TestPublishingIsHeldBack(t *testing.T) {
 	before, top := threeMasters(), threeMasters()
 	top.Layout.Slots[3], top.Layout.Slots[4] = 1, topology.NoShard
 	top.Follow(before, time.Now())
 	require.NotNil(t, top.moved)
-	top.published = time.Now().Add(time.Hour) // they ask before the 100 ms are over
+	top.published = time.Now().Add(time.Hour) // so that backend.BusLag does not end during the test
 	for slot, held := range map[int]bool{3: true, 4: false, 5: false} {
 		spec := Spec{Slot: slot, Publishes: true, Seed: FixedSeed(0)}
 		assert.Equal(t, held, top.HoldsBack(slot) > 0)
@@ -281,7 +281,7 @@ func TestLatencyShare(t *testing.T) {
 	assert.Equal(t, uint64(1), latencyShare(10, 100000))
 }
 
-// All connections are used evenly, where one of several nodes is chosen as well.
+// Requests are spread evenly over all connections, even if the seed also chooses among several nodes.
 func TestAllConnectionsAreUsed(t *testing.T) {
 	shard, cluster := oneShard(1), threeMasters()
 	cluster.Shards = cluster.Shards[:2]
@@ -314,7 +314,7 @@ func TestAllConnectionsAreUsed(t *testing.T) {
 	}
 }
 
-// A request goes to each node once, and not to one that may not answer it.
+// A refused request goes to each node that may answer it once, and to no other node.
 func TestAnother(t *testing.T) {
 	for replicas := range 3 {
 		top := oneShard(replicas)

@@ -23,8 +23,8 @@ type Snapshot struct {
 	// SameMasters ends when a topology with other masters has replaced this one.
 	SameMasters    context.Context
 	endSameMasters context.CancelFunc
-	// moved are the slots that had another master less than backend.BusLag before published; nil if there are
-	// none.
+	// moved holds the slots that had another master less than backend.BusLag before published; nil if
+	// there are none.
 	moved *topology.SlotSet
 }
 
@@ -37,7 +37,7 @@ type Shard struct {
 	failed bool
 }
 
-// New returns a snapshot of a layout, with the nodes that get returns.
+// New returns a snapshot of a layout. It calls get for each node of the layout.
 func New(l *topology.Layout, get func(topology.Node) *Node) *Snapshot {
 	t := &Snapshot{Layout: *l, Replaced: make(chan struct{})}
 	t.SameMasters, t.endSameMasters = context.WithCancel(context.Background())
@@ -53,20 +53,20 @@ func New(l *topology.Layout, get func(topology.Node) *Node) *Snapshot {
 	return t
 }
 
-// Equal reports whether two snapshots are the same for requests.
+// Equal reports whether requests take the same ways, over the same connections, with both snapshots.
 func (t *Snapshot) Equal(o *Snapshot) bool {
 	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
 }
 
-// Since treats changes of the topology within changesBurst of each other as one change, because a
-// reader that is late may see only the last of them.
+// changesBurst is the time within which changes of the topology count as one change: Since is then the
+// time before the first of them. A late reader may see only the last one.
 const changesBurst = time.Second
 
-// Settled reports whether the next change counts as a separate one: see changesBurst.
+// Settled reports whether the next change will count as a separate one: see changesBurst.
 func (t *Snapshot) Settled() bool { return time.Since(t.published) >= changesBurst }
 
-// Follow prepares the snapshot to replace another one now. agreed is the last time when the other was
-// known to be valid.
+// Follow prepares the snapshot to replace before now. agreed is the last time when before was known to
+// be valid.
 func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
 	t.Since, t.published = agreed, time.Now()
 	if !before.Settled() {
@@ -86,7 +86,8 @@ func (t *Snapshot) ReplacedBy(next *Snapshot) {
 	}
 }
 
-// movedSince returns the slots that had another master in the topology before, or shortly before that.
+// movedSince returns the slots that had another master in the snapshot before, or in one that before has
+// replaced less than backend.BusLag ago; nil if there are none.
 func (t *Snapshot) movedSince(before *Snapshot) *topology.SlotSet {
 	var moved topology.SlotSet
 	if before.moved != nil && t.published.Sub(before.published) < backend.BusLag {
@@ -112,7 +113,7 @@ func (t *Snapshot) Shard(slot int) *Shard {
 	return nil
 }
 
-// Links returns the connections of all nodes. A node may occur several times in a snapshot.
+// Links returns the links of all nodes. A node may occur several times in a snapshot.
 func (t *Snapshot) Links() map[*Link]struct{} {
 	links := make(map[*Link]struct{})
 	for _, n := range t.Nodes {
@@ -123,8 +124,8 @@ func (t *Snapshot) Links() map[*Link]struct{} {
 	return links
 }
 
-// Find returns the node with an address, or nil if the topology does not have it. It prefers a master
-// to a replica with the same address.
+// Find returns the node with the given address, or nil if the topology does not have it. It prefers a
+// master to a replica with the same address.
 func (t *Snapshot) Find(addr string) *Node {
 	if at := t.Layout.Find(addr); at >= 0 {
 		return t.Nodes[at]

@@ -9,7 +9,8 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
 )
 
-// bareNodes makes nodes without connections, the same for the same address and role.
+// bareNodes returns a function that makes nodes without connections. It returns the same node for the same
+// address and role.
 func bareNodes() func(topology.Node) *Node {
 	nodes := map[topology.Node]*Node{}
 	return func(at topology.Node) *Node {
@@ -20,7 +21,7 @@ func bareNodes() func(topology.Node) *Node {
 	}
 }
 
-// twoShards is a layout of two shards, and a member without slots.
+// twoShards returns a layout of two shards and a master without slots.
 func twoShards(t *testing.T) *topology.Layout {
 	t.Helper()
 	at := func(host string) []any { return []any{host, int64(1)} }

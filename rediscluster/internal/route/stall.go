@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// stall lets the reads that wait for a link leave it, to be sent to another one. The Watch owns the fields that
-// are not atomic.
+// stall lets the reads that wait on a silent link leave it: their callers send them again, over another
+// link. The Watch owns the fields that are not atomic.
 type stall struct {
-	// silent is for how long the link had been silent at the last look, or 0 if that was no longer than
-	// usual. quiet is set if it is not 0.
+	// silent is how long the link had been silent when the Watch last looked at it, or 0 if that was no
+	// longer than usual. quiet is set while silent is not 0.
 	silent time.Duration
 	quiet  atomic.Bool
-	// next is for how long the link must have been silent until reads may leave again.
+	// next is how long the link must be silent before reads may leave the next time.
 	next time.Duration
-	// chance ends when reads may leave, and is replaced by the next one. early is set if it ended
-	// because of Rules.Hedge. lets is set from then on until something arrives.
+	// chance ends when reads may leave, and a new one replaces it. early is set if the last chance
+	// ended because of Rules.Hedge.
 	chance      atomic.Pointer[chance]
 	early, lets atomic.Bool
 }
@@ -34,22 +34,22 @@ func newChance() *chance {
 }
 
 const (
-	// Once a link has been silent for stallMoves, the reads that wait for it may leave. That costs more
-	// than sending later reads elsewhere, and must pay even if the node answers soon.
+	// stallMoves is how long a link must be silent before the reads that wait on it may leave. A read
+	// that leaves is sent twice, which must pay off even if the first node answers soon after.
 	stallMoves = 10 * time.Millisecond
-	// Reads that the budget did not let leave try again when the silence has doubled, but at the latest
-	// after moveAgain, as soon as the budget lets one leave.
+	// moveAgain bounds the pause until reads may leave again, if the budget let only some of them leave.
+	// The pause is as long as the silence so far, and at most moveAgain.
 	moveAgain = 50 * time.Millisecond
 )
 
-// is records how long the link has been silent.
+// is records how long the link has been silent; 0 means no longer than usual.
 func (s *stall) is(silent time.Duration) {
 	s.silent = silent
 	s.quiet.Store(silent > 0)
 }
 
-// letLeave tells the reads that wait for the link that they may leave, if it is time and the budget lets one
-// leave.
+// letLeave tells the callers whose reads wait on the link that they may send them over another link, if
+// the link has been silent for long enough and the budget is not empty.
 func (l *Link) letLeave() {
 	rules, early := l.Node.rules, l.silent < stallMoves
 	budget, least := rules.Budget, max(l.next, stallMoves)
@@ -111,8 +111,9 @@ func (l *Link) LeaveWith(reads int) bool {
 // answers reports whether the link was up and not silent at the last look.
 func (l *Link) answers() bool { return l.Up() && l.silent == 0 }
 
-// detour returns a link that is not silent, if all nodes are. Another connection to a node may be well, because
-// a late reply, or a lost packet, holds up all that is behind it.
+// detour returns a link that is not silent although all nodes count as silent, or nil. A late reply or a
+// lost packet holds up all replies behind it on one connection, while another connection to the same
+// node works.
 func detour(nodes []*Node, avoid *Link) (well *Link) {
 	for _, n := range nodes {
 		if !n.Silent() {

@@ -10,13 +10,12 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// counted is how many requests a client was asked to send.
+// counted is a send.Counter with a fixed number of requests.
 type counted uint64
 
 func (c *counted) Requests() uint64 { return uint64(*c) }
 
-// spent returns a budget that allows one retry for each share requests, and from which all that it allows
-// at first was taken.
+// spent returns a budget that allows one retry for each share requests. Its initial allowance is used up.
 func spent(c *counted, share int64) *send.Budget {
 	b := send.NewBudget(c, share)
 	for b.Take(1) {
@@ -24,8 +23,8 @@ func spent(c *counted, share int64) *send.Budget {
 	return b
 }
 
-// silence is a look at which the second node of a shard has been silent for some time, and the first one for
-// another.
+// silence judges a shard after a look that found the second node silent for the time silent, and all
+// others for the time others.
 func silence(s *Shard, silent, others time.Duration) {
 	for i, d := range []time.Duration{others, silent} {
 		n := s.Nodes[i]
@@ -37,8 +36,8 @@ func silence(s *Shard, silent, others time.Duration) {
 	s.judge(time.Hour)
 }
 
-// Reads leave a link that is silent for long while another of its shard answers, and those that could not have
-// further chances.
+// Reads leave a link that is silent for long while another link of its shard answers. Reads that the
+// budget did not let leave get further chances.
 func TestReadsLeave(t *testing.T) {
 	requests := counted(0)
 	s := oneShard(1).Shards[0]
@@ -69,7 +68,7 @@ func TestReadsLeave(t *testing.T) {
 	require.NoError(t, before.Err(), "there is no other node")
 }
 
-// Reads leave a stalled node within the budget: no more than it allows, and the others as soon as it allows more.
+// No more reads leave a stalled node than the budget allows. The others leave as soon as it allows more.
 func TestLeaveWithinBudget(t *testing.T) {
 	requests := counted(0)
 	s := oneShard(1).Shards[0]
@@ -93,7 +92,8 @@ func TestLeaveWithinBudget(t *testing.T) {
 	require.Zero(t, s.Nodes[0].rules.Hedged.Load())
 }
 
-// With Hedge, reads leave as soon as the link is silent, within a budget of their own, and after that as without it.
+// With Hedge, reads leave as soon as the link is silent, if the budget of Hedge allows it. The others leave
+// as they do without Hedge.
 func TestLeaveEarly(t *testing.T) {
 	requests, few := counted(0), counted(2*50)
 	s := oneShard(1).Shards[0]
@@ -120,7 +120,7 @@ func TestLeaveEarly(t *testing.T) {
 	require.EqualValues(t, left, rules.Hedged.Load())
 }
 
-// If all nodes are silent, reads take a connection that is not.
+// If all nodes count as silent, reads take a connection that is not silent.
 func TestDetour(t *testing.T) {
 	top := oneShard(1)
 	rules, nodes := top.Nodes[0].rules, top.Shards[0].Nodes

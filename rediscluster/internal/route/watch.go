@@ -11,19 +11,19 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
-// Watch notices nodes that have stopped answering, so that reads go to other nodes of the shard. A
-// timer looks at the requests in flight of all links at intervals, and rests when nothing is in flight.
-// So routing a read costs only one comparison while all nodes answer.
+// Watch notices nodes that have stopped answering, so that reads go to other nodes of the shard. At
+// intervals, a timer looks at the requests in flight on all links. It stops when nothing is in flight,
+// and the next routed read starts it again. While all nodes answer, routing a read costs only one
+// comparison more.
 //
 // The goroutine that changes state from watchRests owns the fields below shards, and the fields of
-// links and nodes whose comments say that a Watch owns them. It passes them to the timer, which owns
-// them until state is watchRests again.
+// links and nodes whose comments say that the Watch owns them. It passes the ownership on to the timer,
+// which keeps it until state is watchRests again.
 type Watch struct {
 	state  atomic.Int32
-	shards atomic.Pointer[[]*Shard] // anybody may read and replace it
-	// looked is the time of the last look, by timing.Clock. late is how many times in a row a look
-	// came too late to judge servers without having found new bytes: replies that had arrived may
-	// not have been read yet.
+	shards atomic.Pointer[[]*Shard] // any goroutine may read and replace it
+	// looked is the time of the last look, by timing.Clock. late counts the looks in a row that came too
+	// late: the process had not run, so replies that had arrived may not have been read yet.
 	looked time.Duration
 	late   int
 	every  time.Duration // the time between two looks
@@ -31,40 +31,40 @@ type Watch struct {
 
 // States of a Watch.
 const (
-	watchRests = iota // the next routed read starts the timer
-	watchWell         // all nodes take their shares of reads
-	watchAiling
+	watchRests  = iota // the next routed read starts the timer
+	watchWell          // all nodes take their shares of reads
+	watchAiling        // the shares of some nodes go to others
 )
 
 const (
-	// A watch looks at the links every lookLeast or, if there are many, every lookPerLink times
+	// The Watch looks at the links every lookLeast or, if there are many links, every lookPerLink times
 	// their number.
 	lookLeast   = time.Millisecond
 	lookPerLink = 10 * time.Microsecond
 	// A link stalls when it has been silent for stallTrips round trips, and at least for stallLeast.
-	// If only one request waits, that is at least stallAlone, because it may just take long; not with
-	// Rules.Hedge.
+	// If only one request waits, it must be silent for at least stallAlone, because that request may
+	// just take long. With Rules.Hedge stallAlone does not apply.
 	stallTrips = 4
 	stallLeast = time.Millisecond
 	stallAlone = 10 * time.Millisecond
-	// A node that answers again gets its share back within recoverTimes the time for which it was
-	// silent, but within at most recoverMost.
+	// A node that answers again gets its share back little by little, within recoverTimes the duration
+	// of its silence, but at most recoverMost.
 	recoverTimes = 10
 	recoverMost  = 2 * time.Second
 	// If replies have arrived that nobody has read yet, this process is slow, not the server, and the
 	// node does not count as silent. After unreadMost it counts as silent anyway, so that the waiting
 	// reads are answered.
 	unreadMost = 100 * time.Millisecond
-	// allSpared stands for all of a node's share in spared.
+	// allSpared is the value of spared for a node's whole share.
 	allSpared = 16
-	// lateMost is how many times in a row no node is judged because the process has not run.
+	// lateMost is how many late looks in a row judge no node, because the process had not run.
 	lateMost = 3
 )
 
 // Over makes the Watch watch the nodes of a topology.
 func (w *Watch) Over(t *Snapshot) { w.shards.Store(&t.Shards) }
 
-// begin begins to watch, unless the Watch does already.
+// begin starts the timer, unless it is running.
 func (w *Watch) begin() {
 	if w.state.Load() != watchRests || !w.state.CompareAndSwap(watchRests, watchAiling) {
 		return
@@ -120,28 +120,29 @@ func (w *Watch) onTime(now time.Duration) bool {
 	return w.late == 0
 }
 
-// health says how a node answers. The Watch owns all fields but spared.
+// health records whether a node answers. The Watch owns all fields but spared.
 type health struct {
-	// spared is the part of its share in reads that goes to other nodes: see allSpared. While the
-	// node is silent, it is allSpared or more, and grows.
+	// spared is the part of the node's share of reads that goes to other nodes, in units of which
+	// allSpared are the whole share. While the node is silent, spared is allSpared or more, and grows.
 	spared atomic.Uint32
-	// stalled is when the node fell silent, and answers when it answered again, by timing.Clock, or
-	// 0 if it has not.
+	// stalled is the time when the node fell silent, and answers the time when it answered again, both
+	// by timing.Clock; 0 if it has not.
 	stalled, answers time.Duration
-	// These are from the last look: whether there is a connection, and for how long the node has
-	// been silent, or 0 if that is no longer than usual.
+	// up and silent are from the last look: whether the node has a connection, and how long it has been
+	// silent, or 0 if that is no longer than usual.
 	up     bool
 	silent time.Duration
 }
 
-// takes reports whether the node takes the read that drew the number.
+// takes reports whether the node takes a read for which the seed has returned number.
 func (h *health) takes(number uint32) bool {
 	spared := h.spared.Load()
 	return spared == 0 || (number*0x85EBCA6B)>>28 >= spared
 }
 
-// answering returns the nodes that take the read that drew the number. If no node answers, it
-// returns those that have been silent for the shortest time, because the others may never answer.
+// answering returns the nodes that take a read for which the seed has returned number. If no node
+// answers, it returns those that have been silent for the shortest time, because the others may never
+// answer.
 func answering(nodes []*Node, number uint32) []*Node {
 	least := uint32(math.MaxUint32)
 	for _, n := range nodes {
@@ -154,8 +155,8 @@ func answering(nodes []*Node, number uint32) []*Node {
 // Silent reports whether the node has stopped answering.
 func (n *Node) Silent() bool { return n.spared.Load() >= allSpared }
 
-// look looks at the links of the node. It reports whether it must look again soon, and whether
-// anything has arrived from the node.
+// look looks at the links of the node. busy reports whether the Watch must look again soon, and came
+// whether anything has arrived from the node.
 func (n *Node) look(now time.Duration) (busy, came bool) {
 	n.up, n.silent = false, 0
 	alone := stallAlone
@@ -180,8 +181,8 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 	return busy || n.up && n.spared.Load() > 0, came
 }
 
-// judge updates the health of the nodes after a look, and lets the reads that wait for a silent link leave if
-// another link may answer them.
+// judge updates the health of the nodes after a look. It lets the reads that wait on a silent link leave
+// if another link may answer them.
 func (s *Shard) judge(now time.Duration) {
 	well := false
 	for _, n := range s.Nodes {
@@ -200,7 +201,8 @@ func (s *Shard) judge(now time.Duration) {
 	}
 }
 
-// judge updates the health after a look. A node without a connection is not read from anyway.
+// judge updates the health after a look. It leaves a node without a connection as it is, because no read
+// goes to it anyway.
 func (h *health) judge(now time.Duration) {
 	switch {
 	case !h.up:
@@ -222,14 +224,15 @@ func (h *health) judge(now time.Duration) {
 	}
 }
 
-// pulse is the progress of a link's requests at the last look. The Watch owns it.
+// pulse is the progress of a link's replies at the last look. The Watch owns it.
 type pulse struct {
-	mark  uint64
-	moved time.Duration // when mark had changed
+	mark  uint64        // Flight.Mark
+	moved time.Duration // the time of the last look that found another mark
 }
 
-// silent returns for how long nothing has arrived although requests are in flight, or 0 if that is
-// no longer than usual, or than alone for a single request. It also reports whether anything has arrived since the last look.
+// silent returns how long nothing has arrived although requests are in flight, or 0 if that is no longer
+// than usual. If a single request is in flight, silence of up to alone is usual. came reports whether
+// anything has arrived since the last look.
 func (p *pulse) silent(now time.Duration, f backend.Flight, alone time.Duration) (silent time.Duration, came bool) {
 	if came = f.Mark != p.mark; came {
 		p.mark, p.moved = f.Mark, now

@@ -12,7 +12,7 @@ import (
 
 const ms = time.Millisecond
 
-// A link is silent if nothing comes for some round trips though something is in flight.
+// A link is silent if requests are in flight and no bytes arrive for some round trips.
 func TestSilent(t *testing.T) {
 	const minTrip = 2 * ms
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func judge(h *health, now, silent time.Duration) {
 	h.judge(now)
 }
 
-// flying is a connection with a request in flight.
+// flying is the backend of a connection with a request in flight.
 type flying struct {
 	backend.Conn
 	since  time.Duration
@@ -123,7 +123,7 @@ func TestUnreadRepliesAreNoSilence(t *testing.T) {
 	assert.Equal(t, unreadMost+ms, silent(unreadMost+ms, true))
 }
 
-// A process that did not run for some time does not judge servers, but only for a limited time.
+// If the process has not run for some time, the Watch judges no server, but only for a limited time.
 func TestWatchOnTime(t *testing.T) {
 	w := &Watch{every: ms}
 	assert.True(t, w.onTime(ms))
@@ -133,7 +133,7 @@ func TestWatchOnTime(t *testing.T) {
 	assert.True(t, w.onTime(100*ms))
 }
 
-// Reads go to the answering nodes that have a weight, and to all nodes if there are none.
+// Reads go to the answering nodes that have a weight above zero. If there are none, they go to all nodes.
 func TestRouteAroundSilence(t *testing.T) {
 	top := oneShard(2)
 	rules := top.Nodes[0].rules

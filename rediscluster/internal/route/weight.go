@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// choose returns an index for seed, in proportion to the weights. If all are zero, they count as equal.
-// There must be at least one.
+// choose returns an index into weights: over many seeds, each index occurs in proportion to its weight.
+// If all weights are zero, they count as equal. There must be at least one.
 func choose(weights []uint64, seed uint32) int {
 	total := uint64(0)
 	for _, w := range weights {
@@ -46,8 +46,8 @@ func (t *Snapshot) Weigh(byLatency bool, given func(*Node) uint64) {
 	}
 }
 
-// latencyScale is the share of the node that answers soonest. The others get whole numbers in
-// proportion.
+// latencyScale is the share of the node that answers soonest. The shares of the others are whole numbers,
+// in inverse proportion to their latencies.
 const latencyScale = 100
 
 func latencyShare(least, trip time.Duration) uint64 {

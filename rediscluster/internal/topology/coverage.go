@@ -2,22 +2,22 @@ package topology
 
 import "github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 
-// Coverage records which slots a scan still has to walk, so that it finds keys even if their slots
-// move. Keys move only with their slots, from the owner to the node that imports the slot. So the scan
-// has found all keys of a slot if its owner
+// Coverage records which slots a scan still has to walk, so that the scan finds keys even if their
+// slots move. Keys move only with their slot, from its owner to the node that imports it. So the scan
+// has found all keys of a slot in two cases:
 //
-//   - had it, with nobody importing it, both before and after its walk; or
-//   - gave it away after its walk, and the node that imports it was walked later,
-//     and was importing it, or had it, both before and after that.
+//   - Before and after the walk of a node, the node owned the slot, and no node was importing it.
+//   - After the walk of the owner, another node was importing the slot. That node was walked later,
+//     and was importing or owning the slot both before and after its walk.
 //
-// In all other cases the scan walks the slot again, wherever it then is. It must ask the walked node
-// itself, because others learn of changes late.
+// In all other cases the scan walks the slot again, on the node that then has it. Each walked node
+// itself must report its slots, because other nodes learn of changes late.
 type Coverage struct {
 	left SlotSet
-	// tried are the slots of left that were walked in the present round.
+	// tried holds the slots of left that were chosen or walked in the present round.
 	tried SlotSet
-	// importers are the addresses of the nodes that were importing a slot when the walk of
-	// its owner had ended, and so have the rest of its keys.
+	// importers maps a slot to the address of the node that was importing it when the walk of its
+	// owner ended. That node has the keys that the walk did not find.
 	importers map[uint16]string
 }
 
@@ -32,8 +32,8 @@ func NewCoverage(l *Layout) *Coverage {
 	return c
 }
 
-// Target returns the slot to walk next, and the address of the node that has its keys, or -1 at the end
-// of a round. It skips slots that no node serves at present.
+// Target returns the slot to walk next and the address of the node that has its keys. At the end of a
+// round it returns -1. It skips slots that no node serves at present.
 func (c *Coverage) Target(l *Layout) (slot int, addr string) {
 	for slot := range l.Slots {
 		if !c.Left(slot) || c.tried.Has(slot) {
@@ -53,8 +53,8 @@ func (c *Coverage) Abandon(slot int) { c.tried.remove(uint16(slot)) }
 // Left reports whether keys of a slot are still missing.
 func (c *Coverage) Left(slot int) bool { return c.left.Has(slot) }
 
-// holder returns the address of the node that has the keys of a slot that were not found yet, if there
-// is one.
+// holder returns the address of the node to walk for the missing keys of a slot, if any node serves
+// the slot.
 func (c *Coverage) holder(l *Layout, slot int) (addr string, served bool) {
 	if addr, moving := c.importers[uint16(slot)]; moving {
 		if l.Find(addr) >= 0 {
@@ -65,8 +65,8 @@ func (c *Coverage) holder(l *Layout, slot int) (addr string, served bool) {
 	return l.masterOf(slot)
 }
 
-// Walked records which slots a complete walk of the node at an address has covered, and reports whether
-// there are any.
+// Walked records which slots a complete walk of the node at addr has covered, and reports whether it has
+// covered any. before and after are the node's own reports.
 func (c *Coverage) Walked(l *Layout, addr string, before, after *NodeSlots) (progress bool) {
 	at := l.Find(addr)
 	for i := range l.Slots {
@@ -131,7 +131,7 @@ func NodeSlotsOf(nodes redisclusterutil.InstanceInfos) *NodeSlots {
 			h.coming.Add(m.Number)
 			continue
 		}
-		for _, n := range nodes { // keys that went to a node that has left are lost
+		for _, n := range nodes { // if the peer is not among them it has left, and the keys that it got are lost
 			if n.Uuid == m.Peer {
 				h.leaving[m.Number] = n.Addr
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// held makes NodeSlots of the slots 0 to 2: 'o' owned, '>' owned and leaving for
-// the other node, '<' coming.
+// held makes NodeSlots from the states of the slots 0 to 2: 'o' is owned, '>' is owned and moving to the
+// other node, '<' is being imported.
 func held(states string) *NodeSlots {
 	h := &NodeSlots{leaving: map[uint16]string{}}
 	for i, state := range states {
@@ -37,9 +37,9 @@ func TestCoverage(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name          string
-		before, after string // of a's walk
-		covered       string // of the three slots: x
-		importing     string // what is asked of b afterwards
+		before, after string // a's slots before and after the walk of a
+		covered       string // x for each of the three slots that is covered
+		importing     string // the slots for which b must be walked afterwards
 		bBefore, bNow string
 		then          string
 	}{
@@ -109,8 +109,7 @@ func TestNodeSlotsOfTheLayout(t *testing.T) {
 	}
 }
 
-// If the target of a migration has left, because the migration was given up, the slot is walked on
-// its owner.
+// If a migration was given up and its target has left the cluster, the scan walks the owner of the slot.
 func TestCoverageOfAnImporterThatLeaves(t *testing.T) {
 	two := Empty()
 	two.Shards = []Shard{{Master: "a:1"}, {Master: "b:1"}}
@@ -134,8 +133,8 @@ func TestCoverageOfAnImporterThatLeaves(t *testing.T) {
 	require.True(t, c.NewRound())
 }
 
-// A slot whose target has failed is walked once in each round, because its moved keys can't be
-// reached.
+// If the target of a migration has failed, the keys that were moved can't be reached. The scan walks the
+// slot once in each round.
 func TestCoverageOfAnImporterThatFails(t *testing.T) {
 	l := Empty()
 	l.Shards = []Shard{{Master: "a:1"}}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// speaker is a node of a cluster, or a sentinel, that reports the others that it knows.
+// speaker is a node of a cluster, or a sentinel. It reports which nodes or sentinels it knows.
 type speaker struct {
-	id string // its own ID; empty if that is not known
-	// members are the IDs that it knows, including its own; nil if it reports none.
+	id string // the speaker's own ID; empty if it is not known
+	// members holds the IDs that the speaker knows, including its own; nil if it reports none.
 	members map[string]bool
 }
 
@@ -23,10 +23,10 @@ func (s *speaker) know(id string, own bool) {
 	}
 }
 
-// together returns groups of speakers, as indices: two belong together if each knows the other. A
-// speaker that does not report its own ID, or the IDs that it knows, counts as knowing all and as
-// known. There is a group for each speaker that reports members, so the same group may occur several
-// times; if none reports any, all speakers are one group.
+// together returns groups of speakers, as indices. Two speakers belong together if each knows the
+// other. A speaker that does not report its own ID counts as known to all; one that reports no members
+// counts as knowing all. There is a group for each speaker that reports members, so the same group may
+// occur several times. If no speaker reports members, all of them are one group.
 func together(all []speaker) (groups [][]int) {
 	knows := func(i, j int) bool { return all[i].members == nil || all[j].id == "" || all[i].members[all[j].id] }
 	var everybody []int
@@ -48,10 +48,10 @@ func together(all []speaker) (groups [][]int) {
 	return groups
 }
 
-// memory is the IDs of the nodes or sentinels that a client knows. The zero value is empty.
+// memory is the set of the IDs of the nodes or sentinels that a client knows. The zero value is empty.
 type memory map[string]bool
 
-// shared returns how many of the IDs a group knows.
+// shared returns how many of the IDs in the memory the speakers of a group know.
 func (m memory) shared(all []speaker, group []int) (n int) {
 	for id := range m {
 		if slices.ContainsFunc(group, func(i int) bool { return all[i].members[id] }) {
@@ -61,20 +61,20 @@ func (m memory) shared(all []speaker, group []int) (n int) {
 	return n
 }
 
-// kin returns the groups that know most of the IDs in the memory, or all groups if it is empty. The
-// address of a dead node may now lead to a foreign node, which knows none of these IDs, and a node that
-// has joined other nodes is known only to them.
+// kin returns the groups that know more than half of the IDs in the memory, or all groups if the memory
+// is empty. So it leaves out a foreign node that has got the address of a dead one, and a former member
+// that has joined another cluster.
 func (m memory) kin(all []speaker, groups [][]int) [][]int {
 	return slices.DeleteFunc(slices.Clone(groups), func(group []int) bool { return len(m) > 0 && 2*m.shared(all, group) <= len(m) })
 }
 
 // Kin is a client's memory of its cluster.
 type Kin struct {
-	ids memory // of the nodes that had not failed
-	// members are the IDs of all nodes. The map never changes; it is replaced.
+	ids memory // the nodes that had not failed
+	// members holds the IDs of all nodes. The map never changes; a new one replaces it.
 	members map[string]bool
-	// whole is set once all slots have had an owner. Before that the cluster may not be the intended
-	// one, but for example a node that was given a few slots by mistake.
+	// whole is set once all slots have had an owner. Before that the nodes may not be the intended
+	// cluster, but for example a single node that was given a few slots by mistake.
 	whole bool
 }
 
@@ -82,11 +82,11 @@ type Kin struct {
 // map.
 func (k *Kin) Members() map[string]bool { return k.members }
 
-// Whole reports whether the cluster has had all its slots.
+// Whole reports whether at some time all slots of the cluster have had an owner.
 func (k *Kin) Whole() bool { return k.whole }
 
-// OfNodes builds a layout from the views of the cluster's nodes. It ignores the views of foreign nodes,
-// and returns nil if the other views have no slots.
+// OfNodes builds a layout from the views of the cluster's nodes. It ignores the views of foreign nodes.
+// It returns nil if the other views name no owner of any slot.
 func (k *Kin) OfNodes(views []View) *Layout {
 	chosen := choose(views, k.ids)
 	l := merge(chosen)
@@ -96,11 +96,11 @@ func (k *Kin) OfNodes(views []View) *Layout {
 	return l
 }
 
-// OfSeeds builds a layout from the views of seeds, if those of the nodes are not enough. It prefers
-// seeds of the client's cluster. If there are none, it accepts another cluster if strangers is set, or
-// if the client knows no whole cluster yet: the one with the most slots, then the one to which most
-// seeds belong, then that of the first seed. It returns nil if no slot has an owner. left is set if the
-// layout is that of another cluster.
+// OfSeeds builds a layout from the views of seeds, for use when the views of the nodes are not enough.
+// It prefers seeds of the client's cluster. If there are none, it accepts another cluster, but only if
+// strangers is set or the client knows no whole cluster yet. Of several other clusters it takes the one
+// with the most slots, then the one to which most seeds belong, then the one of the first seed. It
+// returns nil if no slot has an owner. left is set if the layout is that of another cluster.
 func (k *Kin) OfSeeds(nodes, seeds []View, strangers bool) (l *Layout, left bool) {
 	views := append(choose(nodes, k.ids), seeds...)
 	known := k.ids

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// viewOf is the view of the node at asked, which is the first of ids: it serves a range of slots, and knows the others.
+// viewOf returns the view of the node at asked, whose ID is the first of ids. The node serves a range of
+// slots, and knows the nodes with the other IDs.
 func viewOf(asked string, from, to int, ids ...string) View {
 	v := View{asked: asked}
 	for i, id := range ids {
@@ -30,8 +31,8 @@ func mastersOf(l *Layout) []string {
 	return l.Masters()
 }
 
-// Among the clusters of several seeds, the one with the most slots counts, then the one with the
-// most seeds, then that of the first seed. The order and the addresses of the other seeds do not
+// If seeds lead to several clusters, the one with the most slots counts, then the one with the
+// most seeds, then the one of the first seed. The order and the addresses of the other seeds do not
 // matter.
 func TestSeedsOfSeveralClusters(t *testing.T) {
 	whole := func(asked string, ids ...string) View { return viewOf(asked, 0, 16383, ids...) }
@@ -97,8 +98,9 @@ func TestKinFollowsTheClusterAsItChanges(t *testing.T) {
 	require.NotNil(t, k.OfNodes([]View{viewOf("m:1", 0, 16383, "f", "e", "d")}), "those that had failed are forgotten")
 }
 
-// Seeds lead to the cluster that the client knows. They lead to another one only if the client may
-// follow strangers, which it reports, or if it has never known all slots.
+// Seeds lead to the cluster that the client knows. They lead to another cluster only if the client may
+// follow strangers, or if it has never known an owner of every slot. The client reports that it has left
+// its cluster.
 func TestSeedsOfAnotherCluster(t *testing.T) {
 	known, same, other := viewOf("m:1", 0, 16383, "a", "b"), viewOf("n:1", 0, 16383, "b", "a"), viewOf("a:1", 0, 16383, "x")
 	k := &Kin{}

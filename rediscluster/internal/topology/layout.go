@@ -17,22 +17,22 @@ type Layout struct {
 	Shards []Shard
 	// others are masters without slots, for example a master to which slots are about to be moved.
 	others []string
-	// aliases are further addresses of the same nodes.
+	// aliases maps an address of a node to another address of the same node.
 	aliases map[string]string
 	// Hostnames maps addresses to host names, where known.
 	Hostnames map[string]string
 	// Zones maps addresses to availability zones, where known.
 	Zones map[string]string
-	// MasterOnly are the slots to read only from their masters, as users have set.
+	// MasterOnly holds the slots that an operator has listed to be read only from their masters.
 	MasterOnly SlotSet
-	// OnMove are the slots whose keys are moving according to a node, and Stable the slots whose
-	// masters report that they are not.
+	// OnMove holds the slots whose keys are moving, according to a node. Stable holds the slots whose
+	// masters report that the keys are not moving.
 	OnMove, Stable SlotSet
-	// Failed are the addresses of the masters that have failed according to CLUSTER NODES.
+	// Failed holds the addresses of the masters that have failed, according to CLUSTER NODES.
 	Failed map[string]bool
-	// Server is the run_id of the master without a cluster, or empty if it is not known.
+	// Server is the run_id of the master. It is empty in a cluster, or if it is not known.
 	Server string
-	// Reason is the reason why a shard has no master; the master's address is then empty.
+	// Reason says why a shard has no master. The address of that shard's master is then empty.
 	Reason *errorx.Error
 }
 
@@ -60,8 +60,8 @@ func Empty() *Layout {
 	return l
 }
 
-// oneShard returns the layout of a master with replicas without a cluster: one shard for all slots. An
-// empty master means that there is none.
+// oneShard returns the layout of a master with replicas that are not a cluster: one shard for all slots.
+// If there is no master, its address is empty.
 func oneShard(master string, replicas []string) *Layout {
 	return &Layout{Shards: []Shard{{Master: master, Replicas: replicas}}}
 }
@@ -88,8 +88,8 @@ func (l *Layout) Nodes() iter.Seq[Node] {
 	}
 }
 
-// Find returns the index among Nodes of the node with an address, or -1. It prefers a master to a
-// replica with the same address.
+// Find returns the index, among Nodes, of the node with the given address, or -1. It prefers a master
+// to a replica with the same address.
 func (l *Layout) Find(addr string) int {
 	alias, known := l.aliases[addr]
 	found, at := -1, 0
@@ -135,7 +135,7 @@ func (l *Layout) Masters() (addrs []string) {
 // complete reports whether all slots have an owner.
 func (l *Layout) complete() bool { return !slices.Contains(l.Slots[:], NoShard) }
 
-// Equal reports whether two layouts are the same for requests.
+// Equal reports whether requests take the same ways with both layouts.
 func (l *Layout) Equal(o *Layout) bool {
 	return (l.Reason == nil) == (o.Reason == nil) &&
 		l.Slots == o.Slots && l.MasterOnly == o.MasterOnly && maps.Equal(l.aliases, o.aliases) && maps.Equal(l.Failed, o.Failed) && slices.Equal(l.others, o.others) &&

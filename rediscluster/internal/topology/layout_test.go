@@ -26,7 +26,7 @@ func TestLayout(t *testing.T) {
 		assert.Equal(t, master, addr, slot)
 		assert.Equal(t, master != "", served, slot)
 	}
-	for i := range l.Nodes() { // whoever stops is not called again
+	for i := range l.Nodes() { // the iteration may end early
 		assert.Equal(t, "a:1", i.Addr)
 		break
 	}

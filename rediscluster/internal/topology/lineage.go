@@ -2,13 +2,13 @@ package topology
 
 import "maps"
 
-// Lineage is a client's memory of its master without a cluster: the IDs of its history and of its run,
-// and of the runs of replicas that have followed it.
+// Lineage is a client's memory of a master that is in no cluster. It holds the IDs of the master's
+// history and run, and of the runs of the replicas that have followed it.
 type Lineage struct{ ids map[string]bool }
 
-// Has reports whether the server at an address is related to the master: it was the master, followed
-// it, or continues its history, or such a server follows it now. A server that reports nothing to
-// decide this counts as related.
+// Has reports whether the server at addr is related to the remembered master: it was that master,
+// followed it, or continues its history, or now has a replica that followed it. A server that does not
+// report its history counts as related.
 func (g *Lineage) Has(s ServerInfos, addr string) bool {
 	st := s[addr]
 	if len(g.ids) == 0 || st.replid == "" || g.ids[st.replid] || g.ids[st.replid2] || g.ids[st.id] {
@@ -40,14 +40,14 @@ func (g *Lineage) Learn(s ServerInfos, l *Layout) {
 	g.ids = ids
 }
 
-// noHistory is the ID that servers report if their history does not continue another.
+// noHistory is the ID that servers report as master_replid2 if their history does not continue another.
 const noHistory = "0000000000000000000000000000000000000000"
 
-// Leads reports whether the server at an address answers that it is a master.
+// Leads reports whether the server at addr answers, and reports that it is a master.
 func (s ServerInfos) Leads(addr string) bool { return s[addr].Err == nil && s[addr].role == roleMaster }
 
-// Strangers returns the addresses of masters, other than the present one, that are unrelated to it. It
-// returns none if the present master is not listed, because then the list now leads to other servers.
+// Strangers returns the addresses of masters that are unrelated to the present master. It returns none
+// if the present master is not listed, because then the list has changed.
 func (g *Lineage) Strangers(s ServerInfos, present string) (addrs []string) {
 	if _, listed := s[present]; !listed {
 		return nil
@@ -60,7 +60,7 @@ func (g *Lineage) Strangers(s ServerInfos, present string) (addrs []string) {
 	return addrs
 }
 
-// Without returns the reports except those of some servers.
+// Without returns the reports of all servers except those at addrs.
 func (s ServerInfos) Without(addrs []string) ServerInfos {
 	others := maps.Clone(s)
 	for _, addr := range addrs {

@@ -10,13 +10,14 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// claim is a range of slots in one view, with the data that decides between several claims to a slot.
+// claim is a range of slots in one view: the view says that the range's master owns these slots. The
+// other fields decide between claims that contradict each other.
 type claim struct {
 	r *redisclusterutil.SlotsRange
 	// epoch is the epoch of the range's master. The greater one wins, as among the nodes themselves.
 	epoch uint64
-	// own is set if the range's master itself has reported the claim, and told if it has also reported
-	// its moving slots.
+	// own is set if the view is that of the range's master itself, and told if that view also contains
+	// CLUSTER NODES, which shows the moving slots.
 	own, told bool
 }
 
@@ -27,8 +28,8 @@ func (c claim) beats(other claim) bool {
 	return c.own && !other.own
 }
 
-// claimOf converts a range to a claim. It fails if the range does not start with its master, whose
-// address the view may not know. nodes are from nodesByAddr.
+// claimOf converts a range to a claim. ok is false if the first node of the range is not a master, which
+// happens if the view does not know the master's address. nodes is the result of nodesByAddr.
 func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclusterutil.InstanceInfo) (c claim, ok bool) {
 	if len(r.Addrs) == 0 {
 		return c, false
@@ -43,8 +44,8 @@ func (v View) claimOf(r *redisclusterutil.SlotsRange, nodes map[string]*redisclu
 	return c, n.IsMaster()
 }
 
-// merge builds a layout from the views of one cluster: for each slot, the newest claim wins. It returns
-// nil if no slot has an owner.
+// merge builds a layout from the views of one cluster: for each slot, the claim with the greatest epoch
+// wins. It returns nil if no slot has an owner.
 func merge(views []View) *Layout {
 	// The layout must not depend on the order of the answers.
 	views = slices.Clone(views)
@@ -52,7 +53,7 @@ func merge(views []View) *Layout {
 	l := &Layout{aliases: map[string]string{}, Hostnames: map[string]string{}, Zones: map[string]string{}, Failed: map[string]bool{}}
 	var claims [slot.Count]claim
 	for _, v := range views {
-		nodes := v.nodesByAddr() // made once for all ranges
+		nodes := v.nodesByAddr()
 		l.learnNodes(v)
 		for j := range v.ranges {
 			r := &v.ranges[j]
@@ -94,7 +95,7 @@ func (l *Layout) learnNodes(v View) {
 			continue
 		}
 		l.aliases[n.Addr] = alias(n)
-		if l.aliases[alias(n)] == "" || !n.Fail { // another node may have its name by now
+		if l.aliases[alias(n)] == "" || !n.Fail { // another node may by now have the name of one that has failed
 			l.aliases[alias(n)] = n.Addr
 		}
 		l.Hostnames[n.Addr], l.Hostnames[alias(n)] = n.Hostname, n.Hostname
@@ -143,8 +144,8 @@ func (l *Layout) assign(claims *[slot.Count]claim) bool {
 	return len(l.Shards) > 0
 }
 
-// addReplicas adds the replicas that CLUSTER SLOTS leaves out because nothing was written yet. Whether
-// they may be read from depends on their own reports.
+// addReplicas adds the replicas that CLUSTER SLOTS leaves out, because nothing was written to the shard
+// yet. Whether the client may read from them depends on their own reports.
 func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
 	shards := make(map[string]*Shard, len(l.Shards))
 	for i := range l.Shards {
@@ -158,7 +159,7 @@ func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
 		}
 		if s != nil {
 			masters[n.Uuid] = s
-			alive[s] = alive[s] || !n.Fail // a node that has lost its identity leaves the former one behind
+			alive[s] = alive[s] || !n.Fail // a node with a new ID leaves its former one behind, as a failed node
 		}
 	}
 	for s, is := range alive {
@@ -173,7 +174,7 @@ func (l *Layout) addReplicas(nodes redisclusterutil.InstanceInfos) {
 		}
 		addr := n.Addr
 		if n.Hostname != "" && !redisclusterutil.IsIPAddress(s.Master) {
-			addr = alias(&n) // the cluster wants to be called by hostnames
+			addr = alias(&n) // the cluster names its masters by hostname, so name the replica in the same way
 		}
 		s.Replicas = append(s.Replicas, addr)
 	}

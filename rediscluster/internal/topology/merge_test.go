@@ -80,7 +80,7 @@ func TestMergeNewestEpochCounts(t *testing.T) {
 }
 
 func TestMergeOwnClaimCountsAmongEqual(t *testing.T) {
-	// Without CLUSTER NODES there are no epochs: what a master says of itself counts.
+	// Without CLUSTER NODES there are no epochs. Then a master's claim to its own slots counts.
 	old := View{asked: "c:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("a:1")}}}
 	own := View{asked: "b:1", ranges: []slotsRange{{From: 0, To: 9, Addrs: addrs("b:1")}}}
 	for _, views := range [][]View{{old, own}, {own, old}} {
@@ -108,7 +108,7 @@ func TestMergeEmptyHost(t *testing.T) {
 	assert.Empty(t, l.others)
 }
 
-// A range may have no master: then the first of its other nodes is not taken for the master.
+// If a range has no master, its first node is a replica, and must not be taken for the master.
 func TestMergeWithoutMaster(t *testing.T) {
 	l := merge([]View{{
 		asked:  "10.0.0.1:7000",
@@ -134,7 +134,7 @@ func TestMergeNodes(t *testing.T) {
 		nodes: infos{
 			moving,
 			replicaOf("a", member("b", "b", 1, 1)),
-			replicaOf("a", member("c", "c", 1, 1)), // has synced nothing yet
+			replicaOf("a", member("c", "c", 1, 1)), // missing in CLUSTER SLOTS, because nothing was written yet
 			member("f", "f", 1, 0),                 // has no slots yet
 			failed, stranger,
 		},
@@ -147,7 +147,7 @@ func TestMergeNodes(t *testing.T) {
 	assert.False(t, l.Stable.Has(7))
 }
 
-// A master has failed if CLUSTER NODES says so of all nodes of its address.
+// A master has failed if CLUSTER NODES marks all nodes with its address as failed.
 func TestMergeFailedMaster(t *testing.T) {
 	failed, former := member("a", "a", 1, 1), member("z", "a", 1, 0)
 	failed.Fail, former.Fail = true, true
@@ -165,7 +165,7 @@ func TestMergeFailedMaster(t *testing.T) {
 	}
 }
 
-// Only its master knows that a slot is stable, and only CLUSTER NODES says so.
+// Only a slot's master knows that the slot is stable, and only CLUSTER NODES shows it.
 func TestMergeStable(t *testing.T) {
 	ranges := func() []slotsRange { return []slotsRange{{From: 0, To: 16383, Addrs: addrs("a:1")}} }
 	a, b := member("a", "a", 1, 1), member("b", "b", 1, 1)
@@ -202,7 +202,8 @@ func TestMergeHostnames(t *testing.T) {
 	assert.Equal(t, "10.0.0.1:7000", l.aliases["a.example:7000"])
 }
 
-// Slots may be scattered over thousands of ranges, and each is looked up by its master.
+// Slots may be scattered over thousands of ranges. merge looks up the master of each range in constant
+// time.
 func TestMergeManyRangesOfNodesWithHostnames(t *testing.T) {
 	const nodes, ranges = 100, 1000
 	v := View{asked: "a:1"}
@@ -219,8 +220,8 @@ func TestMergeManyRangesOfNodesWithHostnames(t *testing.T) {
 	assert.Less(t, allocs, float64(nodes*ranges/10), "not one for each node of each range")
 }
 
-// At the address of a node that is gone there may be a node of another cluster. It is no reason to move
-// there, however great the epochs of that cluster are.
+// The address of a node that is gone may now lead to a node of another cluster. The client ignores that
+// node, no matter how great the epochs of the other cluster are.
 func TestChooseLeavesOutAnotherCluster(t *testing.T) {
 	stranger := View{
 		asked:  "b:1",
@@ -231,8 +232,8 @@ func TestChooseLeavesOutAnotherCluster(t *testing.T) {
 	gone := replicaOf("c", member("b", "b", 1, 3))
 	one := View{asked: "a:1", ranges: all, nodes: infos{myself(member("a", "a", 1, 2)), gone, member("c", "c", 1, 3)}}
 	two := View{asked: "c:1", ranges: all, nodes: infos{member("a", "a", 1, 2), gone, myself(member("c", "c", 1, 3))}}
-	// A node that has moved to the other cluster, and has kept its ID, is still known to the other
-	// nodes.
+	// A node that has moved to another cluster and kept its ID is still known to the nodes of its former
+	// cluster.
 	moved := View{asked: "b:1", ranges: stranger.ranges, nodes: infos{myself(member("b", "b", 1, 100)), stranger.nodes[1], stranger.nodes[2]}}
 	untold := View{asked: "d:1", ranges: all}
 	for name, views := range map[string][]View{
@@ -247,8 +248,9 @@ func TestChooseLeavesOutAnotherCluster(t *testing.T) {
 	}
 }
 
-// A node with a new ID and the same hostname is another node. The former one is a failed replica.
-// The new one counts, no matter in which order both are in the answer.
+// A node that was started again with a new ID and the same hostname counts as another node. CLUSTER NODES
+// lists its former ID as a failed replica. The new node counts, no matter in which order the two are
+// listed.
 func TestMergeNodeWithAnotherID(t *testing.T) {
 	former, now, other := replicaOf("b", member("old", "10.0.0.1", 7000, 1)), member("new", "10.0.0.2", 7000, 5), myself(member("b", "10.0.0.3", 7000, 4))
 	former.Fail = true

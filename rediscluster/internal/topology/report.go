@@ -15,20 +15,20 @@ import (
 
 // Report is one sentinel's report about a master.
 type Report struct {
-	from string // the sentinel
-	// id is the sentinel's own ID, empty if it does not report it (before version 6.2).
+	from string // the address of the sentinel
+	// id is the sentinel's own ID. It is empty if the sentinel does not report it (before version 6.2).
 	id     string
 	master string
 	// run is the run_id of the master, empty if it is not known.
 	run string
-	// epoch is the epoch of the master's election. The greater one wins, as among the sentinels
-	// themselves.
+	// epoch is the epoch of the master's election. The report with the greatest epoch wins; the
+	// sentinels themselves use the same rule.
 	epoch    uint64
 	replicas []string // only those for which isOfUse is true
-	// servers are the addresses and the run_ids of the master and of all replicas.
+	// servers holds the addresses and the run_ids of the master and of all replicas.
 	servers map[string]bool
-	Others  []string // sentinels that it knows
-	// ids maps the addresses of the others to their IDs; alive are the IDs of those that are not down.
+	Others  []string // the addresses of the other sentinels that this one knows
+	// ids maps the addresses in Others to IDs. alive holds the IDs of those sentinels that are not down.
 	ids   map[string]string
 	alive memory
 	// quorum is the number of sentinels that must agree that a master is down.
@@ -38,15 +38,15 @@ type Report struct {
 	// silentSince is the time when the sentinel stopped answering after this report; zero if it
 	// answers.
 	silentSince time.Time
-	// err is the error of its last failure to answer.
+	// err is the error of the sentinel's last failure to answer; nil if it answers.
 	err *errorx.Error
 }
 
 // answers reports whether the sentinel answers.
 func (r Report) answers() bool { return r.silentSince.IsZero() }
 
-// same reports whether both name the same master: one sentinel may use the master's hostname, and
-// another its IP.
+// same reports whether two reports name the same master. One may contain the master's hostname, and the
+// other its IP.
 func (r Report) same(other Report) bool {
 	return r.master == other.master || r.run != "" && r.run == other.run
 }
@@ -101,9 +101,9 @@ func ParseReport(answers []any) (r Report, failure *errorx.Error) {
 		}
 	}
 	delete(r.servers, "")
-	r.id, _ = redis.As[string](answers[6]) // other versions have an error here
+	r.id, _ = redis.As[string](answers[6]) // versions before 6.2 answer with an error
 	r.addOthers(parseList(answers[4]))
-	info, _ := redisclusterutil.ParseInfo(answers[5]) // a user may have no right to INFO
+	info, _ := redisclusterutil.ParseInfo(answers[5]) // the client's user may have no right to INFO
 	r.tilt = info["sentinel_tilt"] == "1"
 	return r, nil
 }
@@ -139,10 +139,10 @@ func sentinelError(err *errorx.Error) *errorx.Error {
 	return ErrNoSentinel.Wrap(err, "it refuses to tell")
 }
 
-// sentinelFields are a sentinel's fields for a server.
+// sentinelFields are the fields that a sentinel reports about a server or another sentinel.
 type sentinelFields map[string]string
 
-// parseEndpoint returns the address of a host and a port, or empty if they are invalid.
+// parseEndpoint returns the address in a reply that consists of a host and a port, or "" if it is invalid.
 func parseEndpoint(res any) (addr string) {
 	if pair, _ := redis.As[[]string](res); len(pair) == 2 {
 		addr = sentinelFields{"ip": pair[0], "port": pair[1]}.addr()
@@ -153,7 +153,7 @@ func parseEndpoint(res any) (addr string) {
 // maxPeers bounds the replicas and sentinels in one answer: a hundred times more than anybody runs.
 const maxPeers = 1 << 10
 
-// parseList reads a list of servers. One that is malformed has no fields.
+// parseList reads a list of servers. A malformed entry becomes a server without fields.
 func parseList(res any) (list []sentinelFields) {
 	entries, _ := res.([]any)
 	for _, entry := range entries[:min(len(entries), maxPeers)] {
@@ -163,7 +163,7 @@ func parseList(res any) (list []sentinelFields) {
 	return list
 }
 
-// addr returns the address, or empty if it can't be dialed.
+// addr returns the address, or "" if it is not valid for dialing.
 func (f sentinelFields) addr() string {
 	if port, err := strconv.ParseUint(f["port"], 10, 16); err != nil || port == 0 || f["ip"] == "" || !redisurl.IsHost(f["ip"]) {
 		return ""
@@ -171,14 +171,13 @@ func (f sentinelFields) addr() string {
 	return net.JoinHostPort(f["ip"], f["port"])
 }
 
-// isOfUse reports whether a replica is announced and the sentinel is connected to it. The replica
-// itself reports the state of its replication.
+// isOfUse reports whether a replica is announced and the sentinel is connected to it. It ignores the
+// state of the replication, which the client asks the replica for.
 func (f sentinelFields) isOfUse() bool {
 	return f["replica-announced"] != "0" && f.isUp()
 }
 
-// isUp reports whether the sentinel is connected to a server or another sentinel, and does not consider
-// it down.
+// isUp reports whether the reporting sentinel is connected to the server, and does not consider it down.
 func (f sentinelFields) isUp() bool {
 	for flag := range strings.SplitSeq(f["flags"], ",") {
 		switch flag {

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// fields makes the answer of a sentinel about one server.
+// fields makes a sentinel's answer about one server.
 func fields(pairs ...string) []any {
 	list := make([]any, len(pairs))
 	for i, s := range pairs {
@@ -21,8 +21,8 @@ func fields(pairs ...string) []any {
 	return list
 }
 
-// sentinelAnswers are those of a sentinel that knows a master with three replicas, two
-// of which are of use, and another sentinel.
+// sentinelAnswers returns the answers of a sentinel that knows another sentinel, and a master with three
+// replicas. Two of the replicas are usable.
 func sentinelAnswers() []any {
 	addr := fields("10.0.0.1", "6379")
 	return []any{

@@ -14,29 +14,29 @@ import (
 
 // Reports are the last reports of sentinels, and the conclusions from them.
 type Reports struct {
-	// seeds are the sentinels that the user gave, and refuse is Opts.RefuseStrangers.
+	// seeds holds the addresses of sentinels that the user gave, and refuse is Opts.RefuseStrangers.
 	seeds  []string
 	refuse bool
 
-	last    map[string]Report
-	others  map[string]Report // the last ones of other sentinels at the same addresses, by ID: see displace
-	layout  *Layout           // nil before the first
+	last    map[string]Report // the last report of each sentinel, by address
+	others  map[string]Report // reports of other sentinels at the same addresses, by ID: see displace
+	layout  *Layout           // nil until Judge has found a master
 	dispute *errorx.Error
 
-	// chosen are the trusted reports, of sentinels that know each other.
+	// chosen holds the trusted reports. They are of sentinels that know each other.
 	chosen []Report
-	// known are the IDs of these sentinels, except those that were down. settled is set once most of
-	// the sentinels have agreed. Before that, the client trusts no group.
+	// known holds the IDs of these sentinels, except those that were down. settled is set once more
+	// than half of them have answered. Until then choose does not use known.
 	known   memory
 	settled bool
-	// servers are the addresses and run_ids of the servers that the sentinels have reported.
+	// servers holds the addresses and run_ids of the servers in the trusted reports.
 	servers map[string]bool
-	// strange are the addresses of sentinels that answer and are not trusted.
+	// strange holds the addresses of sentinels that answer and are not trusted.
 	strange map[string]bool
 }
 
-// NewReports returns empty Reports. With refuse, once the client knows sentinels, it never trusts
-// others.
+// NewReports returns empty Reports. With refuse, a client that knows sentinels never trusts unrelated
+// ones.
 func NewReports(seeds []string, refuse bool) *Reports {
 	return &Reports{seeds: slices.Clone(seeds), refuse: refuse, last: make(map[string]Report), others: make(map[string]Report)}
 }
@@ -54,7 +54,7 @@ func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Ti
 		if last.answers() {
 			last.silentSince = now
 		}
-	case !r.tilt || last.master == "" || last.tilt: // in tilt mode its previous report counts
+	case !r.tilt || last.master == "" || last.tilt: // while a sentinel is in TILT mode, its previous report counts
 		s.displace(last, r, now)
 		last = r
 	}
@@ -63,10 +63,11 @@ func (s *Reports) Hear(addr string, r Report, failure *errorx.Error, now time.Ti
 	return fails
 }
 
-// displace keeps the last report of a sentinel if another one now answers at its address: behind a proxy,
-// each connection may lead to another sentinel, and one that has been cut off must not lead back to the old
-// master. The report counts like that of a sentinel that is silent since then, but not for longer than
-// supersededAfter, because the sentinel may never answer again.
+// displace keeps the last report of a sentinel if another sentinel now answers at its address. Behind a
+// proxy, each connection may lead to another sentinel; without the kept reports, a sentinel that was cut
+// off from the others could lead the client back to the old master. A kept report counts like that of a
+// sentinel that has fallen silent, but for no longer than supersededAfter, because the sentinel may
+// never answer again.
 func (s *Reports) displace(last, r Report, now time.Time) {
 	maps.DeleteFunc(s.others, func(id string, other Report) bool {
 		return id == r.id || now.Sub(other.silentSince) >= supersededAfter
@@ -87,11 +88,11 @@ type Verdict struct {
 	Changed bool
 	// Dispute is the error of sentinels that have started to disagree.
 	Dispute *errorx.Error
-	// Strangers are the addresses of sentinels that have started to answer and that the client does not
-	// know.
+	// Strangers holds the addresses of sentinels that have started to answer and that the client does
+	// not know.
 	Strangers []string
-	// Left is the master, if the client did not know the server and none of the known sentinels is
-	// left.
+	// Left holds the address of the new master if the client has left its service: no known sentinel
+	// is left, and the client did not know the new master.
 	Left []string
 }
 
@@ -122,10 +123,10 @@ func (s *Reports) Judge(now time.Time) (v Verdict) {
 	return v
 }
 
-// Settled reports whether most of the known sentinels agree.
+// Settled reports whether at some time more than half of the sentinels have answered.
 func (s *Reports) Settled() bool { return s.settled }
 
-// Others returns the sentinels that the trusted ones know.
+// Others returns the addresses of the sentinels that the trusted ones know.
 func (s *Reports) Others() (addrs []string) {
 	for _, r := range s.chosen {
 		addrs = append(addrs, r.Others...)
@@ -195,9 +196,9 @@ const supersededAfter = 10 * time.Second
 
 // superseded reports whether r, the last report of a silent sentinel, no longer counts, because a
 // majority has disagreed for long enough. Without this rule, newly installed sentinels, which start
-// with epoch 0, would never count, and neither would a majority that does not know an epoch that only
-// the lost sentinel knew. If the quorum is 2 or more, a single new sentinel that knows no other is not
-// a majority.
+// with epoch 0, would never count against it. Nor would a majority, if only the lost sentinel knew the
+// greatest epoch. If the quorum is 2 or more, a single new sentinel that knows no other is not a
+// majority.
 func (r Report) superseded(reports map[string]Report, now time.Time) bool {
 	if r.answers() || now.Sub(r.silentSince) < supersededAfter {
 		return false
@@ -210,8 +211,8 @@ func (r Report) superseded(reports map[string]Report, now time.Time) bool {
 	return false
 }
 
-// hasMajority reports whether most of the sentinels that this one knows, and at least its quorum, now
-// agree with it.
+// hasMajority reports whether the reporting sentinel and those that agree with it are at least its
+// quorum, and more than half of the sentinels that it knows.
 func (r Report) hasMajority(reports map[string]Report) bool {
 	agree := 1
 	for _, addr := range r.Others {
@@ -222,8 +223,7 @@ func (r Report) hasMajority(reports map[string]Report) bool {
 	return r.quorum > 0 && agree >= r.quorum && 2*agree > len(r.Others)+1
 }
 
-// best returns the reports with the greatest epoch. Before any of these sentinels has reported, and
-// while all are in TILT mode, there is none.
+// best returns the reports with the greatest epoch, except those of sentinels in TILT mode.
 func best(reports []Report) (best []Report) {
 	for _, r := range reports {
 		switch {
@@ -237,10 +237,10 @@ func best(reports []Report) (best []Report) {
 	return best
 }
 
-// judge makes a layout of reports of sentinels that belong together: the master is the one with the
-// greatest epoch, so that a sentinel that comes back with an old report never moves the client back.
-// Of two masters with the same epoch, or of two addresses of one, the present one stays as long as a
-// sentinel names it. It returns nil if no sentinel names a master.
+// judge builds a layout from the reports of sentinels that belong together. The report with the greatest
+// epoch names the master, so a sentinel that comes back with an old report never moves the client back.
+// If several masters, or several addresses of one master, have that epoch, the present one stays as long
+// as a sentinel names it. judge returns nil if no sentinel names a master.
 func judge(reports []Report, present string) (*Layout, *errorx.Error) {
 	best := best(reports)
 	if len(best) == 0 {
@@ -251,7 +251,7 @@ func judge(reports []Report, present string) (*Layout, *errorx.Error) {
 	if !slices.ContainsFunc(best, func(r Report) bool { return !r.same(master) }) {
 		return oneShard(master.master, replicasOf(master.master, best)), nil
 	}
-	named := make(map[string][]string) // sentinels by the address that they name
+	named := make(map[string][]string) // the sentinels that name each address
 	for _, r := range best {
 		named[r.master] = append(named[r.master], r.from)
 	}
@@ -266,8 +266,8 @@ func judge(reports []Report, present string) (*Layout, *errorx.Error) {
 	return oneShard(present, replicasOf(present, best)), dispute
 }
 
-// replicasOf merges the replicas that the sentinels report, by those that answer. If none
-// does, the first report counts.
+// replicasOf merges the replicas in the reports of the sentinels that answer. If no sentinel answers, it
+// uses the first report.
 func replicasOf(master string, reports []Report) (replicas []string) {
 	heard := slices.DeleteFunc(slices.Clone(reports), func(r Report) bool { return !r.answers() })
 	if len(heard) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// If a sentinel of the user's list is gone for good, and the others were reinstalled and agree, the
-// client follows them.
+// If a sentinel of the user's list never comes back, and the others were reinstalled and agree, the client
+// follows the others.
 func TestSentinelsInstalledAnew(t *testing.T) {
 	s, now := NewReports(nil, false), time.Now()
 	say := func(addr, master string, epoch uint64, others ...string) {
@@ -132,7 +132,7 @@ func TestJudge(t *testing.T) {
 	gone := func(r Report) Report { r.silentSince = now.Add(-supersededAfter); return r }
 	left := func(r Report) Report { r.silentSince = now; return r }
 	tilt := func(r Report) Report { r.tilt = true; return r }
-	// knows is what one of a set of sentinels says, two of which have to agree.
+	// knows returns the report of a sentinel that knows others, with a quorum of two.
 	knows := func(r Report, others ...string) Report {
 		r.quorum, r.Others = 2, others
 		return r
@@ -142,7 +142,7 @@ func TestJudge(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reports  reports
 		present  string
-		master   string // "" is none
+		master   string // "" means none
 		replicas []string
 		dispute  bool
 	}{

@@ -19,10 +19,10 @@ import (
 // ServerInfo is a server's report about itself.
 type ServerInfo struct {
 	role string // empty if it is not known
-	// id is the run_id. A server may have several addresses.
+	// id is the server's run_id. It shows whether two addresses are those of one server.
 	id string
-	// replid is the ID of the server's history, which reaches up to end. Replicas have the ID of
-	// their master.
+	// replid is the ID of the server's history, and end the offset at which the history ends. A replica
+	// has the ID of its master.
 	replid string
 	end    int64
 	// replid2 is the ID of an earlier history. The server's own history continues it and begins at
@@ -30,24 +30,24 @@ type ServerInfo struct {
 	// answers do not show which of the two happened.
 	replid2 string
 	fork    int64
-	// restarted is set if the server is a master now and was a replica in an earlier run. Nobody has
-	// promoted it.
+	// restarted is set if the server is a master now and was a replica in an earlier run: it became a
+	// master by a restart, not by a promotion.
 	restarted bool
 	// follows is set if the server is a replica that is connected to its master.
 	follows bool
-	// Err says why the server can't be asked. The other fields are then from its previous report.
+	// Err says why the server did not answer. The other fields are then those of its previous report.
 	Err *errorx.Error
 }
 
-// The roles of servers in replication, in the words of redisconn.Role.
+// The roles of servers in replication, spelled as in redisconn.Role.
 const (
 	roleMaster  = "master"
 	roleReplica = "replica"
 )
 
-// ParseServerInfo makes a ServerInfo from the answers to ROLE (as redisconn.ParseRole returns it),
-// to INFO replication, which also contains the role, and to INFO server. A user may have no right
-// to some of them.
+// ParseServerInfo makes a ServerInfo from the answers to ROLE, INFO replication and INFO server. role
+// and refusal are the results of redisconn.ParseRole. The client's user may have no right to some of the
+// commands; if ROLE is refused, INFO replication gives the role.
 func ParseServerInfo(role string, refusal error, replicationInfo, serverInfo any) ServerInfo {
 	replication, _ := redisclusterutil.ParseInfo(replicationInfo)
 	if refusal != nil {
@@ -69,7 +69,7 @@ func ParseServerInfo(role string, refusal error, replicationInfo, serverInfo any
 	}
 }
 
-// After merges the report with the server's previous one at the same address: after a failure, the
+// After merges the report with was, the previous report from the same address. After a failure the
 // previous report still counts.
 func (st ServerInfo) After(was ServerInfo) ServerInfo {
 	if st.Err != nil {
@@ -82,7 +82,7 @@ func (st ServerInfo) After(was ServerInfo) ServerInfo {
 	return st
 }
 
-// offset parses an offset in a history. It returns other if there is none.
+// offset parses an offset in a history. It returns other if text is not a number.
 func offset(text string, other int64) int64 {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
@@ -98,8 +98,8 @@ func (st ServerInfo) continues(other ServerInfo) bool {
 // ServerInfos are the latest reports of the servers, by address.
 type ServerInfos map[string]ServerInfo
 
-// Layout makes a layout from the reports. If no server says that it is the master, the present
-// master stays, unless it has said that it is a replica. stop is Opts.StopOnManyMasters.
+// Layout builds a layout from the reports. If no server reports that it is the master, the present
+// master stays, unless it has reported that it is a replica. stop is Opts.StopOnManyMasters.
 func (s ServerInfos) Layout(present string, stop bool) *Layout {
 	var masters, replicas, said []string
 	for _, addr := range slices.Sorted(maps.Keys(s)) {
@@ -136,7 +136,8 @@ func (s ServerInfos) Layout(present string, stop bool) *Layout {
 	return l
 }
 
-// Refusal returns why all servers refuse the client permanently, or nil if some do not.
+// Refusal returns the type of the error with which all servers refuse the client permanently, or nil if
+// a server does not refuse it.
 func (s ServerInfos) Refusal() (kind *errorx.Type) {
 	for _, st := range s {
 		cause := errs.PermanentCause(st.Err)
@@ -148,13 +149,13 @@ func (s ServerInfos) Refusal() (kind *errorx.Type) {
 	return kind
 }
 
-// master returns the address of the right one among several masters, or "" if that can't be
-// decided. The first of these rules that applies decides:
+// master decides which of several servers that report to be masters is the right one. It returns the
+// address, or "" if no rule applies. The first of these rules that applies decides for a server:
 //
-//   - Most of the connected replicas have its history.
-//   - It was promoted and has everything that the others have: each of their histories ends before
-//     the point where its own history branched off.
-//   - It is the present one, unless stop is set.
+//   - Most of the connected replicas have the server's history.
+//   - The server was promoted and has all data of the others: each of their histories ends before
+//     the point where the server's history branched off.
+//   - The server is the present master, and stop is not set.
 //
 // If a server has several addresses, only the first one counts.
 func (s ServerInfos) master(masters []string, present string, stop bool) string {
@@ -182,8 +183,8 @@ func (s ServerInfos) master(masters []string, present string, stop bool) string 
 	return ""
 }
 
-// followed returns the master that more connected replicas follow than any other, or "" if there is
-// none.
+// followed returns the address of the master that more connected replicas follow than any other, or ""
+// if two masters have equally many.
 func (s ServerInfos) followed(masters []string) (addr string) {
 	followers := make(map[string]map[string]struct{}) // by history; each replica counts once
 	for at, st := range s {

@@ -65,7 +65,7 @@ func TestParseServerInfo(t *testing.T) {
 }
 
 func TestLayoutOfAList(t *testing.T) {
-	// A history x is at 100; "x at 50" is what continues it from there.
+	// The history x ends at 100. A history "x at 50" continues x from 50 on.
 	master := func(id, replid, continued string, fork int64) ServerInfo {
 		return ServerInfo{role: roleMaster, id: id, replid: replid, end: 100, replid2: continued, fork: fork}
 	}
@@ -84,7 +84,7 @@ func TestLayoutOfAList(t *testing.T) {
 		said     list
 		present  string
 		stop     bool
-		master   string // "" is none
+		master   string // "" means none
 		replicas []string
 		many     bool
 	}{

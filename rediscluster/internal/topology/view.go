@@ -11,19 +11,19 @@ import (
 
 // View is one node's report about the cluster.
 type View struct {
-	asked  string // the address that was asked
+	asked  string // the address of the node that was asked
 	ranges []redisclusterutil.SlotsRange
 	nodes  redisclusterutil.InstanceInfos // nil if CLUSTER NODES is not allowed
 	// ids are the IDs of the nodes in ranges, by address.
 	ids map[string]string
-	// outer maps the addresses that the nodes use among themselves to addresses with the host that
-	// was asked. It is used if the cluster gives clients no hosts, because clients can't reach the
-	// former.
+	// outer maps the addresses that the nodes use among themselves to addresses with the host of the
+	// node that was asked. It is used if the cluster tells clients only ports, because clients then
+	// can't reach the nodes' own addresses.
 	outer map[string]string
 }
 
-// ParseView makes a View from a node's answers to CLUSTER SLOTS and CLUSTER NODES. The latter is
-// optional, because a user may have no right to it.
+// ParseView makes a View from a node's answers to CLUSTER SLOTS and CLUSTER NODES. nodes may be an
+// error, because the client's user may have no right to CLUSTER NODES.
 func ParseView(asked string, slots, nodes any) (View, error) {
 	ranges, err := redisclusterutil.ParseSlotsInfo(slots)
 	if err != nil {
@@ -35,8 +35,8 @@ func ParseView(asked string, slots, nodes any) (View, error) {
 	return v, nil
 }
 
-// speaker returns the ID of the node that reports. Without CLUSTER NODES it is known only if
-// CLUSTER SLOTS shows it.
+// speaker returns the reporting node as a speaker. Without an answer to CLUSTER NODES, the node's own ID
+// is known only if CLUSTER SLOTS lists the node.
 func (v View) speaker() (s speaker) {
 	for addr, id := range v.ids {
 		s.know(id, addr == v.asked)
@@ -63,7 +63,7 @@ func (v View) living() memory {
 	return ids
 }
 
-// addSlots adds the slots that have an owner.
+// addSlots adds the slots that have an owner to slots.
 func (v View) addSlots(slots *SlotSet) {
 	for _, r := range v.ranges {
 		for slot := r.From; len(r.Addrs) > 0 && slot <= r.To; slot++ {
@@ -79,9 +79,10 @@ func (v View) Whole() bool {
 	return slots.len() == slot.Count
 }
 
-// addHosts gives addresses without a host the host of the node that was asked. CLUSTER NODES
-// contains hosts even if CLUSTER SLOTS gives clients none. If CLUSTER SLOTS leaves out several
-// hosts, that is the reason; a single node may just not know its own.
+// addHosts gives addresses without a host the host of the node that was asked. If CLUSTER SLOTS leaves
+// out several hosts, the cluster is configured to tell clients only ports; then addHosts also replaces
+// the hosts in CLUSTER NODES, which clients can't reach. If CLUSTER SLOTS leaves out a single host, that
+// node may just not know its own.
 func (v *View) addHosts() {
 	host, _, _ := net.SplitHostPort(v.asked)
 	name := func(addr string) string {
@@ -122,7 +123,7 @@ func (v *View) addHosts() {
 	}
 }
 
-// idsOf returns the IDs of the nodes in an answer to CLUSTER SLOTS, by their addresses there.
+// idsOf returns the IDs of the nodes in an answer to CLUSTER SLOTS, by the addresses in that answer.
 func idsOf(slots any) map[string]string {
 	ids := map[string]string{}
 	rows, _ := slots.([]any)
@@ -158,7 +159,7 @@ func (v View) Contradicts(l *Layout) bool {
 }
 
 // nodesByAddr returns the nodes by address. If several have the same address, it returns the first
-// that has not failed: a node that has lost its identity leaves its former one behind as a failed
+// that has not failed: a node that starts again with a new ID leaves its former ID behind as a failed
 // node.
 func (v View) nodesByAddr() map[string]*redisclusterutil.InstanceInfo {
 	nodes := make(map[string]*redisclusterutil.InstanceInfo, len(v.nodes))
@@ -177,7 +178,7 @@ func (v View) nodesByAddr() map[string]*redisclusterutil.InstanceInfo {
 	return nodes
 }
 
-// alias returns the node's address with its hostname.
+// alias returns the node's address with its hostname in place of the IP.
 func alias(n *redisclusterutil.InstanceInfo) string {
 	_, port, _ := net.SplitHostPort(n.Addr)
 	return net.JoinHostPort(n.Hostname, port)

@@ -45,8 +45,8 @@ func TestContradicts(t *testing.T) {
 	}
 }
 
-// If a cluster gives clients no hosts, they can reach it only by the host that they asked, whatever
-// addresses the nodes use among themselves.
+// If a cluster tells clients only ports, they can reach it only at the host that they asked, no matter
+// which addresses the nodes use among themselves.
 func TestViewOfUnnamedHosts(t *testing.T) {
 	unnamed := func(port int64) any { return []any{nil, port} }
 	nodes := `a 10.0.0.1:7001@1 myself,master - 0 0 1 connected 0-8191 [5->-b]
@@ -62,7 +62,7 @@ d 10.0.0.4:7004@1 master - 0 0 3 connected`
 	assert.Equal(t, addrs("proxy:7004"), l.others)
 	assert.Equal(t, 1, l.Find("10.0.0.2:7002"), "a scan looks for what CLUSTER NODES says")
 
-	// A node may know the hosts of other nodes, one of which may have its port, but not its own.
+	// A node may not know its own host, but the hosts of other nodes. Another node may have the same port.
 	v, err = ParseView("a:7001", []any{[]any{int64(0), int64(16383), []any{"", int64(7001)}}},
 		"a :7001@1 myself,master - 0 0 1 connected 0-16383\nb 10.0.0.2:7001@1 master - 0 0 0 connected")
 	require.NoError(t, err)

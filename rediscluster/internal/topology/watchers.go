@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// choose returns the reports that count. Once sentinels are known, these are the reports of a group
-// of sentinels that know each other and include most of the known ones. If no known sentinel is
-// left, strangers is set and the reports are from others. Before any are known, choose takes the
-// group in which most sentinels answer, and among equal groups the one that knows most sentinels.
-// Groups that are still equal count together: the epochs of their reports decide between them,
-// unless the epochs are equal too.
+// choose returns the reports that count. Once the client knows sentinels, these are the reports of a
+// group of sentinels that know each other and more than half of the known ones. If there is no such
+// group, strangers is set, and choose takes a group of other sentinels. Before the client knows any
+// sentinel, and for strangers, it takes the group in which most sentinels answer, and among equal groups
+// the one that knows most sentinels. Groups that are still equal count together: judge then decides by
+// the epochs of their reports.
 func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
 	reports := slices.AppendSeq(slices.Collect(maps.Values(s.last)), maps.Values(s.others))
 	reports = slices.DeleteFunc(reports, func(r Report) bool { return r.master == "" || r.superseded(s.last, now) })
@@ -61,8 +61,8 @@ func (s *Reports) choose(now time.Time) (chosen []Report, strangers bool) {
 	return chosen, strangers
 }
 
-// speakers returns the IDs of the reporting sentinels. For a sentinel that does not report its ID,
-// it is the ID that others give for its address.
+// speakers returns the reporting sentinels as speakers. If a sentinel does not report its own ID, speakers
+// uses the ID that other sentinels give for its address.
 func speakers(reports []Report) []speaker {
 	all := make([]speaker, len(reports))
 	for i, r := range reports {
@@ -80,7 +80,8 @@ func speakers(reports []Report) []speaker {
 	return all
 }
 
-// tells reports whether the sentinels that the client knew have named the master of a layout.
+// tells reports whether the sentinels that the client knew have reported the master of a layout, as a
+// master or as a replica.
 func (s *Reports) tells(chosen []Report, l *Layout) bool {
 	master := l.Shards[0].Master
 	return s.servers[master] || slices.ContainsFunc(chosen, func(r Report) bool { return r.master == master && s.servers[r.run] })
@@ -108,7 +109,8 @@ func (s *Reports) learn(chosen []Report) {
 	s.settled = s.settled || 2*answer > there
 }
 
-// findStrange returns the addresses of sentinels that have started to answer and do not count.
+// findStrange returns the addresses of sentinels that have started to answer and whose reports do not
+// count.
 func (s *Reports) findStrange() (found []string) {
 	strange := map[string]bool{}
 	for addr, r := range s.last {

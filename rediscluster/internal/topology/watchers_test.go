@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watcher is the report of a sentinel, whose ID is the first of ids. It knows the others, which have addresses
-// like their IDs, and names a master with a replica.
+// watcher returns the report of a sentinel whose ID is the first of ids. The sentinel knows those with the
+// other IDs, which are also their addresses, and names a master with a replica.
 func watcher(ids, master string, epoch uint64) Report {
 	all := strings.Split(ids, " ")
 	r := Report{
@@ -50,7 +50,7 @@ func TestStrangersAmongSentinels(t *testing.T) {
 		s.Judge(now)
 		assert.Equal(t, "m", s.Layout().Shards[0].Master, "what the others said last counts")
 
-		// In a failover, the first sentinel that reports it counts.
+		// The first sentinel that reports a failover counts.
 		s.Hear("b", watcher("b a c", "r", 2), nil, now)
 		assert.True(t, s.Judge(now).Changed, name)
 		assert.Equal(t, "r", s.Layout().Shards[0].Master, name)
@@ -59,7 +59,7 @@ func TestStrangersAmongSentinels(t *testing.T) {
 	}
 }
 
-// Before any sentinel is known, the group counts in which most sentinels answer and know each
+// Before any sentinel is known, the group counts in which the most sentinels answer and know each
 // other. The order of their answers does not matter.
 func TestStrangersAmongSentinelsAtFirst(t *testing.T) {
 	heard := map[string]Report{"a": watcher("a b c", "m", 1), "b": watcher("b a c", "m", 1), "c": watcher("x", "other", 100)}
@@ -77,7 +77,7 @@ func TestStrangersAmongSentinelsAtFirst(t *testing.T) {
 }
 
 // If no known sentinel is left, the client follows others and reports that, unless it must refuse
-// strangers. Sentinels that name a server that it knows are not strangers.
+// strangers. Sentinels that name a server that the client knows are not strangers.
 func TestOnlyStrangersAreLeft(t *testing.T) {
 	for name, tt := range map[string]struct {
 		refuse bool
@@ -142,7 +142,8 @@ func TestEvenSentinels(t *testing.T) {
 	}
 }
 
-// Behind a proxy, one address leads to one sentinel after the other, also to one that has been cut off.
+// Behind a proxy, one address leads to different sentinels in turn, and to one that is cut off from the
+// others.
 func TestSentinelsBehindOneAddress(t *testing.T) {
 	s, now := NewReports([]string{"proxy"}, false), time.Now()
 	say := func(ids, master string, epoch uint64) {
