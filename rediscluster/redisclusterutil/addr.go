@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Resolve resolves the host of an address (host:port), and returns ip:port. It returns an
-// address with an IP in canonical form. It may query the DNS, without a time-out.
+// Resolve resolves the host of an address (host:port), and returns ip:port. If the host is an IP, it
+// returns the address in canonical form. It may query the DNS, without a time-out.
 func Resolve(addr string) (string, error) {
 	host, err := GetHost(addr)
 	if err != nil {
@@ -28,7 +28,7 @@ func Resolve(addr string) (string, error) {
 }
 
 // GetHost returns the host of a host:port address, without brackets for IPv6. If the address
-// may be a URL, it returns a [redis.ErrURL], which does not show it.
+// may be a URL, it returns a [redis.ErrURL], which does not show the address.
 func GetHost(addr string) (string, error) {
 	if redisurl.MayHoldSecret(addr) {
 		return "", redis.ErrURL.New("address is not host:port")

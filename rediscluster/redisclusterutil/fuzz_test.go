@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// FuzzParsers gives every parser whatever a server can answer with.
+// FuzzParsers passes arbitrary replies of a server to every parser.
 func FuzzParsers(f *testing.F) {
 	f.Add([]byte("*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n$9\r\n127.0.0.1\r\n:7000\r\n$2\r\nid\r\n*2\r\n+hostname\r\n+a\r\n"))
 	f.Add([]byte("*1\r\n*3\r\n:0\r\n:5\r\n*2\r\n$-1\r\n:65535\r\n"))
@@ -21,8 +21,8 @@ func FuzzParsers(f *testing.F) {
 		ranges, err := ParseSlotsInfo(res)
 		checkTyped(t, err)
 		for _, r := range ranges {
-			if r.From < 0 || r.To < r.From || r.To >= NumSlots { // its nodes may all be unknown
-				t.Fatalf("a range that is none: %+v", r)
+			if r.From < 0 || r.To < r.From || r.To >= NumSlots { // Addrs may be empty, if all nodes are unknown
+				t.Fatalf("invalid range: %+v", r)
 			}
 		}
 		slots, found, err := ParseMasterOnly(res)

@@ -11,40 +11,39 @@ import (
 type SlotMoving byte
 
 const (
-	// SlotMigrating: the slot leaves for another node.
+	// SlotMigrating: the slot moves to another node.
 	SlotMigrating SlotMoving = 1
-	// SlotImporting: the slot comes from another node.
+	// SlotImporting: the slot moves here from another node.
 	SlotImporting SlotMoving = 2
 )
 
-// SlotMigration is a moving slot, as reported by one side of the move.
+// SlotMigration is a moving slot, as one of the two nodes reports it.
 type SlotMigration struct {
 	Number uint16
 	Moving SlotMoving
-	// Peer is the Uuid of the other side.
+	// Peer is the Uuid of the other node.
 	Peer string
 }
 
 // InstanceInfo is a node of a cluster: a line of CLUSTER NODES.
 type InstanceInfo struct {
 	Uuid string
-	// Addr is host:port with the IP as its host, which is empty if the node
-	// does not know its own.
+	// Addr is IP:port. The IP is empty if the node does not know its own.
 	Addr string
 	IP   string
 	Port int
 	// Port2 is the port of the cluster bus.
 	Port2 int
-	// Hostname is empty if none is announced.
+	// Hostname is empty if the node announces none.
 	Hostname string
 
 	NoAddr bool
 	MySelf bool
-	// Fail: the cluster agrees that the node has failed. PFail: the answering node
-	// suspects that it has.
+	// Fail: the cluster agrees that the node has failed. PFail: the answering node suspects that the
+	// node has failed.
 	Fail  bool
 	PFail bool
-	// Connected: the answering node is connected to it by the cluster bus.
+	// Connected: the answering node is connected to this node by the cluster bus.
 	Connected bool
 	// SlaveOf is the Uuid of the master, empty for a master.
 	SlaveOf string
@@ -140,8 +139,8 @@ func (is InstanceInfos) SlotsRanges() []SlotsRange {
 	return ranges
 }
 
-// HashSum returns a hash of the data that matters to clients: addresses, roles, failures, slots and
-// migrations. The order of the nodes does not matter.
+// HashSum returns a hash of the data that clients use: addresses, roles, failures, slots and
+// migrations. It does not depend on the order of the nodes.
 func (is InstanceInfos) HashSum() uint64 {
 	var sum uint64
 	for _, i := range is {

@@ -48,8 +48,8 @@ func TestSlotsRanges(t *testing.T) {
 	assert.Equal(t, want, parsedNodes(t).SlotsRanges())
 }
 
-// A few hundred kilobytes of CLUSTER NODES may have thousands of replicas of a master with tens of
-// thousands of ranges.
+// A few hundred kilobytes of CLUSTER NODES can describe a master with tens of thousands of ranges and
+// thousands of replicas. SlotsRanges must not copy the replicas for each range.
 func TestSlotsRangesOfManyReplicas(t *testing.T) {
 	master := InstanceInfo{Uuid: "m", IP: "10.0.0.1", Port: 1, Addr: "10.0.0.1:1"}
 	for slot := range uint16(NumSlots) {

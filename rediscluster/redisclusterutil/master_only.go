@@ -7,11 +7,11 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// MasterOnlyKey is the key of a set of slots. Clients read these slots only from their masters,
-// whatever the policy. Operators add a slot while they don't trust its replicas.
+// MasterOnlyKey is the key of a set of slots. Clients read these slots only from their masters, unless
+// a policy forces reads from replicas. Operators add a slot while they don't trust its replicas.
 const MasterOnlyKey = "CLUSTER_SELF:MASTER_ONLY"
 
-// errSlotRange: a slot that is not below NumSlots.
+// errSlotRange: a slot is not below NumSlots.
 var errSlotRange = redis.ErrRequest.NewType("slot_range", redis.ErrTraitNotSent)
 
 // masterOnlyKey returns the key with stub as its hash tag, so that each shard can have its own
@@ -29,9 +29,9 @@ func RequestMasterOnly(s redis.Sender, stub string) (map[uint16]struct{}, bool, 
 	return ParseMasterOnly(redis.Sync{S: s}.Do("SMEMBERS", masterOnlyKey(stub)))
 }
 
-// SetMasterOnly adds slots to the set of slots that are read only from their masters. With an
+// SetMasterOnly adds slots to a set of slots that are read only from their masters. With an
 // empty stub it is the set that clients of the cluster use. Otherwise stub is the hash tag
-// of the set's key: use any key of the shard that should have the set.
+// of the set's key: give any key of the shard that should hold the set.
 func SetMasterOnly(s redis.Sender, stub string, slots []uint16) error {
 	return changeMasterOnly(s, "SADD", stub, slots)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A line of CLUSTER NODES:
+// nodeFields is the least number of fields in a line of CLUSTER NODES:
 //
 //	uuid host:port@cport[,hostname[,k=v]…] flags master sent recv epoch link [slot…]
 const nodeFields = 8
@@ -43,12 +43,12 @@ func ParseClusterNodes(res any) (InstanceInfos, error) {
 	return infos, nil
 }
 
-// parseNodeLine parses a line. If the line is invalid, why is the reason, and otherwise empty.
+// parseNodeLine parses a line. If the line is invalid, why is the reason; otherwise why is empty.
 func parseNodeLine(fields []string) (i InstanceInfo, why string) {
 	if len(fields) < nodeFields {
 		return i, "a line of too few fields"
 	}
-	if len(fields)-nodeFields > 2*NumSlots { // each is served or moving at most once
+	if len(fields)-nodeFields > 2*NumSlots { // a slot is listed at most twice: as served and as moving
 		return i, "a line of too many slots"
 	}
 	i.Uuid = fields[0]
@@ -89,7 +89,7 @@ func parseNodeLine(fields []string) (i InstanceInfo, why string) {
 func (i *InstanceInfo) parseAddr(field string) bool {
 	addr, extras, _ := strings.Cut(field, ",")
 	hostname, _, _ := strings.Cut(extras, ",")
-	if redisurl.IsHost(hostname) { // otherwise it may be a k=v
+	if redisurl.IsHost(hostname) { // otherwise it may be a field k=v
 		i.Hostname = hostname
 	}
 	addr, bus, hasBus := strings.Cut(addr, "@")

@@ -30,9 +30,9 @@ func ReqSlot(req redis.Request) (uint16, bool) {
 	return Slot(key), true
 }
 
-// BatchKey returns the first key of the batch if all its requests have their
-// first keys in one slot. It ignores requests without a key; false means
-// keys in several slots, or no keys at all.
+// BatchKey returns the first key of the batch if the first keys of all its requests are in one slot. It
+// ignores requests without a key. It returns false if the keys are in several slots, or if there are no
+// keys at all.
 func BatchKey(reqs []redis.Request) (string, bool) {
 	first, found := "", false
 	var common uint16
@@ -50,8 +50,7 @@ func BatchKey(reqs []redis.Request) (string, bool) {
 	return first, found
 }
 
-// BatchSlot returns the slot that all requests of the batch share, as BatchKey
-// finds it.
+// BatchSlot returns the slot of the key that BatchKey returns.
 func BatchSlot(reqs []redis.Request) (uint16, bool) {
 	key, ok := BatchKey(reqs)
 	if !ok {

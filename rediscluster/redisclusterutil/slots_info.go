@@ -76,7 +76,7 @@ func sortRanges(ranges []SlotsRange) {
 	sort.SliceStable(ranges, func(i, j int) bool { return ranges[i].From < ranges[j].From })
 }
 
-// parseSlotsRow parses a row. If the row is invalid, why is the reason, and otherwise empty.
+// parseSlotsRow parses a row. If the row is invalid, why is the reason; otherwise why is empty.
 func parseSlotsRow(row any) (r SlotsRange, why string) {
 	cells, ok := row.([]any)
 	if !ok || len(cells) < 2 {
@@ -99,7 +99,7 @@ func parseSlotsRow(row any) (r SlotsRange, why string) {
 	return r, ""
 }
 
-// setText sets a value, if it is not empty, in a map that it creates if necessary.
+// setText sets a value in a map, unless the value is empty. It creates the map if necessary.
 func setText(m *map[string]string, key, value string) {
 	if value == "" {
 		return
@@ -162,7 +162,7 @@ func unexpected(cmd, why string, res any) error {
 	return redis.ErrResponseUnexpected.New("%s: %s", cmd, why).WithProperty(redis.EKResponse, res)
 }
 
-// metadata are a node's further addresses and its zone, by their names.
+// metadata holds a node's further addresses and its zone, by their names in the reply.
 type metadata map[string]any
 
 // text returns a value if it is a string, and otherwise "".

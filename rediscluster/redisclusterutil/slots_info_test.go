@@ -125,7 +125,7 @@ func TestParseSlotsInfoMalformed(t *testing.T) {
 	assert.Equal(t, error(down), err)
 }
 
-// A text that is not a host must not get into logs or names of metrics, where it could forge lines.
+// A text that is not a host must not get into logs or the names of metrics, where it could forge lines.
 func TestParseHostsThatAreNone(t *testing.T) {
 	for _, host := range []string{"a\nb", "a b", "\x1b[31m", "a\xff", "a\u009bb", "a\u2028b", "\u202ea", "user@a", "http://a"} {
 		row := func(node ...any) []any { return []any{[]any{int64(0), int64(9), node}} }
@@ -141,7 +141,7 @@ func TestParseHostsThatAreNone(t *testing.T) {
 		_, _, ok := redisurl.ParseEndpoint(host + ":7000")
 		assert.False(t, ok, "%q", host)
 		if strings.ContainsAny(host, " \n\u2028") {
-			continue // the next field begins there
+			continue // CLUSTER NODES would end the field there
 		}
 		_, err = ParseClusterNodes([]byte("id " + host + ":7000@17000 master - 0 0 1 connected"))
 		assert.Error(t, err, "%q", host)
@@ -151,7 +151,8 @@ func TestParseHostsThatAreNone(t *testing.T) {
 	}
 }
 
-// If they were not refused, each would take a time that grows with the square of its size.
+// The parsers refuse answers with too many nodes, because clients compare all nodes with each other: the
+// time would grow with the square of their number.
 func TestParseOfTooMuch(t *testing.T) {
 	node := func(i int) []any { return []any{fmt.Sprint("h", i), int64(7000)} }
 	var rows []any
