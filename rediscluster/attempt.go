@@ -14,28 +14,29 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// attempt is a single request that may be sent several times, and its future on each
-// connection. It keeps the request encoded. It is recycled when the request is resolved.
+// attempt is a request that the cluster may send several times. It is the future of the request on
+// each connection: it passes a value on to the user's future, and leaves errors to the retrier. It
+// keeps the request encoded. It is recycled when the user's future is resolved.
 type attempt struct {
 	retrier
 	send.Forward
 	n   uint64
 	req send.Request
-	buf []byte // the attempt's own; req.Buf is in it
+	buf []byte // owned by the attempt; req.Buf is a part of it
 	// again is the time of the last retry of a request that may block; zero before the first.
 	again time.Time
-	// named is set if the attempt must add the request to errors. Package redis does that for
-	// its own requests.
+	// named is set if the attempt must add the request to errors. Package redis itself adds the
+	// requests that it encodes.
 	named bool
 }
 
-// A larger buffer of an attempt is left to the garbage collector, so that one
-// large request does not pin its memory forever.
+// attemptKeptBuffer is the size of the largest buffer that a recycled attempt keeps, so that one large
+// request does not pin its memory forever.
 const attemptKeptBuffer = 16 << 10
 
 var attempts = sync.Pool{New: func() any { return &attempt{} }}
 
-// newAttempt returns an attempt for an encoded request, which it copies.
+// newAttempt returns an attempt for a copy of an encoded request.
 func (c *Cluster) newAttempt(r *send.Request, cb redis.Future, n uint64) *attempt {
 	a := attempts.Get().(*attempt)
 	a.c, a.request, a.To, a.n, a.req = c, a, cb, n, *r
@@ -44,8 +45,8 @@ func (c *Cluster) newAttempt(r *send.Request, cb redis.Future, n uint64) *attemp
 	return a
 }
 
-// ofUser prepares a request that was given to a Sender's method, rather than encoded by package
-// redis.
+// ofUser prepares a request that a user has passed to a method of a Sender. Package redis prepares the
+// requests that it encodes.
 func (a *attempt) ofUser() {
 	a.named, a.req.Caller, a.req.Observed = true, send.CallerOf(a.To), send.Observes(a.To)
 }
@@ -97,7 +98,7 @@ func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	moves := a.moves()
 	hedged := moves && w.c.rules.Hedge != nil
 	if hedged {
-		r.Done = nil // a deaf caller would hear of a stall late
+		r.Done = nil // the caller must listen, because a deaf caller (see package redis) would learn of a stall late
 		r.Typed, a.req.Typed = false, false
 	}
 	l.Backend.SendEncoded(r, a, 0)
@@ -105,7 +106,7 @@ func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	r.Ticket.Moves, r.Ticket.Apart = moves && r.Ticket.Queue == l, hedged
 }
 
-// moves reports whether the attempt is a read that another node may answer, and whose caller can send it
+// moves reports whether the request is a read that another node may answer and that its caller can send
 // again.
 func (a *attempt) moves() bool {
 	return a.spec.Replicas && a.req.ReadOnly && !a.spec.blocks && a.req.Caller != nil
@@ -142,13 +143,14 @@ func (a *attempt) Resolve(res any, _ uint64) {
 	a.finish(res)
 }
 
-// blocked reports whether a retried request has blocked before the server refused it. It goes by the
-// time: a server that refuses at once does not take that long.
+// blocked reports whether a retried request was blocked at the server before the server refused it. It
+// judges by the time since the retry: a server that refuses a request at once takes less.
 func (a *attempt) blocked(refusal *errorx.Error) bool {
 	return a.spec.blocks && !a.again.IsZero() && refusal.IsOfType(redis.ErrResult) && time.Since(a.again) >= maxElapsed
 }
 
-// DecodeReply implements resp.ReplyDecoder, for requests whose future does.
+// DecodeReply implements resp.ReplyDecoder. It must only be called if the user's future implements it
+// as well.
 func (a *attempt) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 	return a.To.(resp.ReplyDecoder).DecodeReply(d, a.n)
 }

@@ -18,10 +18,11 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// patient are options with which only a context ends a request early.
+// patient holds options with time-outs so long that only a context ends a request early.
 var patient = Opts{ConnsPerHost: 1, CheckInterval: time.Minute, WaitToMigrate: time.Second, HostOpts: redisconn.Opts{IOTimeout: time.Minute}}
 
-// start does send in a goroutine, and returns its result and how to cancel it.
+// start calls send in a goroutine. It returns a channel that gets the result, and the function that
+// cancels the context.
 func start(send func(context.Context) any) (result chan any, cancel context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	result = make(chan any, 1)
@@ -29,7 +30,7 @@ func start(send func(context.Context) any) (result chan any, cancel context.Canc
 	return result, cancel
 }
 
-// seen counts the requests of a name that a server has got.
+// seen counts the requests with the name cmd that a server has received.
 func seen(s *scriptedNode, cmd string) (n int) {
 	for _, r := range s.Requests() {
 		if r.Cmd == cmd {
@@ -39,7 +40,7 @@ func seen(s *scriptedNode, cmd string) (n int) {
 	return n
 }
 
-// requireCancelled requires the error of a caller whose context has ended.
+// requireCancelled requires the error that a caller gets whose context has ended.
 func requireCancelled(t *testing.T, res any, notSent bool) {
 	t.Helper()
 	err := redis.AsErrorx(res)
@@ -49,16 +50,16 @@ func requireCancelled(t *testing.T, res any, notSent bool) {
 	assert.True(t, redis.CausedBy(err, context.Canceled), "%v", err)
 }
 
-// requireNoDelay requires an error without a delay, because the delay of an earlier attempt would
-// blame the wrong stage.
+// requireNoDelay requires an error without a redis.Delay: the delay of an earlier attempt would blame the
+// wrong stage.
 func requireNoDelay(t *testing.T, res any) {
 	t.Helper()
 	d, known := redis.DelayOf(redis.AsError(res))
 	require.False(t, known, "%v", d)
 }
 
-// awaitMostOnWire waits until most of the time since a request began has passed on the
-// wire, if the request has just arrived.
+// awaitMostOnWire is called when the server has just received a request that began at began. It waits
+// until the request has spent most of its time on the wire.
 func awaitMostOnWire(t *testing.T, began time.Time) {
 	t.Helper()
 	arrived := time.Now()
@@ -67,7 +68,7 @@ func awaitMostOnWire(t *testing.T, began time.Time) {
 	})
 }
 
-// ways are how a caller with a context sends.
+// ways holds the ways in which a caller with a context can send a request.
 var ways = map[string]func(context.Context, redis.SyncCtx) any{
 	"Do": func(ctx context.Context, s redis.SyncCtx) any { return s.Do(ctx, "INCR", "key") },
 	"SendMany": func(ctx context.Context, s redis.SyncCtx) any {
@@ -84,7 +85,7 @@ func TestCancelUnsent(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	node := newScriptedNode(t, play)
 	c, _ := connect(t, []string{node.Addr()}, patient)
-	const fillers = 64 // of 1 MiB: more than sockets buffer
+	const fillers = 64 // requests of 1 MiB: more than the sockets buffer
 	filled := make(chan any, fillers)
 	value := strings.Repeat("v", 1<<20)
 	for i := range fillers {
@@ -119,7 +120,7 @@ func TestCancelInFlight(t *testing.T) {
 				return err
 			})
 			c, _ := connect(t, []string{node.Addr()}, patient)
-			// After this, no callback of an earlier batch takes any of the time.
+			// After this answer, no callback of an earlier batch is running that could take time.
 			require.Equal(t, []byte("ok"), redis.Sync{S: c}.Do("GET", "key"))
 			began := time.Now()
 			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
@@ -136,8 +137,8 @@ func TestCancelInFlight(t *testing.T) {
 	}
 }
 
-// The caller leaves between two attempts: it returns without waiting for the next one, which is not
-// made, and its error says that the request has not run. The error of a batch does not say so.
+// If the caller leaves between two attempts, it returns at once, and there is no further attempt. The
+// error says that the request has not run, except for a batch.
 func TestCancelBetweenAttempts(t *testing.T) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +165,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 	}
 }
 
-// An attempt was lost and may have run: a caller that leaves before the next one gets an unknown
+// If an attempt was lost and may have run, a caller that leaves before the next attempt gets an unknown
 // outcome.
 func TestCancelAfterLostAttempt(t *testing.T) {
 	var lost atomic.Bool
@@ -182,7 +183,7 @@ func TestCancelAfterLostAttempt(t *testing.T) {
 	requireCancelled(t, <-result, false)
 }
 
-// If a request was sent again, the error says where the time of the last attempt went.
+// If a request was sent again, the error says where the last attempt spent its time.
 func TestDelayOfLastAttempt(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	defer close(release)
@@ -205,18 +206,18 @@ func TestDelayOfLastAttempt(t *testing.T) {
 		return d.Longest(), known
 	}
 	for name, send := range ways {
-		if name == "SendTransaction" { // is not redirected by what it queues
+		if name == "SendTransaction" { // its requests are only queued, so they get no redirect
 			continue
 		}
 		stage, known := longest(send)
-		for range 10 { // the server may see the request before the sender has noted where it is
+		for range 10 { // the server may get the request before the sender has recorded its stage
 			if known {
 				break
 			}
 			stage, known = longest(send)
 		}
 		require.True(t, known, name)
-		if stage != redis.StageReading { // its batch has begun with questions about the slots, which are answered
+		if stage != redis.StageReading { // the batch began with questions about the slots, whose answers were being read
 			require.Equal(t, redis.StageWire, stage, name)
 		}
 	}
@@ -271,15 +272,15 @@ func TestCancelAfterRedirectToFarNode(t *testing.T) {
 		_, err := fmt.Fprintf(c, "-MOVED %d %s\r\n", redisclusterutil.Slot("key"), target.Addr())
 		return err
 	})
-	source.serve(target.Addr(), source.Addr()) // "key" is in the second half, "hello" in the first
+	source.serve(target.Addr(), source.Addr()) // the slot of "key" is in the second half, that of "hello" in the first
 	target.serve(target.Addr(), source.Addr())
 	opts := patient
-	opts.HostOpts.Integrity = true // no caller reads: it would heed its context after that
+	opts.HostOpts.Integrity = true // callers read no replies: a caller that does listens to its context afterwards
 	c, _ := connect(t, []string{source.Addr()}, opts)
-	for range 20 { // the turns of the target become long
+	for range 20 { // the target answers slowly, so its queue does not tell callers to listen
 		require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "hello"))
 	}
-	for range 10 { // the first connection may be slow for once, and tell the caller
+	for range 10 { // now and then the first connection may be slow, and tell the caller to listen
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
 		res := redis.SyncCtx{S: c}.Do(ctx, "INCR", "key")
 		cancel()

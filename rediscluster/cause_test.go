@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// awaitCause sends until the error names a server, and has a cause of that type.
+// awaitCause sends requests until an error names the server at addr and has a cause of the type want.
 func awaitCause(t *testing.T, s redis.Sender, addr string, want *errorx.Type) {
 	t.Helper()
 	var err *errorx.Error
@@ -70,7 +70,7 @@ func TestNoAliveConnectionSaysWhy(t *testing.T) {
 	}
 }
 
-// A wrong password as well.
+// If every server refuses the password, the error of a request says so.
 func TestNoAliveConnectionSaysThatThePasswordIsWrong(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Password: "secret"}, Masters: 1, Replicas: -1})
@@ -113,7 +113,7 @@ func TestDialerGetsTheNamesOfSeeds(t *testing.T) {
 	open(rediscluster.NewReplicated(t.Context(), []string{"primary.invalid:6379"}, opts))
 }
 
-// A list of names none of which can be resolved says why no server is known.
+// If none of the names in a list can be resolved, the error says why no server is known.
 func TestReplicatedSaysWhyNoAddressIsKnown(t *testing.T) {
 	t.Parallel()
 	_, err := rediscluster.NewReplicated(t.Context(), []string{"primary.invalid:6379"}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
@@ -123,8 +123,8 @@ func TestReplicatedSaysWhyNoAddressIsKnown(t *testing.T) {
 	require.NotNil(t, redis.AsErrorx(err).Cause())
 }
 
-// A running client may meet a permanent failure when it connects again: the error names the cause, and
-// a retry is not safe.
+// If a running client connects again and meets a permanent failure, the errors of requests name the cause,
+// and a retry is not safe.
 func TestNoAliveConnectionForReasonsThatLast(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
@@ -141,7 +141,7 @@ func TestNoAliveConnectionForReasonsThatLast(t *testing.T) {
 		name    string
 		at      *testbed.Server
 		opts    redisconn.Opts
-		instead string // what is at the address when the client connects again
+		instead string // the kind of server at the address when the client connects again
 		want    *errorx.Type
 		says    string
 	}{

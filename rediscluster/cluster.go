@@ -23,11 +23,11 @@ import (
 // Cluster is a Redis Cluster. Requests go to the node that serves the slot of
 // their keys. It implements redis.Sender and is safe for concurrent use.
 type Cluster struct {
-	nodesHolder // lets redispubsub find the nodes, also in a type that embeds the Cluster
+	nodesHolder // lets redispubsub find the nodes, even if another type embeds the Cluster
 
 	opts   Opts
 	limits limits
-	rules  route.Rules // of the nodes
+	rules  route.Rules // all nodes share them
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -38,31 +38,32 @@ type Cluster struct {
 	members   atomic.Pointer[map[string]bool]
 	refresher *refresher
 
-	routed [ForcePreferSlaves + 1]routed // by policy; see with
+	routed [ForcePreferSlaves + 1]routed // the cluster with each policy; see with
 
 	latencyOriented atomic.Bool
 
-	// corrected are the connection options that were reported as corrected.
+	// corrected holds the names of the connection options whose correction was reported.
 	corrected sync.Map
 
-	// onLeft holds the functions to call with a slot that has left its master: see backend.Cluster.
+	// onLeft holds functions. The cluster calls them with each slot that has left its master: see
+	// backend.Cluster.
 	onLeft sync.Map
 
-	weighing  atomic.Bool // the WeightProvider has not returned yet
+	weighing  atomic.Bool // a call of the WeightProvider has not returned yet
 	refreshes atomic.Uint64
 	decisions [actions]atomic.Uint64 // by Action
-	draining  atomic.Bool            // no new requests
-	closed    atomic.Bool            // no attempts
+	draining  atomic.Bool            // the cluster accepts no new requests
+	closed    atomic.Bool            // the cluster starts no further attempts
 	waiting   atomic.Int64           // requests that wait for their next attempt
 
 	// accepted counts the unresolved requests. Each request changes it, so fields that are
 	// only read are on other cache lines.
 	_        [64]byte
 	accepted atomic.Int64
-	blocked  atomic.Int64 // how many of them may block at the server
+	blocked  atomic.Int64 // how many of these requests may block at the server
 }
 
-// concurrency returns how many requests are likely to be answered soon.
+// concurrency returns the number of unresolved requests that do not block at the server.
 func (c *Cluster) concurrency() int64 { return c.accepted.Load() - c.blocked.Load() }
 
 // Request is redis.Request.
@@ -81,7 +82,7 @@ type ClusterHandle struct {
 	N int
 }
 
-// newCluster returns a Cluster with the given source of its topology.
+// newCluster returns a Cluster that gets its topology from the source that from returns.
 func newCluster(ctx context.Context, addrs []string, opts Opts, from func(*Cluster) source) (*Cluster, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -172,7 +173,7 @@ func (c *Cluster) String() string { return fmt.Sprintf("*rediscluster.Cluster{na
 // options.
 func (c *Cluster) GoString() string { return c.String() }
 
-// ForceReloading makes the cluster read the topology again soon. It does not wait.
+// ForceReloading makes the cluster read the topology again soon. It returns at once.
 func (c *Cluster) ForceReloading() { c.refresher.force() }
 
 // SetLatencyOrientedRR changes Opts.LatencyOrientedRR. It takes effect with the next refresh.

@@ -19,14 +19,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patience bounds every wait of these tests. It is for a busy machine.
+// patience bounds every wait of these tests. It is long enough for a busy machine.
 const patience = time.Minute
 
-// recorder is a Logger that remembers.
+// recorder is a Logger that counts answers and records events.
 type recorder struct {
 	mu      sync.Mutex
 	answers map[string]int // by address
-	replies map[string]int // errors by their first word
+	replies map[string]int // the number of error replies, by their first word
 	events  []LogEvent
 }
 
@@ -43,7 +43,7 @@ func (r *recorder) Report(_ *Cluster, event LogEvent) {
 func (r *recorder) ReqStat(_ *Cluster, conn *redisconn.Connection, req Request, res any, _, _, _ int64) {
 	switch req.Cmd {
 	case "ASKING", "PING", "CLUSTER SLOTS", "CLUSTER NODES", "INFO", "SMEMBERS":
-		return // the cluster's own
+		return // a request of the cluster itself
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *recorder) take() (answers, replies map[string]int) {
 	return answers, replies
 }
 
-// seen reports whether an event fulfils f.
+// seen reports whether f returns true for an event.
 func (r *recorder) seen(f func(LogEvent) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *recorder) disconnects(addr string) (n int) {
 
 // connect makes a Cluster with a recorder. It closes the Cluster at the end of the test, and checks
 // that no goroutine is left. The default time-out is as long as the test, because most tests are
-// not about slow servers. A shorter time-out also bounds dialing, and may end because the process
+// not about slow servers. A shorter time-out also bounds dialing. It may pass because the process
 // did not run; then connect dials again.
 func connect(t testing.TB, addrs []string, opts Opts) (*Cluster, *recorder) {
 	t.Helper()
@@ -161,7 +161,7 @@ func replica(t testing.TB, tb *testbed.Cluster, n *testbed.Node) *testbed.Node {
 	return replicas[0]
 }
 
-// isType reports whether a result is an error of a type.
+// isType asserts that a result is an error of the type want.
 func isType(t testing.TB, want interface{ String() string }, res any) {
 	t.Helper()
 	err := redis.AsErrorx(res)
@@ -178,7 +178,7 @@ func TestNewCluster(t *testing.T) {
 	assert.NoError(t, c.Ctx().Err())
 	assert.True(t, rec.seen(func(e LogEvent) bool { _, ok := e.(LogTopologyChanged); return ok }))
 
-	await(t, "the first connection of each master", func() bool { // the second connection of a master may be there before the first
+	await(t, "the first connection of each master", func() bool { // the second connection of a master may be up before the first
 		handles := map[ClusterHandle]bool{}
 		c.EachShard(func(s redis.Sender, err error) bool {
 			assert.NoError(t, err)
@@ -284,7 +284,7 @@ func TestContextEnds(t *testing.T) {
 	noLeaks(t)
 }
 
-// A context with a deadline bounds the constructor only, however it ends.
+// A context with a deadline bounds only the constructor. After that it may expire or be cancelled.
 func TestContextWithDeadline(t *testing.T) {
 	tb := sharedCluster(t)
 	watchLeaks(t)
@@ -316,7 +316,7 @@ func TestDeadlineInTheFirstRefresh(t *testing.T) {
 	c, err := NewCluster(ctx, tb.Addrs()[:1], Opts{Logger: NoopLogger{}, HostOpts: redisconn.Opts{
 		IOTimeout: time.Hour, DialTimeout: time.Hour,
 		Dialer: func(dialing context.Context, network, addr string) (net.Conn, error) {
-			if dials.Add(1) > 1 { // the first layout is there
+			if dials.Add(1) > 1 { // the first dial has led to the first layout
 				cancel()
 				<-dialing.Done()
 				return nil, dialing.Err()
@@ -358,7 +358,7 @@ func TestAllocations(t *testing.T) {
 }
 
 // BenchmarkCluster runs the same load on a cluster of three masters and on a
-// single server. What counts is the client's own CPU per request.
+// single server. The figure to compare is the client's own CPU time per request.
 func BenchmarkCluster(b *testing.B) {
 	tb := testbed.NewCluster(b)
 	c, _ := connect(b, tb.Addrs(), Opts{Logger: NoopLogger{}})

@@ -4,5 +4,5 @@ package rediscluster
 
 import "time"
 
-// processCPU is not known here.
+// processCPU returns 0: the processor time of the process is not known on this platform.
 func processCPU() time.Duration { return 0 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processCPU is the processor time that this process has used.
+// processCPU returns the processor time that this process has used.
 func processCPU() time.Duration {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

@@ -12,8 +12,8 @@ import (
 
 // Reauthenticate calls [redisconn.Connection.Reauthenticate] on all connections to all
 // nodes at once; each calls HostOpts.CredentialsProvider itself. It returns nil when
-// all connected connections (at least one) have confirmed; the others ask the
-// provider when they connect. Otherwise it returns one of the errors, and the connections
+// all servers (at least one) to which the cluster is connected have confirmed; other connections ask
+// the provider when they connect. Otherwise it returns one of the errors, and only the connections
 // that have confirmed use the new credentials. A retry is safe. Each failure is reported
 // as a [LogHostEvent] with a [redisconn.LogAuthFailed].
 func (c *Cluster) Reauthenticate(ctx context.Context) error {
@@ -25,7 +25,7 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	}
 	links := c.refresher.links()
 	for l := range links {
-		if l.Backend.Dialer().Asks(ctx) { // the CredentialsProvider calls: the connection returns the error for that
+		if l.Backend.Dialer().Asks(ctx) { // the caller is the CredentialsProvider, which must not wait for itself: the connection returns an error
 			return l.Conn.Reauthenticate(ctx)
 		}
 	}

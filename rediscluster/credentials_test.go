@@ -90,7 +90,7 @@ func TestClientNameIsChecked(t *testing.T) {
 	isType(t, redisconn.ErrClientName, err)
 }
 
-// A provider that calls Reauthenticate of its cluster would wait for itself, and is refused at once.
+// A provider that calls Reauthenticate of its cluster would wait for itself, so it gets an error at once.
 func TestReauthenticateWithinProvider(t *testing.T) {
 	var c atomic.Pointer[Cluster]
 	var refused atomic.Int64
@@ -103,11 +103,12 @@ func TestReauthenticateWithinProvider(t *testing.T) {
 		return cr, nil
 	}}})
 	c.Store(opened)
-	isType(t, redisconn.ErrCredentials, opened.Reauthenticate(t.Context())) // there are none
+	isType(t, redisconn.ErrCredentials, opened.Reauthenticate(t.Context())) // the provider has none
 	require.EqualValues(t, len(opened.refresher.links()), refused.Load())
 }
 
-// It is an error if no server has confirmed the credentials, also if all connections have ended.
+// Reauthenticate returns an error if no server has confirmed the credentials, even if the reason is that
+// all connections have ended.
 func TestReauthenticateOfNobody(t *testing.T) {
 	c, _ := connect(t, sharedCluster(t).Addrs(), Opts{})
 	for l := range c.refresher.links() {
@@ -126,7 +127,7 @@ func TestReauthenticateOfNodeThatComes(t *testing.T) {
 	var c *Cluster
 	links := 0
 	opts.ZoneOf = func(addr string) string {
-		if addr == second.Addr() { // the connection to the first is made
+		if addr == second.Addr() { // the connection to the first node exists by now
 			links = len(c.refresher.links())
 		}
 		return ""

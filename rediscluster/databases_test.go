@@ -56,7 +56,7 @@ func TestDatabases(t *testing.T) {
 	assert.Equal(t, []byte("of 1"), s.Do("GET", "{t}"))
 	assert.Equal(t, []byte("of 0"), z.Do("GET", "{t}"))
 
-	isType(t, redis.ErrResult, s.Do("SWAPDB", 0, 1)) // no server has it in a cluster
+	isType(t, redis.ErrResult, s.Do("SWAPDB", 0, 1)) // no server allows it in a cluster
 }
 
 // NewCluster fails if the servers do not have the database.

@@ -39,20 +39,20 @@ func (w *routed) OpenDedicated(ctx context.Context, keys []string, last error) (
 	return s, nil
 }
 
-// sessionConn is the connection of a user's session. Its retrier chooses the node, and after a
-// failure another one, as for requests; but instead of sending anything, it reports the
-// choice. sessionConn follows redirects until the session gets another answer: until then the
+// sessionConn is the connection of a user's session. As for a request, its retrier chooses the node,
+// and after a failure another one. But the retrier sends nothing: it reports its choice on chosen.
+// sessionConn follows redirects until the session gets another answer, because until then the
 // connection has no state, such as WATCH, to lose. Later redirects are ordinary results.
 type sessionConn struct {
 	retrier
 	send.Dedicated
 	ctx      context.Context // of the session
 	chosen   chan choice     // the choices of the retrier
-	hasState bool            // an answer was not a redirect
+	hasState bool            // the session has got an answer other than a redirect
 }
 
-// choice is the node for a dedicated connection, given as the shared connection to it, or the reason why no node
-// was found.
+// choice is the node for a dedicated connection, or the reason why no node was found. node is the shared
+// connection to that node.
 type choice struct {
 	node   *redisconn.Connection
 	asking bool
@@ -67,13 +67,13 @@ func (s *sessionConn) sendTo(conn *redisconn.Connection, asking bool) {
 // fail implements retryable.
 func (s *sessionConn) fail(err *errorx.Error) { s.chosen <- choice{err: err} }
 
-// nature implements retryable. The retrier sends no user's request here.
+// nature implements retryable. Opening a connection may be repeated, because it sends no user's request.
 func (s *sessionConn) nature() send.Nature { return send.Nature{Twice: true} }
 
 // Cancelled implements retryable.
 func (s *sessionConn) Cancelled() error { return s.ctx.Err() }
 
-// Context is for send.ContextOf.
+// Context returns the session's context, for send.ContextOf.
 func (s *sessionConn) Context() context.Context { return s.ctx }
 
 // open opens a connection to the chosen node or, after each failure, to the node that
@@ -126,7 +126,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each fu
 				}
 				continue
 			}
-			s.leave() // the redirect is not followed: it is the result
+			s.leave() // no node was found, so the redirect is the result
 		}
 		s.hasState = moved == nil
 		for i, res := range results {
@@ -137,7 +137,7 @@ func (s *sessionConn) Exchange(ctx context.Context, reqs []send.Request, each fu
 	return s.Dedicated.Exchange(ctx, reqs, told)
 }
 
-// heard asks for a refresh if a result shows that the topology has changed.
+// heard makes the cluster read the topology again if a result shows that the topology has changed.
 func (s *sessionConn) heard(res any) {
 	if err, failed := res.(*errorx.Error); failed {
 		s.learn(err, redirect(err, tries{}, send.Nature{}, s.c.limits))

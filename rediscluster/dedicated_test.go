@@ -32,8 +32,9 @@ func awaitBlocked(t *testing.T, c *Cluster, key string) {
 	})
 }
 
-// untilWithdrawn cancels a command that blocks, again and again until the server has unblocked
-// it in time: 35 ms after the end of the context its connection is closed, and it is unknown.
+// untilWithdrawn cancels blocking commands until the server has unblocked one in time. If the server is
+// too slow, the client closes the connection soon after the end of the context, and the outcome is
+// unknown.
 func untilWithdrawn(t *testing.T, c *Cluster) {
 	t.Helper()
 	for withdrawn := false; !withdrawn; {
@@ -79,7 +80,7 @@ func TestBlockingFollowsSlot(t *testing.T) {
 	require.Equal(t, int64(1), s.Do("RPUSH", "queue", "x"))
 	require.Equal(t, []any{[]byte("queue"), []byte("x")}, <-done)
 
-	untilWithdrawn(t, c) // the context is known after redirects as well
+	untilWithdrawn(t, c) // a context still ends a command that has followed redirects
 }
 
 func TestWatchInCluster(t *testing.T) {
@@ -181,7 +182,7 @@ func TestSessionFollowsMoved(t *testing.T) {
 	}
 }
 
-// openSession opens sessions until one gets an answer to GET before its ASK is over.
+// openSession opens sessions until one gets an answer to GET other than a redirect.
 func openSession(t *testing.T, c *Cluster, slotKey, key string) (*redis.Session, any) {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -199,7 +200,7 @@ func openSession(t *testing.T, c *Cluster, slotKey, key string) (*redis.Session,
 // already moved. They continue when the move ends.
 func TestDedicatedFollowsAsk(t *testing.T) {
 	tb := sharedMasters.of(t)
-	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, MovedRetries: maxMovedRetries}) // for ASK that is over too soon
+	c, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, MovedRetries: maxMovedRetries}) // ASK may have to be followed several times
 	s := redis.Sync{S: c}
 	slot, from := owner(t, tb, "{a}")
 	to := another(t, tb, from)
@@ -225,7 +226,7 @@ func TestDedicatedFollowsAsk(t *testing.T) {
 	session, res := openSession(t, c, "{a}", "{a}n")
 	defer session.Close()
 	require.Equal(t, []byte("3"), res)
-	// inSession opens sessions until one gets an answer before its ASK is over.
+	// inSession calls f with new sessions until f gets an answer other than a redirect.
 	inSession := func(f func(s *redis.Session) any) (res any) {
 		for began := time.Now(); time.Since(began) < patience; {
 			_ = redis.WithSession(t.Context(), c, "{a}", func(s *redis.Session) error {
@@ -240,7 +241,7 @@ func TestDedicatedFollowsAsk(t *testing.T) {
 	}
 	require.Equal(t, "OK", inSession(func(s *redis.Session) any { return s.SendMany([]redis.Request{redis.Req("SET", "{a}m", "new")})[0] }))
 	require.Equal(t, []any{int64(4)}, inSession(func(s *redis.Session) any {
-		for _, cmd := range []string{"GET", "MULTI", "INCR"} { // GET redirects to the node
+		for _, cmd := range []string{"GET", "MULTI", "INCR"} { // the answer to GET is the redirect
 			args := []any{"{a}n"}
 			if cmd == "MULTI" {
 				args = nil
@@ -378,7 +379,7 @@ func TestShutdownOfDedicated(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{ConnsPerHost: 1, HostOpts: redisconn.Opts{DedicatedConns: 1}})
 	done := make(chan any, 8)
-	for range cap(done) { // one for each node blocks, and others wait
+	for range cap(done) { // one command for each node blocks, and the others wait for a connection
 		go func() { done <- redis.Sync{S: c}.Do("BLPOP", "queue", 0) }()
 	}
 	awaitBlocked(t, c, "queue")
@@ -446,8 +447,8 @@ func TestBlockingIsRefusedAgain(t *testing.T) {
 	}
 }
 
-// If the node of a session leaves, a blocking command of the session fails with an error that says
-// so, and not that the cluster is closed.
+// If the node of a session leaves the cluster, a blocking command of the session fails. The error says
+// that the node has left, not that the cluster is closed.
 func TestSessionOfNodeThatLeaves(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)

@@ -38,8 +38,8 @@
 //     a write or a transaction that may have run.
 //   - A request that a node's queue refuses ([redis.ErrOverloaded], [redis.ErrQueueFull]) goes to
 //     another node that may answer it, twice at most.
-//   - At most 65,536 requests of a cluster wait for a retry at the same time. The next one
-//     fails with its error instead.
+//   - At most 65,536 requests of a cluster wait for a retry at the same time. Beyond that, a
+//     request that would have to wait fails with the error of its last attempt.
 //
 // # Without a cluster
 //
@@ -67,22 +67,22 @@
 // The cluster reads from a replica while the replica's link to its master is up, for
 // Opts.ReplicaLinkDownTolerance after that, and while CLUSTER NODES reports that the master has failed.
 // Later it reads from the replica only if no other node of the shard is connected and in sync. It never
-// reads from a replica that has not synced yet. Slots in the set [redisclusterutil.MasterOnlyKey] are
-// read from their masters, and so are moving slots, from the time when a request gets ASK or TRYAGAIN
-// or the topology shows the move. With Opts.Zone, reads go to nodes of the caller's availability zone
-// as long as there are any.
+// reads from a replica that has not synced yet. Reads of slots in the set
+// [redisclusterutil.MasterOnlyKey] go to the masters. So do reads of a moving slot, as soon as a
+// request gets ASK or TRYAGAIN or the topology shows the move. With Opts.Zone, reads go to nodes of
+// the caller's availability zone as long as one of them is connected and in sync.
 //
 // The guides are docs/cluster.md, docs/sentinel.md and docs/options.md.
 package rediscluster
 
 // For maintainers: how a cluster works.
 //
-// Requests find their way with an immutable snapshot (internal/route), which they read through
-// an atomic pointer: slot → shard → node → link, by array indexes, without a lock or a
-// map. One goroutine (refresh.go) creates new snapshots: it polls up to 16 nodes, masters
-// first (nodesource.go), and merges the answers of those that belong to the cluster. When claims on a slot
-// contradict each other, the greater configuration epoch wins. A master and a replica at
-// the same address are two nodes, because READONLY belongs to the connection.
+// An immutable snapshot (internal/route) routes each request: slot → shard → node → link, by array
+// indexes. Requests read it through an atomic pointer, without a lock or a map. One goroutine
+// (refresh.go) creates new snapshots: it polls up to 16 nodes, masters first (nodesource.go), and
+// merges the answers of those that belong to the cluster. When claims on a slot contradict each
+// other, the greater configuration epoch wins. A master and a replica at the same address are two
+// nodes, because READONLY belongs to the connection.
 //
 // Addresses change hands, so the client remembers the identities of the servers: node IDs
 // (topology.Kin), IDs of sentinels (topology.Reports), histories of the servers in a list
@@ -96,10 +96,10 @@ package rediscluster
 // One function decides what to do after an error (redirect: error, tries so far,
 // nature of the request, limits → decision). One file does it (retrier.go) for
 // everything that can be sent again: single requests (attempt), parts of SendMany,
-// transactions. All of them stay encoded. retrier.enter counts each of them, until it is
-// resolved, before it checks whether Shutdown has started. If one attempt was unknown,
-// the request does not end as not sent, even if a later attempt does. Credentials go to
-// nodes that the topology names, and never to an address that only a redirect named.
+// transactions. All of them stay encoded. retrier.enter counts each of them before it checks whether
+// Shutdown has started; retrier.leave ends the count when the request is resolved. If the outcome of
+// one attempt is unknown, the request never ends as not sent, even if a later attempt was not sent.
+// Credentials go to nodes that the topology names, and never to an address that only a redirect named.
 //
 // Layouts come from a source (source.go): the nodes of a cluster (nodesource.go),
 // sentinels (sentinel.go), or the servers of a list (replicated.go). The refresher asks
@@ -115,28 +115,28 @@ package rediscluster
 // a reason to ask. The client asks for the address before and after the epoch, because the address
 // changes after the epoch.
 //
-// topology.ServerInfos hold the servers' reports about themselves. The layout built from them
-// names the master among several. From Redis 7.0 on, a master that was restarted from
-// a dump also has a master_replid2, as if it had been promoted. So the client trusts a history only if
-// nothing was written outside of it, and if the server is not known to have been restarted. The
-// layout also has the id of the master's run. If a connection leads to another run, or has
-// refused a write, a node with new connections replaces the master's node (Node.Outdated), and
-// the old connections end like those of a node that has left.
+// topology.ServerInfos hold the servers' reports about themselves. If several servers claim to be the
+// master, topology.ServerInfos.Layout decides between them. From Redis 7.0 on, a master that was
+// restarted from a dump also has a master_replid2, as if it had been promoted. So the client trusts a
+// history only if nothing was written outside of it, and if the server is not known to have been
+// restarted. The layout also has the id of the master's run. If a connection leads to another run, or
+// a server has refused a write on it, a node with new connections replaces the master's node
+// (Node.Outdated), and the old connections end like those of a node that has left.
 //
 // When a node has left, its links are closed once their requests are answered
 // (shutdown.go), but not within 100 ms, so that callers which have read the old
 // snapshot can still send. Without a cluster these links accept nothing more (closeSoon): unwritten
-// requests are withdrawn (StopWrites) and go to the new master, and
-// so do the requests of those callers.
+// requests are withdrawn (StopWrites) and go to the new master, like the requests of callers that have
+// read the old snapshot.
 //
 // A scan walks the masters, and records which slots it has covered (topology.Coverage). It asks
-// each master for its slots before and after the walk. It walks slots that the master did not have
-// all the time again, on the node that has them then, and returns only their keys.
+// each master for its slots before and after the walk. If the master did not have a slot all the time,
+// the scan walks that slot again, on the node that then has it, and returns only its keys.
 //
 // In a cluster the connection of a user's session is a sessionConn, whose node the
 // retrier chooses, so sessions wait for a node as requests do. It follows redirects until
 // a request gets another answer, because until then the connection has no state to lose.
-// After a later redirect Watch starts again.
+// A later redirect makes redis.Watch start again.
 //
 // The client asks nodes CLUSTER SLOTS and CLUSTER NODES, not CLUSTER SHARDS, which has neither
 // epochs nor migrations.

@@ -14,8 +14,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// An address may lead to another server while its connections stay with the former one, which
-// answers with redirects to that address: the client leaves them.
+// An address may lead to a new server while the open connections stay with the former one. If the former
+// server redirects to that same address, the client replaces these connections.
 func TestMovedToWhereItWasAsked(t *testing.T) {
 	t.Parallel()
 	var endpoint string

@@ -15,14 +15,15 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// newEndpoints makes a client of primary.test and reader.test, whose IPs a dialer maps to servers.
+// newEndpoints makes a client of the endpoints primary.test and reader.test. servers maps their IPs to
+// servers.
 func newEndpoints(t *testing.T, servers map[string]*testbed.Server, opts rediscluster.Opts) *rediscluster.Cluster {
 	t.Helper()
 	opts.HostOpts.Dialer = dialer(servers)
 	return newReplicated(t, []string{"primary.test:6379", "reader.test:6379"}, opts)
 }
 
-// dialer dials the servers that IPs stand for, and looks up names by itself.
+// dialer returns a Dialer that looks up names itself, and dials the server that servers has for the IP.
 func dialer(servers map[string]*testbed.Server) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(addr)
@@ -54,16 +55,16 @@ func TestReplicatedFollowsNames(t *testing.T) {
 	require.Nil(t, old.Do("GET", "a"))
 	require.Eventually(t, func() bool {
 		info, _ := old.Do("INFO", "clients").([]byte)
-		return infoLine(string(info), "connected_clients") == "1" // who asks
+		return infoLine(string(info), "connected_clients") == "1" // the test's own connection
 	}, patience, time.Millisecond)
-	// New connections to the reader lead to where its name does.
+	// New connections to the reader endpoint lead to the server that its name now stands for.
 	require.NoError(t, redis.AsError(next.Do("CLIENT KILL", "TYPE", "normal", "SKIPME", "yes")))
 	replicas := redis.Sync{S: c.WithPolicy(rediscluster.PreferSlaves)}
 	require.Eventually(t, func() bool {
 		return string(asBytes(replicas.Do("GET", "a"))) == "1" && calls(fresh) > 0
 	}, patience, time.Millisecond)
 
-	// Names that no longer resolve still count as their last addresses.
+	// If names no longer resolve, their last addresses stay in use.
 	rediscluster.KnownNames(t, rediscluster.NameTable{})
 	for range 3 {
 		c.ForceReloading()
@@ -71,8 +72,8 @@ func TestReplicatedFollowsNames(t *testing.T) {
 	}
 }
 
-// Both endpoints may lead to the master, which counts as one server, also if one address is a
-// proxy.
+// Both endpoints may lead to the master. It counts as one server, even if one of the addresses is that of
+// a proxy.
 func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
 	server := testbed.NewServer(t)
 	servers := map[string]*testbed.Server{"10.0.0.1": server, "10.0.0.2": server}
@@ -85,9 +86,9 @@ func TestReplicatedOfOneServerByTwoAddresses(t *testing.T) {
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("MSET", "a", "1", "b", "2"))
 }
 
-// An endpoint may lead elsewhere after a failover while the connections that it has stay with the
-// old master: the client leaves them, whether the old master refuses writes or not. If it refuses
-// them, the client needs no other information.
+// After a failover, an endpoint may lead to another server while the open connections stay with the old
+// master. The client replaces these connections, even if the old master accepts writes. If it refuses
+// writes, the client needs no other information.
 func TestReplicatedLeavesConnectionsToTheOldMaster(t *testing.T) {
 	t.Parallel()
 	for name, demoted := range map[string]bool{"as a replica": true, "as a master": false, "without INFO": true} {
@@ -100,7 +101,7 @@ func TestReplicatedLeavesConnectionsToTheOldMaster(t *testing.T) {
 			primary := chaos.NewProxy(t, old.Addr(), chaos.ProxyOpts{})
 			opts := rediscluster.Opts{CheckInterval: 10 * time.Minute}
 			if !demoted {
-				opts.CheckInterval = 100 * time.Millisecond // nothing fails
+				opts.CheckInterval = 100 * time.Millisecond // no request fails, so polling must find the new master
 			}
 			if name == "without INFO" {
 				opts.HostOpts.Username, opts.HostOpts.Password = "app", "secret"
@@ -125,7 +126,7 @@ func TestReplicatedLeavesConnectionsToTheOldMaster(t *testing.T) {
 	}
 }
 
-// Roles that change are noticed by failures alone: by READONLY, and by a handshake.
+// The client notices a change of roles by failures alone: by READONLY, and by a failed handshake.
 func TestReplicatedNoticesRolesByFailures(t *testing.T) {
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1})
 	one, two := g.Servers()[0], g.Servers()[1]
@@ -148,7 +149,7 @@ func TestReplicatedNoticesRolesByFailures(t *testing.T) {
 	require.Equal(t, []byte("2"), one.Do("GET", "a"))
 }
 
-// IPv6 addresses are as good as others, given or told by sentinels.
+// IPv6 addresses work, both those that the user gives and those that sentinels report.
 func TestGroupsOfIPv6Addresses(t *testing.T) {
 	server := testbed.NewServer(t)
 	servers := map[string]*testbed.Server{"::1": server, "10.0.0.1": server}

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// exampleCluster returns the addresses of a cluster of three masters with a replica each,
-// and those of the two nodes that have "key".
+// exampleCluster returns the addresses of a cluster of three masters, each with a replica. master and
+// replica are the addresses of the two nodes that have "key".
 func exampleCluster() (addrs []string, master, replica string) {
 	tb, err := rediscluster.ThreeShards()
 	if err != nil {
@@ -22,7 +22,7 @@ func exampleCluster() (addrs []string, master, replica string) {
 	return tb.Addrs(), tb.Node(2).Addr(), tb.Node(5).Addr()
 }
 
-// traffic is a logger that counts who answers reads.
+// traffic is a logger that counts the reads that the master and its replica answer.
 type traffic struct {
 	rediscluster.NoopLogger // ignores events
 	master                  string
@@ -32,7 +32,7 @@ type traffic struct {
 // ReqStat is called with each answered request.
 func (t *traffic) ReqStat(_ *rediscluster.Cluster, conn *redisconn.Connection, req redis.Request, _ any, _, _, _ int64) {
 	switch {
-	case req.Cmd != "GET": // a write, or the cluster's own
+	case req.Cmd != "GET": // a write, or a request of the cluster itself
 	case conn.Addr() == t.master:
 		t.byMaster.Add(1)
 	default:
@@ -55,9 +55,9 @@ func ExampleCluster_WithPolicy() {
 	}
 	defer cluster.Close()
 
-	strict := redis.SyncCtx{S: cluster}                                             // all by the master
-	feeds := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}        // reads by replicas, mostly
-	scripts := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.ForcePreferSlaves)} // of scripts that only read
+	strict := redis.SyncCtx{S: cluster}                                             // the master answers everything
+	feeds := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}        // replicas answer most reads
+	scripts := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.ForcePreferSlaves)} // for scripts that only read
 
 	strict.Do(ctx, "SET", "key", "value")
 	strict.Do(ctx, "GET", "key")
@@ -69,8 +69,7 @@ func ExampleCluster_WithPolicy() {
 	}
 	fmt.Println("feeds:", feeds.Do(ctx, "SET", "key", "a write goes to the master"))
 
-	// A script that writes after all is refused by the replica, and goes to the
-	// master.
+	// If such a script writes after all, the replica refuses it, and it goes to the master.
 	fmt.Println("scripts:", scripts.Do(ctx, "EVAL", "return redis.call('SET', KEYS[1], 1)", 1, "key"))
 	// Output:
 	// strict: true false
@@ -78,13 +77,13 @@ func ExampleCluster_WithPolicy() {
 	// scripts: OK
 }
 
-// weights are those of hosts. A host of weight 0 is read from only where there
-// is no other: here, one that is far away.
+// weights holds the weights of hosts. A host of weight 0, here one that is far away, is read from only if
+// there is no other.
 type weights map[string]uint32
 
 func (w weights) GetWeightByHost(host string) (uint32, bool) {
 	weight, known := w[host]
-	return weight, known // 1 if it is not known
+	return weight, known // a host without a weight counts as 1
 }
 
 func ExampleWeightProvider() {
@@ -92,7 +91,7 @@ func ExampleWeightProvider() {
 	ctx := context.Background()
 	t := &traffic{master: near}
 	cluster, err := rediscluster.NewCluster(ctx, addrs, rediscluster.Opts{
-		HostOpts:       redisconn.Opts{IOTimeout: 10 * time.Second}, // without the master, replicas of no weight are read from
+		HostOpts:       redisconn.Opts{IOTimeout: 10 * time.Second}, // long, because without the master reads go to the replica of weight 0
 		WeightProvider: weights{far: 0},
 		Logger:         t,
 	})
@@ -109,8 +108,7 @@ func ExampleWeightProvider() {
 	// Output: 100 0
 }
 
-// Shutdown waits for the answers to what was accepted, redirects and retries
-// included.
+// Shutdown waits until all accepted requests are answered, including their redirects and retries.
 func ExampleCluster_Shutdown() {
 	addrs, _, _ := exampleCluster()
 	cluster, err := rediscluster.NewCluster(context.Background(), addrs, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
@@ -129,17 +127,17 @@ func ExampleCluster_Shutdown() {
 	// Output: OK
 }
 
-// events is a logger that tells what happens to a cluster and its connections.
+// events is a logger that reports what happens to a cluster and its connections.
 type events struct {
-	rediscluster.NoopLogger // and no statistics
+	rediscluster.NoopLogger // ignores statistics
 	masters                 chan int
 }
 
 func (l events) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
 	switch e := event.(type) {
-	case rediscluster.LogTopologyChanged: // slots, nodes or roles
+	case rediscluster.LogTopologyChanged: // slots, nodes or roles have changed
 		l.masters <- len(e.Masters)
-	case rediscluster.LogHostEvent: // of one connection
+	case rediscluster.LogHostEvent: // an event of one connection
 		if lost, ok := e.Event.(redisconn.LogDisconnected); ok {
 			log.Printf("%s is disconnected: %v", e.Conn.Addr(), lost.Error)
 		}
@@ -148,12 +146,12 @@ func (l events) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
 	}
 }
 
-// WantsReqStat spares the cluster statistics that nobody wants.
+// WantsReqStat returns false, so that the cluster collects no statistics.
 func (events) WantsReqStat() bool { return false }
 
 func ExampleLogger() {
 	addrs, _, _ := exampleCluster()
-	l := events{masters: make(chan int, 100)} // does not hold up the cluster
+	l := events{masters: make(chan int, 100)} // buffered, so that the logger does not block the cluster
 	cluster, err := rediscluster.NewCluster(context.Background(), addrs, rediscluster.Opts{Logger: l})
 	if err != nil {
 		log.Fatal(err)

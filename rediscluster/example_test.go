@@ -24,18 +24,18 @@ func Example() {
 	}
 	fmt.Printf("%s\n", s.Do(ctx, "GET", "greeting"))
 
-	// Keys of one slot may share a transaction.
+	// The keys of a transaction must be in one slot. A common {hash tag} ensures that.
 	res, err := s.SendTransaction(ctx, []redis.Request{
 		redis.Req("INCR", "{user:7}:visits"),
 		redis.Req("SET", "{user:7}:seen", "now"),
 	})
 	fmt.Println(res, err)
 
-	// Keys of several slots are read and written by parts.
+	// SendSplit sends a command with keys of several slots in parts.
 	fmt.Println(rediscluster.SendSplit(ctx, cluster, redis.Req("MSET", "a", 1, "b", 2, "c", 3)))
 	fmt.Printf("%s\n", rediscluster.SendSplit(ctx, cluster, redis.Req("MGET", "a", "b", "c")))
 
-	// Some commands concern every shard.
+	// DoEachShard sends a command to every master.
 	fmt.Println(rediscluster.DoEachShard(ctx, cluster, redis.Req("FLUSHALL")))
 	// Output:
 	// hello

@@ -15,16 +15,16 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// counters increments counters from several goroutines until it is stopped, and knows the possible
-// values of each.
+// counters increments several counters, each in its own goroutine, until it is stopped. It records
+// between which values each counter must be.
 type counters struct {
 	stop  chan struct{}
 	all   sync.WaitGroup
 	acked [16]atomic.Int64
-	// unknown ended so that they may have run, notSent so that they have not.
+	// unknown counts the increments that may have run, and notSent those that have not.
 	unknown, notSent, other atomic.Int64
 	unknownBy               [16]atomic.Int64
-	refused                 atomic.Pointer[any] // the first of other
+	refused                 atomic.Pointer[any] // the first result that other counts
 }
 
 func (k *counters) key(g int) string { return fmt.Sprintf("counter:%d", g) }
@@ -40,7 +40,7 @@ func (k *counters) start(s redis.Sender) {
 				default:
 				}
 				k.count(g, redis.Sync{S: s}.Do("INCR", k.key(g)))
-				time.Sleep(4 * time.Millisecond) // the processors are for the nodes
+				time.Sleep(4 * time.Millisecond) // to leave processor time to the nodes
 			}
 		})
 	}
@@ -69,8 +69,8 @@ func (k *counters) total() (n int64) {
 	return n
 }
 
-// finish stops, and checks each counter: not less than acknowledged, unless
-// writes may be lost, and not more than acknowledged and unknown together.
+// finish stops the increments and checks each counter. It must not be less than the number of acknowledged
+// increments, unless mayLose is set, nor more than the acknowledged and unknown ones together.
 func (k *counters) finish(t *testing.T, s redis.Sender, mayLose bool) {
 	t.Helper()
 	close(k.stop)
@@ -130,8 +130,8 @@ func TestGracefulFailover(t *testing.T) {
 	k.finish(t, c, false)
 	scripted.finish(t)
 	t.Run("callers notice nothing", func(t *testing.T) {
-		// Before 7.0, a master that handed over goes on to hold back the writes
-		// of its clients for some 10 s: they run into IOTimeout.
+		// Before 7.0, a master that has handed over keeps holding back the writes of its clients, until
+		// they exceed IOTimeout.
 		testbed.Needs(t, testbed.Version(7, 0))
 		assert.Zero(t, k.unknown.Load())
 		if first := k.refused.Load(); first != nil {
@@ -153,7 +153,7 @@ func TestFailoverByKill(t *testing.T) {
 	awaitMaster(t, c, slave)
 	k.progress(t)
 	require.NoError(t, master.Restart())
-	awaitReplica(t, c, master) // the old master is read from as a replica
+	awaitReplica(t, c, master) // the client reads from the old master, which is a replica now
 	require.NoError(t, tb.WaitAgreed())
 	k.finish(t, c, true)
 }

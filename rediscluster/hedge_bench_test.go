@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lateness delays replies: one of so many values comes late, with all that is behind it on the socket.
+// lateness delays replies: one value in of comes late, and so do all replies behind it on the same socket.
 type lateness struct {
 	of      int
 	by      time.Duration
@@ -71,8 +71,8 @@ func (l *lateness) dial(ctx context.Context, network, addr string) (net.Conn, er
 	return client, nil
 }
 
-// BenchmarkLateReplies reads at a steady rate while one of a hundred replies is late. %load is how many more replies
-// than reads there are. Run it with -benchtime=20000x.
+// BenchmarkLateReplies reads at a steady rate while one reply in a hundred is late. %load is how many more
+// requests the servers answer than callers send, in percent. Run it with -benchtime=20000x.
 func BenchmarkLateReplies(b *testing.B) {
 	tb := sharedCluster(b)
 	for _, rate := range []int{350, 1000} {
@@ -105,7 +105,7 @@ func BenchmarkLateReplies(b *testing.B) {
 					}
 					all.Wait()
 				}
-				play(min(b.N, 2*rate)) // so that something is saved, and the usual times are known
+				play(min(b.N, 2*rate)) // fills the budget, and teaches the client the usual round trips
 				late.on.Store(true)
 				late.replies.Store(0)
 				b.ResetTimer()

@@ -22,7 +22,7 @@ import (
 
 var hedgedReads = flag.Int("hedged", 20_000, "how many reads TestHedgedIdentities has sent to two nodes")
 
-// identities are keys whose values name them.
+// identities holds keys. The value of each key is its own name.
 type identities struct {
 	db   redis.SyncCtx
 	keys []string
@@ -36,7 +36,7 @@ func newIdentities(t testing.TB, c *Cluster, n int) *identities {
 		ids.keys = append(ids.keys, key)
 		require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", key, "value of "+key))
 	}
-	for _, key := range ids.keys { // a replica has it when it has all that came before
+	for _, key := range ids.keys {
 		await(t, "replication", func() bool {
 			for _, n := range c.topology.Load().Nodes {
 				conn := n.Links[0].Conn
@@ -50,7 +50,7 @@ func newIdentities(t testing.TB, c *Cluster, n int) *identities {
 	return ids
 }
 
-// foreign says that a value is another key's.
+// foreign is the error of a read that returned another key's value.
 type foreign string
 
 func (f foreign) Error() string { return string(f) }
@@ -109,7 +109,8 @@ func (ids *identities) readMany(ctx context.Context, i, n int) error {
 	return nil
 }
 
-// Callers get their own values, however their reads race, and whether or not they still wait.
+// Every caller gets the value of its own key, no matter how the two copies of a read race, or which
+// callers have left.
 func TestHedgedIdentities(t *testing.T) {
 	tb := sharedCluster(t)
 	late := lateness{of: 30, by: 3 * time.Millisecond}
@@ -156,7 +157,7 @@ func TestHedgedIdentities(t *testing.T) {
 	assert.Zero(t, c.accepted.Load())
 }
 
-// When a replica freezes, its sibling answers every read, and few reads are sent twice.
+// When a replica freezes, the other replica answers every read, and few reads are sent twice.
 func TestHedgeAroundFrozenReplica(t *testing.T) {
 	drill.Halved(t)
 	tb := sharedCluster(t)

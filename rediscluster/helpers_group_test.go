@@ -14,19 +14,19 @@ import (
 	"github.com/joomcode/redispipe/rediscluster"
 )
 
-// patience bounds every wait of these tests. It is for a busy machine.
+// patience bounds every wait of these tests. It is long enough for a busy machine.
 const patience = time.Minute
 
-// overTilt returns a context with which a client waits for sentinels that were held up for
-// two seconds, and name no master for 30 s then (TILT).
+// overTilt returns a context that outlasts TILT mode: sentinels that were held up for two seconds name no
+// master for the next 30 s.
 func overTilt(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// patient returns options of a client that logs nothing, with a time-out that no healthy server
-// exceeds, unless opts set these.
+// patient adds to opts, unless they are set, a logger that logs nothing and a time-out that no healthy
+// server exceeds.
 func patient(opts rediscluster.Opts) rediscluster.Opts {
 	if opts.Logger == nil {
 		opts.Logger = rediscluster.NoopLogger{}
@@ -37,9 +37,9 @@ func patient(opts rediscluster.Opts) rediscluster.Opts {
 	return opts
 }
 
-// startError returns the error of a constructor and requires its type and text. Some errors come
-// only when the context ends, so the context is short. If some servers have not answered by then,
-// there may be a different error or none; then startError tries again with more time.
+// startError returns the error of a constructor, and requires its type and text. Some errors are returned
+// only when the context ends, so the context is short. If some servers have not answered by then, the
+// constructor may return a different error or none; then startError tries again with more time.
 func startError(t *testing.T, want *errorx.Type, text string, start func(context.Context) (*rediscluster.Cluster, error)) *errorx.Error {
 	t.Helper()
 	for within := 500 * time.Millisecond; ; within *= 4 {

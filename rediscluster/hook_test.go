@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// answeredBy is a hook that passes on the address of each answer.
+// answeredBy is a hook that sends the address of each answering server on the channel.
 type answeredBy chan string
 
 func (a answeredBy) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
@@ -21,7 +21,7 @@ func (a answeredBy) After(_ context.Context, _ redis.Operation, end redis.Comple
 	a <- end.Address
 }
 
-// If a request is redirected, a hook gets the node that answered in the end, with every policy and
+// If a request is redirected, a hook gets the node that gave the final answer, with every policy and
 // every way of sending.
 func TestHookSeesLastNode(t *testing.T) {
 	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

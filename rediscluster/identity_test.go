@@ -18,9 +18,10 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Detours is a dialer that maps addresses to others. So a test can give an address to another server.
+// Detours is a dialer that maps addresses to other addresses, so that a test can give an address to
+// another server.
 type Detours struct {
-	sync.Map // addresses by addresses, or by hosts
+	sync.Map // from an address or a host to the address to dial
 }
 
 // Dial is a Dialer.
@@ -34,7 +35,7 @@ func (d *Detours) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	return (&net.Dialer{}).DialContext(ctx, network, addr)
 }
 
-// Lead gives an address, or all of a host, to another server.
+// Lead makes an address, or all addresses of a host, lead to the server at to.
 func (d *Detours) Lead(addr, to string) { d.Store(addr, to) }
 
 // ran reports whether a server has run any GET or SET.
@@ -80,7 +81,8 @@ func TestTheAddressOfADeadReplicaIsGivenToAnotherCluster(t *testing.T) {
 	assert.False(t, ran(other.Node(0).Server))
 }
 
-// uselessSeeds are a whole cluster, an empty node, and one that has three slots.
+// uselessSeeds gives addresses to three seeds: a node of a whole cluster, an empty node, and a node that
+// has three slots.
 func uselessSeeds(t *testing.T, d *Detours) (good *testbed.Cluster) {
 	t.Helper()
 	lone := func() *testbed.Server {

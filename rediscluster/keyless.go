@@ -8,16 +8,16 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The reasons why some commands without keys must not go to any single master: its answer or
-// effect would be only a part of what the user wants.
+// Some commands without keys must not go to an arbitrary master, because its answer or effect would be
+// only a part of what the user wants. Errors about them contain one of these hints.
 const (
 	hintEach = "it concerns every shard: use DoEachShard, or EachShard"
 	hintScan = "use Scanner, which walks every shard"
 	hintNode = "it concerns one node: use a connection to that node"
 )
 
-// keylessHint returns why a keyless command of that name must not go to any single
-// master, or "" if it may.
+// keylessHint returns the hint for a command without keys that must not go to an arbitrary master, or
+// "" if it may.
 func keylessHint(name string) string {
 	switch name {
 	case "FLUSHALL", "FLUSHDB", "DBSIZE", "KEYS",
@@ -39,7 +39,7 @@ func keylessHint(name string) string {
 	return ""
 }
 
-// checkKeyless refuses a keyless command that must not go to any single master.
+// checkKeyless returns an error for a request without keys that must not go to an arbitrary master.
 func checkKeyless(r *send.Request) *errorx.Error {
 	call := command.Of(r.Cmd, []any{r.Arg(1)})
 	if call.Info == nil {

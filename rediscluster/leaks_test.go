@@ -13,23 +13,23 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// watched are the tests that look for leaks already.
+// watched holds the names of the tests that already look for leaks.
 var watched sync.Map
 
-// watchLeaks gives the calling goroutine, and all that it starts from now on, the test's name. At
-// the end of the test, none of these goroutines may be left in the library. Goroutines without a
-// name, such as functions of timers, are checked at the end of all tests.
+// watchLeaks labels the calling goroutine, and all goroutines that it starts from now on, with the test's
+// name. At the end of the test, none of these goroutines may be left in the library. Goroutines without
+// a label, such as functions of timers, are checked at the end of all tests.
 func watchLeaks(t testing.TB) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
 	if _, again := watched.LoadOrStore(t.Name(), true); !again {
-		t.Cleanup(func() { // the last thing, after every Close
+		t.Cleanup(func() { // registered first, so it runs last, after every Close
 			noLeaks(t)
 			watched.Delete(t.Name())
 		})
 	}
 }
 
-// noLeaks waits until no goroutine of the library with the test's name is left.
+// noLeaks waits until no goroutine of the library with the test's label is left.
 func noLeaks(t testing.TB) {
 	t.Helper()
 	left := ""
@@ -42,8 +42,8 @@ func noLeaks(t testing.TB) {
 	}
 }
 
-// goroutines returns the stacks of the library's goroutines with a test's name, or of all of them
-// if the name is empty.
+// goroutines returns the stacks of the library's goroutines with the label of a test, or of all of them
+// if test is empty.
 func goroutines(test string) string {
 	var all bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 1)

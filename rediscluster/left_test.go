@@ -12,9 +12,9 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// TestLinkIsClosedWhenIdle: the connection to a node that leaves gets its replies, and refuses new
-// requests, from the cluster and from users that keep the connection. These may use another
-// connection while the cluster is open.
+// TestLinkIsClosedWhenIdle: a connection to a node that has left the cluster still gets its replies, and
+// refuses new requests, both of the cluster and of users that have kept the connection. Those users may
+// use another connection while the cluster is open.
 func TestLinkIsClosedWhenIdle(t *testing.T) {
 	play, release := holding("+OK\r\n")
 	old := newScriptedNode(t, play)

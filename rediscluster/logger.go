@@ -15,7 +15,7 @@ import (
 type Logger interface {
 	// Report is called with each event.
 	Report(cluster *Cluster, event LogEvent)
-	// ReqStat is called with each answered request, by a connection: see
+	// ReqStat is called by a connection for each answered request: see
 	// redisconn.Logger. A request that is redirected is answered several times.
 	// If a logger has a method WantsReqStat() bool, each connection calls it once, and
 	// collects statistics only if it returns true.
@@ -42,7 +42,7 @@ type LogHostEvent struct {
 	Event redisconn.LogEvent
 }
 
-// LogClusterSlotsError: a node did not return the slots.
+// LogClusterSlotsError: a node failed to return the slots.
 type LogClusterSlotsError struct {
 	Conn  *redisconn.Connection
 	Error error
@@ -73,8 +73,8 @@ type LogFollowsStrangers struct {
 	Masters []string
 }
 
-// LogContextClosed: the cluster was closed, by Close or because its context ended, as the error
-// says. errors.Is finds context.Canceled in it even after Close.
+// LogContextClosed: the cluster was closed, by Close or because its context ended; Error says which.
+// errors.Is finds context.Canceled in Error even after Close.
 type LogContextClosed struct {
 	Error error
 }
@@ -89,10 +89,10 @@ type LogContextOutlived struct {
 // WeightProvider, panicked. At most one request, or one refresh, is affected.
 type LogFuturePanic struct {
 	Value any    // the value of the panic
-	Stack []byte // as by debug.Stack
+	Stack []byte // in the format of debug.Stack
 }
 
-// loggerPanic: Logger.Report panicked. DefaultLogger gets it.
+// loggerPanic: Logger.Report panicked. The cluster reports this to the DefaultLogger instead.
 type loggerPanic LogFuturePanic
 
 // LogTopologyChanged: slots, nodes or roles have changed.
@@ -106,7 +106,7 @@ func (e LogOptCorrected) logEvent() oplog.Line {
 		Slog(slog.LevelWarn, "redis option corrected", slog.String("option", e.Option), slog.String("used", fmt.Sprint(e.Used)))
 }
 
-// logEvent is empty: redisconn writes its events.
+// logEvent returns nothing, because redisconn writes the events of its connections.
 func (LogHostEvent) logEvent() (l oplog.Line) { return l }
 
 func (e LogClusterSlotsError) logEvent() oplog.Line {

@@ -54,7 +54,7 @@ func (r *rude) zone(string) string {
 	return ""
 }
 
-// notReturning are the ways in which a function does not return.
+// notReturning holds the ways in which a function can end without returning.
 var notReturning = map[string]func(){
 	"panic": func() { panic("rude") },
 	"exit":  runtime.Goexit,
@@ -67,7 +67,7 @@ func TestUserFunctionsNeedNotReturn(t *testing.T) {
 }
 
 func outlivesUserFunctions(t *testing.T, end func()) {
-	log.SetOutput(io.Discard) // the default logger reports panics of the given one
+	log.SetOutput(io.Discard) // the DefaultLogger reports panics of the user's logger
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	logger, weights, zones := &rude{end: end}, &rude{end: end}, &rude{end: end}
@@ -82,7 +82,7 @@ func outlivesUserFunctions(t *testing.T, end func()) {
 	assert.Positive(t, weights.calls.Load())
 	assert.Positive(t, zones.calls.Load())
 	assert.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "key"))
-	node.serve("127.0.0.1:1") // a change is reported by the refresher
+	node.serve("127.0.0.1:1") // so that the refresher reports a change
 	c.ForceReloading()
 	await(t, "new topology", func() bool { return c.topology.Load().Find(node.Addr()) == nil })
 	c.Close()
@@ -126,8 +126,8 @@ func TestCloseWhileTheWeightProviderBlocks(t *testing.T) {
 	<-waits
 }
 
-// NewCluster returns when its context ends, though the WeightProvider blocks. It has the topology
-// by then.
+// NewCluster returns a cluster when its context ends, although the WeightProvider still blocks, because it
+// has the topology by then.
 func TestNewClusterWhileTheWeightProviderBlocks(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	weights := &stuck{blocked: make(chan struct{}, 1), over: make(chan struct{})}
@@ -199,7 +199,7 @@ type rudeSeed struct{}
 
 func (rudeSeed) Current() uint32 { panic("rude") }
 
-// curious calls the cluster with each event.
+// curious is a logger that calls the cluster for each event.
 type curious struct {
 	NoopLogger
 	results chan any
@@ -279,11 +279,11 @@ func TestSlogLogger(t *testing.T) {
 	NewSlogLogger(nil).Report(c, LogSlotRangeError{})
 }
 
-// restless is a future that ends the goroutine that asks whether it is cancelled.
+// restless is a future that ends the goroutine that calls its Cancelled.
 type restless struct {
 	redis.Future
 	end     func()
-	started atomic.Bool // it has begun to
+	started atomic.Bool // from now on Cancelled calls end
 }
 
 func (f *restless) Cancelled() error {
@@ -293,7 +293,7 @@ func (f *restless) Cancelled() error {
 	return nil
 }
 
-// A future that does not return when it is asked between two attempts counts as waited for.
+// If a future's Cancelled does not return between two attempts, the future counts as not cancelled.
 func TestFutureNeedNotReturnBetweenAttempts(t *testing.T) {
 	for way, end := range notReturning {
 		for _, first := range []string{"TRYAGAIN not yet", fmt.Sprintf("MOVED %d 127.0.0.1:1", redisclusterutil.Slot("key"))} {
@@ -322,7 +322,7 @@ func TestFutureNeedNotReturnBetweenAttempts(t *testing.T) {
 	}
 }
 
-// A future that is resolved between two attempts need not return, either.
+// If a future's Resolve, called between two attempts, does not return, nothing else is affected.
 func TestResolvedFutureNeedNotReturnBetweenAttempts(t *testing.T) {
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {
@@ -338,7 +338,7 @@ func TestResolvedFutureNeedNotReturnBetweenAttempts(t *testing.T) {
 	}
 }
 
-// gone is a future that may be cancelled, and does not return when it is resolved.
+// gone is a future that may be cancelled, and whose Resolve does not return.
 type gone struct {
 	resolved chan struct{}
 	end      func()
@@ -357,7 +357,7 @@ func (f *gone) Resolve(any, uint64) {
 	f.end()
 }
 
-// The future of a scan that waits for the topology need not return either.
+// If the Resolve of a scan's future, called after a refresh, does not return, nothing else is affected.
 func TestFutureOfScanNeedNotReturnAfterRefresh(t *testing.T) {
 	for way, end := range notReturning {
 		t.Run(way, func(t *testing.T) {

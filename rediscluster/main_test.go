@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// parallel is how many tests run at a time, unless -parallel says so. They wait for servers,
-// and not for processors.
+// parallel is how many tests run at the same time, unless -parallel sets the number. There may be more
+// than processors, because the tests mostly wait for servers.
 const parallel = "8"
 
 func TestMain(m *testing.M) {
@@ -47,12 +47,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// nameServers are asked for names; they may be silent, or know some themselves.
+// nameServers is the resolver of all tests. A test can make it silent, or give it names.
 var nameServers resolver
 
 type resolver struct {
 	asked  atomic.Int64
-	silent atomic.Pointer[chan struct{}] // until it is closed
+	silent atomic.Pointer[chan struct{}] // if not nil, the resolver answers nothing until it is closed
 	names  atomic.Pointer[NameTable]
 }
 
@@ -82,7 +82,7 @@ type sharedTestbed struct {
 var (
 	// shared is for tests that change no topology.
 	shared sharedTestbed
-	// sharedMasters has no replicas. It is for tests that move slots, which come back.
+	// sharedMasters has no replicas. It is for tests that move slots; reset moves the slots back.
 	sharedMasters = sharedTestbed{options: testbed.ClusterOptions{Replicas: -1}}
 )
 
@@ -145,8 +145,8 @@ func sharedCluster(t testing.TB) *testbed.Cluster {
 	return shared.of(t)
 }
 
-// holdRoles sets a time-out with which no replica takes over within a minute. It is set after the
-// start, because nodes with this time-out need long to meet.
+// holdRoles sets a node time-out so long that no replica takes over within a minute. It must be called
+// after the start, because nodes with this time-out take long to meet.
 func holdRoles(c *testbed.Cluster) error {
 	for _, n := range c.Nodes() {
 		if res := n.Do("CONFIG SET", "cluster-node-timeout", time.Minute.Milliseconds()); res != "OK" {

@@ -8,9 +8,9 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 )
 
-// masterOnly are the slots that are read only from their masters, because an operator has
-// listed them under [redisclusterutil.MasterOnlyKey]. Each refresh asks the master that has the
-// key for them, unless that has answered that the user may not read the key.
+// masterOnly holds the slots that are read only from their masters, because an operator has
+// listed them under [redisclusterutil.MasterOnlyKey]. Each refresh reads the key from the master that
+// has it, unless that master has answered that the user may not read the key.
 type masterOnly struct {
 	slots   map[uint16]struct{}
 	refused *route.Node
@@ -21,8 +21,8 @@ var (
 	readMasterOnly = redis.Req("SMEMBERS", redisclusterutil.MasterOnlyKey)
 )
 
-// ask asks the node that has the key. It reports whether there is one; the answer arrives on
-// answers.
+// ask asks the master that has the key. It reports whether it has sent the question; the answer
+// arrives on answers.
 func (m *masterOnly) ask(t *route.Snapshot, answers chan<- func() (good bool)) bool {
 	s := t.Shard(masterOnlySlot)
 	if s == nil || s.Master == m.refused {
@@ -41,7 +41,7 @@ func (m *masterOnly) ask(t *route.Snapshot, answers chan<- func() (good bool)) b
 	return true
 }
 
-// hear records the answer of a node. After an error the last slots stay.
+// hear records the answer of a node. After an error the last known slots stay in use.
 func (m *masterOnly) hear(n *route.Node, res any) {
 	slots, _, err := redisclusterutil.ParseMasterOnly(res)
 	switch {

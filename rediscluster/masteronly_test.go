@@ -43,7 +43,7 @@ func TestMasterOnlySlots(t *testing.T) {
 	await(t, "to the replica", goesTo(slave))
 }
 
-// If the user may not read the key, the cluster asks each node that has it just once.
+// If the user may not read the key of the master-only slots, the cluster asks each node for it just once.
 func TestMasterOnlyWithoutTheRight(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	node.refuses.Store(true)

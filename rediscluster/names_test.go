@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// NameTable is what a name server knows: IPv4 addresses by name. Names that it lacks do
-// not exist, and there is no answer for those that have silence.
+// NameTable holds the IPv4 addresses of names. Names that are missing do not exist. A name whose address
+// is silence gets no answer.
 type NameTable map[string][]string
 
 const silence = "silence"
@@ -21,7 +21,7 @@ func KnownNames(t *testing.T, names NameTable) {
 	t.Cleanup(func() { nameServers.names.Store(nil) })
 }
 
-// serve answers the questions of one client, as they come over TCP.
+// serve answers the questions of one client, in the format of DNS over TCP.
 func (names NameTable) serve(conn net.Conn) {
 	defer conn.Close()
 	for {

@@ -12,9 +12,9 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// newNode returns a node and starts to dial its connections. asking bounds the call of ZoneOf.
+// newNode returns a node and starts to dial its connections. It waits for ZoneOf until asking is done.
 func (c *Cluster) newNode(asking context.Context, addr, hostname string, replica bool) *route.Node {
-	if addr == "" { // stands for a master that does not exist
+	if addr == "" { // the node takes the place of a missing master
 		return c.rules.NewNode(addr, replica, "")
 	}
 	n := c.rules.NewNode(addr, replica, c.userZone(asking, addr))
@@ -63,8 +63,8 @@ func (c *Cluster) dialOnce(ctx context.Context, addr, host string, role rediscon
 	return redisconn.Connect(ctx, addr, opts)
 }
 
-// tlsFor returns a configuration that verifies the hostname, if one is known
-// and the user sets no other.
+// tlsFor returns the user's TLS configuration. If a hostname is known and the user names no other, the
+// configuration verifies that hostname.
 func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	if !opts.TLSEnabled || hostname == "" {
 		return opts.TLSConfig
@@ -72,8 +72,8 @@ func tlsFor(opts redisconn.Opts, hostname string) *tls.Config {
 	return dial.TLSConfig(opts.TLSConfig, hostname)
 }
 
-// userZone returns the result of Opts.ZoneOf, or "" if that is not set, panics, or has not returned when
-// ctx is done.
+// userZone returns the result of Opts.ZoneOf, or "" if ZoneOf is not set, panics, or does not return
+// before ctx is done.
 func (c *Cluster) userZone(ctx context.Context, addr string) (zone string) {
 	if c.opts.ZoneOf == nil || c.opts.Zone == "" || ctx.Err() != nil {
 		return ""
@@ -82,8 +82,9 @@ func (c *Cluster) userZone(ctx context.Context, addr string) (zone string) {
 	return zone
 }
 
-// userWeight returns the weight from the WeightProvider, or 1 if that has none, panics, or has not
-// returned when ctx is done. It does not call a provider that has not returned from an earlier call.
+// userWeight returns the node's weight from the WeightProvider, or 1 if the provider has none, panics,
+// or does not return before ctx is done. It does not call a provider that has not returned from an
+// earlier call.
 func (c *Cluster) userWeight(ctx context.Context, n *route.Node) uint64 {
 	provider := c.opts.WeightProvider
 	if provider == nil || n.Addr == "" || ctx.Err() != nil || !c.weighing.CompareAndSwap(false, true) {
@@ -138,7 +139,7 @@ func (h hostLogger) ReqStat(conn *redisconn.Connection, req Request, res any, na
 
 // WantsReqStat tells redisconn whether ReqStat does anything.
 func (h hostLogger) WantsReqStat() bool {
-	defer h.c.recovered() // no statistics then
+	defer h.c.recovered() // if a logger panics, WantsReqStat returns false
 	return oplog.WantsReqStat[DefaultLogger, NoopLogger](h.c.opts.Logger) ||
 		oplog.WantsReqStat[redisconn.DefaultLogger, redisconn.NoopLogger](h.c.opts.HostOpts.Logger)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// A request that follows ASK does not wait for a connection to that node. It asks the first node
-// again, for longer than failures are retried.
+// If ASK names a node that is not connected, the request does not wait for a connection. It goes to the
+// first node again, more often than after other failures.
 func TestAskWaitsForNoConnection(t *testing.T) {
 	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "ECHO" {
@@ -56,13 +56,13 @@ func TestAskWaitsForNoConnection(t *testing.T) {
 	await(t, "it to ask again", func() bool { return seen(source, "GET") > 2*8 }) // a request is retried 8 times after failures
 	require.Zero(t, l.Conn.Pending())
 	close(open)
-	if res := <-result; redis.AsError(res) == nil { // else this process was held up until no attempt was left
+	if res := <-result; redis.AsError(res) == nil { // otherwise the process was held up until no attempt was left
 		require.Equal(t, "OK", res)
 		require.Equal(t, 1, seen(target, "ASKING"))
 	}
 }
 
-// If MOVED leads to a node that is not connected, the request is sent again until it is, and these
+// If MOVED names a node that is not connected, the request is retried until the node is connected. These
 // attempts do not count as redirects.
 func TestMovedWaitsForConnection(t *testing.T) {
 	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

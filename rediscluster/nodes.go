@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
 
-// nodesHolder is embedded in a Cluster, where redispubsub finds its nodes.
+// nodesHolder is embedded in a Cluster. Through it redispubsub finds the nodes.
 type nodesHolder = backend.NodesHolder
 
 var (

@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// threeMasters is a topology of three shards, without connections: slot n is of master n%3.
+// threeMasters returns a topology of three shards, without connections. Master n%3 has slot n.
 func threeMasters() (*Cluster, *route.Snapshot) {
 	c := &Cluster{opts: Opts{}.withDefaults()}
 	c.rules.Sharded = true
@@ -76,7 +76,7 @@ func TestSpecOfPublish(t *testing.T) {
 	assert.False(t, spec.Publishes, "the server refuses it")
 }
 
-// A PUBLISH that is held back is sent as soon as it may be.
+// A PUBLISH that is held back is sent as soon as Snapshot.HoldsBack allows it.
 func TestPublishWaits(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -91,7 +91,7 @@ func TestPublishWaits(t *testing.T) {
 	assert.Zero(t, max(now.HoldsBack(int(at)), 0))
 }
 
-// It waits only for a limited time, even if the master changes again and again.
+// A PUBLISH is held back only for a limited time, even if the master changes again and again.
 func TestPublishDoesNotWaitForEver(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)
@@ -111,7 +111,7 @@ func TestPublishDoesNotWaitForEver(t *testing.T) {
 		change()
 		return len(results) > 0
 	})
-	if err := redis.AsErrorx(<-results); err != nil { // else it was sent when the machine stood still
+	if err := redis.AsErrorx(<-results); err != nil { // otherwise it was sent while the machine stood still
 		assert.True(t, err.IsOfType(ErrNoAliveConnection) && err.HasTrait(redis.ErrTraitNotSent), "%v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestSinceWhenNodesAreThere(t *testing.T) {
 	masters, replicas, _ := nodes.All()
 	require.Len(t, masters, 2)
 	assert.Empty(t, replicas)
-	require.Eventually(t, func() bool { // a burst of changes counts as one
+	require.Eventually(t, func() bool { // changes within a short time count as one
 		return c.topology.Load().Settled()
 	}, time.Minute, time.Millisecond)
 	refreshed := make(chan struct{})

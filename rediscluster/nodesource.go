@@ -24,7 +24,8 @@ type nodeSource struct {
 	seeds      []string
 	masterOnly masterOnly
 	kin        topology.Kin
-	// silent is the time since which no node of the cluster has returned the slots; zero if one does.
+	// silent is the time when the nodes of the cluster stopped returning the slots; zero while one of
+	// them does.
 	silent time.Time
 }
 
@@ -56,8 +57,8 @@ func (s *nodeSource) start(ctx context.Context) (*topology.Layout, error) {
 	return l, err
 }
 
-// read implements source: it asks connected nodes. If those that belong to the cluster know no owner of
-// any slot, it asks the seeds. Until every slot has had an owner once, it also asks the seeds.
+// read implements source: it asks connected nodes. It also asks the seeds if no node of the cluster
+// names an owner of any slot, and until every slot has had an owner once.
 func (s *nodeSource) read(ctx context.Context, _ bool) *topology.Layout {
 	nodes := s.askNodes(ctx)
 	l := s.kin.OfNodes(nodes)
@@ -101,8 +102,8 @@ func (s *nodeSource) mayLeave() bool {
 		!slices.ContainsFunc(s.c.topology.Load().Shards, func(shard *route.Shard) bool { return !replaced(shard) })
 }
 
-// askSeeds asks all addresses that the user gave, over separate connections. nodes are the views of
-// nodes that were already asked.
+// askSeeds asks the servers at all addresses that the user gave, over separate connections. nodes holds
+// the views of the nodes that were already asked.
 func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topology.Layout, error) {
 	told := make([][]topology.View, len(s.seeds))
 	var failure error
@@ -140,7 +141,7 @@ func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topo
 }
 
 // askAtMost bounds how many nodes are asked at once. It is large enough to ask all nodes
-// of most clusters, because only the two masters of a migration know about it.
+// of most clusters, because only two masters know about a migration: the old and the new one.
 const askAtMost = 16
 
 // askNodes asks connected nodes, and returns the views of those that answer in time, masters first.
@@ -152,7 +153,7 @@ func (s *nodeSource) askNodes(ctx context.Context) []topology.View {
 	sort.SliceStable(nodes, func(i, j int) bool { return !nodes[i].Replica && nodes[j].Replica })
 	// Room for all, so that late answers block no goroutine.
 	answers := make(chan func() bool, 1+askAtMost)
-	var told [askAtMost][]topology.View // one each, in the order of nodes
+	var told [askAtMost][]topology.View // at most one view of each node, in the order of nodes
 	asked := 0
 	for _, n := range nodes {
 		l := n.Pick(s.c.opts.RoundRobinSeed, nil)
@@ -195,9 +196,9 @@ func askView(l *route.Link, answered func(topology.View, error)) {
 	}), 0)
 }
 
-// probe implements source: it asks one master, and reports whether its masters differ from
-// those of the topology. One is enough, because masters learn of a new one within milliseconds
-// over the cluster bus.
+// probe implements source: it asks one master, and reports whether that names other masters than the
+// topology. Asking one is enough, because all masters learn of a new master within milliseconds over
+// the cluster bus.
 func (s *nodeSource) probe() (news bool) {
 	t := s.c.topology.Load()
 	l := t.AnyMaster(&route.Spec{Seed: route.FixedSeed(rand.Uint32())})

@@ -23,7 +23,7 @@ import (
 
 func TestBadSeedsAreSkipped(t *testing.T) {
 	tb := sharedCluster(t)
-	frozen, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, says nothing
+	frozen, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and never answers
 	require.NoError(t, err)
 	defer frozen.Close()
 	_, port, _ := net.SplitHostPort(tb.Node(1).Addr())
@@ -106,8 +106,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A node may announce its hostname after the client has begun to dial it by its IP, for which it has no
-// certificate.
+// A node may announce its hostname after the client has begun to dial the node by its IP. Its certificate
+// may be valid only for the hostname.
 func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
@@ -133,7 +133,7 @@ func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
 	})
 }
 
-// A node may announce a hostname for which it has no certificate, and be dialed by its IP, for which it has one.
+// The certificate of a node that announces a hostname may be valid only for its IP.
 func TestTLSOfCertificatesForIPsOnly(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS, testbed.Version(7, 0))

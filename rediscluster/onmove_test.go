@@ -16,12 +16,12 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// halfMoved is a moving slot: one of its keys was moved, also on the master's replica, and another
-// was not.
+// halfMoved is a moving slot. One of its keys was moved, and is gone from the master and its replica;
+// another key was not moved.
 type halfMoved struct {
 	*testbed.Migration
 	bed *testbed.Cluster
-	// what has no share in reads by policy, so that they go to replicas
+	// masters gives weight 0 to the masters, so that reads by policy go to replicas.
 	masters hosts
 }
 
@@ -44,8 +44,8 @@ func beginHalfMoved(t *testing.T) halfMoved {
 	return halfMoved{m, bed, hosts{master.Addr(): 0, to.Addr(): 0}}
 }
 
-// client returns a client that reads only from replicas, and reads the topology only on request. It
-// assumes that the slot is stable.
+// client returns a client that reads from replicas, reads the topology only on request, and does not know
+// that the slot is moving.
 func (h halfMoved) client(t *testing.T) *Cluster {
 	t.Helper()
 	c, _ := connect(t, h.bed.Addrs(), Opts{CheckInterval: time.Hour, WaitToMigrate: time.Millisecond, WeightProvider: h.masters})

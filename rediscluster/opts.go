@@ -15,7 +15,7 @@ import (
 type Opts struct {
 	// HostOpts are the options of each connection. The cluster itself sets AsyncDial,
 	// ReadOnly, Handle and Logger. In a cluster, a DB other than 0 needs servers that have
-	// several databases there: Valkey 9 with cluster-databases. Others refuse SELECT, and then
+	// several databases there: Valkey 9 with cluster-databases. Other servers refuse SELECT, and then
 	// [NewCluster] fails. ReconnectPause defaults to 200 ms and ReconnectPauseMax to
 	// 500 ms here, so that a node that comes back is soon in use.
 	HostOpts redisconn.Opts
@@ -64,15 +64,15 @@ type Opts struct {
 	// masters and neither their replicas nor their histories decide between them:
 	// requests that need a master fail with [ErrNoAliveConnection], not sent. Default
 	// false: the present master stays in use while it answers, but if another server has been
-	// promoted, that server lacks these writes. In both cases a server that does not answer within
-	// HostOpts.IOTimeout does not count as a master.
+	// promoted, that server lacks the writes since then. With either value, a server that does not
+	// answer within HostOpts.IOTimeout does not count as a master.
 	StopOnManyMasters bool
 
 	// RefuseStrangers keeps the client with the servers that it knows, even if none of them answers and
-	// its addresses lead to unrelated servers, which share no node ID, no sentinel and no history with
-	// them. Requests fail with [ErrNoAliveConnection], not sent, until a known server answers. Default
-	// false: after 10 s without an answer the client switches to the other servers, and reports
-	// [LogFollowsStrangers].
+	// the given addresses now lead to unrelated servers: servers that share no node ID, no sentinel and
+	// no history with the known ones. Requests fail with [ErrNoAliveConnection], not sent, until a known
+	// server answers. Default false: after 10 s without an answer the client switches to the other
+	// servers, and reports [LogFollowsStrangers].
 	RefuseStrangers bool
 
 	// RoundRobinSeed drives the choice among replicas and connections. Default
@@ -93,12 +93,12 @@ type Opts struct {
 	// Zone is the caller's availability zone. Reads that a replica may answer go to
 	// nodes of this zone, replicas or the master, while at least one is connected and
 	// in sync, and otherwise to all nodes. Policy, weights and latency decide the share
-	// of each. A node of weight zero is not used while a node of any zone has a weight above zero,
+	// of each node. A node of weight zero is not used while a node of any zone has a weight above zero,
 	// unless ForceMinLatencyReplica is set. Default none.
 	Zone string
 	// ZoneOf returns the zone of a node by its address (host:port), for servers that do
-	// not know their zone. It is called once for each node. For the new nodes of a topology together
-	// the client waits at most 1 s; a zone that is not known by then stays unknown. Default:
+	// not know their zone. It is called once for each node. The client waits at most 1 s for the zones
+	// of all new nodes of a topology; a zone that is not known by then stays unknown. Default:
 	// the zone that the server reports to a new connection (availability_zone in
 	// INFO server, from Valkey 8.1 on), or in CLUSTER SLOTS (from Valkey 9.1 on).
 	ZoneOf func(addr string) string
@@ -117,7 +117,7 @@ type Opts struct {
 const (
 	defaultConnsPerHost = 2
 
-	// hedgeShare is how many requests allow one read to leave a node early.
+	// hedgeShare limits Opts.Hedge: one read in hedgeShare requests may leave a slow node early.
 	hedgeShare = 50
 
 	defaultCheckInterval = 5 * time.Second
@@ -135,7 +135,8 @@ const (
 	defaultReplicaLinkDownTolerance = time.Minute
 
 	defaultReconnectPause = 200 * time.Millisecond
-	// Dials are spread over this time, and the cluster connects to a node that comes back within it.
+	// The cluster reaches a node within about this time after it has come back. Many clients spread
+	// their dials over it.
 	defaultReconnectPauseMax = 500 * time.Millisecond
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A large batch whose connection is lost keeps its order, also if its unsent requests are sent
-// again.
+// If a large batch loses its connection and the client sends the unwritten requests again, they keep their
+// order.
 func TestLargeBatchKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
@@ -38,7 +38,7 @@ func TestLargeBatchKeepsItsOrder(t *testing.T) {
 			outcomes[redis.OutcomeOf(res)]++
 		}
 		proxy.Heal()
-		t.Log(outcomes) // where round trips are long, all may have been sent
+		t.Log(outcomes) // on a slow network, all requests may have been written before the cut
 		list, err := redis.As[[]int](redis.Sync{S: db}.Do("LRANGE", "list", 0, -1))
 		require.NoError(t, err)
 		require.IsIncreasing(t, list)

@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 )
 
-// ReplicaPolicyEnum is the policy for the nodes of a shard to which a request may go.
+// ReplicaPolicyEnum decides to which nodes of a shard a request may go.
 type ReplicaPolicyEnum int8
 
 const (
@@ -27,7 +27,8 @@ const (
 	// ForceMasterAndSlaves is MasterAndSlaves for all requests, including requests that the
 	// library does not know as reads, such as a script that only reads.
 	ForceMasterAndSlaves
-	// ForcePreferSlaves is PreferSlaves for all requests, like ForceMasterAndSlaves.
+	// ForcePreferSlaves is PreferSlaves for all requests, including those that the library does not
+	// know as reads.
 	ForcePreferSlaves
 )
 
@@ -40,7 +41,7 @@ func (p ReplicaPolicyEnum) String() string {
 	return names[p]
 }
 
-// routeSpec is the input to the routing of a request, with its policy.
+// routeSpec is what the routing of a request depends on. It includes the policy.
 type routeSpec struct {
 	route.Spec
 	policy ReplicaPolicyEnum
@@ -49,7 +50,7 @@ type routeSpec struct {
 	blocks bool
 }
 
-// spec returns the routing, without the slot, of a request that is safe on replicas.
+// spec returns the routeSpec, without a slot, of a request that a replica may answer.
 func (p ReplicaPolicyEnum) spec(seed RoundRobinSeed) routeSpec {
 	spec := routeSpec{policy: p, Spec: route.Spec{Slot: send.NoSlot, Seed: seed, ReplicaShare: 1}}
 	switch p {
@@ -78,9 +79,9 @@ const (
 // WeightProvider sets the nodes' shares of reads.
 type WeightProvider interface {
 	// GetWeightByHost returns the weight of a host, or false if it has none, which
-	// means 1. It is called first with the host and then with host:port, for all nodes
-	// every CheckInterval, which waits at most 1 s for all of them. A node of weight zero is read from only if no
-	// node of any zone has a weight above zero.
+	// means 1. Every CheckInterval the cluster calls it for each node: first with the host and, if
+	// that has no weight, with host:port. It waits at most 1 s for all nodes together. A node of
+	// weight zero is read from only if no node of any zone has a weight above zero.
 	GetWeightByHost(host string) (uint32, bool)
 }
 
@@ -153,8 +154,8 @@ type routed struct {
 	spec routeSpec // of the policy: see ReplicaPolicyEnum.spec
 }
 
-// with returns the cluster with a policy. Those with the known policies are created once, in
-// Cluster.routed, since each request needs one.
+// with returns the cluster with a policy. For the known policies it returns the values in
+// Cluster.routed, which were created once, because each request needs one.
 func (c *Cluster) with(policy ReplicaPolicyEnum) *routed {
 	if i := int(policy); i >= 0 && i < len(c.routed) {
 		return &c.routed[i]
@@ -178,9 +179,9 @@ func (w *routed) Budget() *send.Budget { return w.c.rules.Budget }
 // WantsSlot implements send.Backend.
 func (*routed) WantsSlot() bool { return true }
 
-// specOf fills in spec, the routing of a request. It refuses a request that can't be routed by
-// its keys, which can't happen without a cluster. specOf fills in spec instead of returning it,
-// because a copy right after the stores would make the processor wait for them.
+// specOf fills in spec for a request. It returns an error if the request can't be routed by its keys;
+// without a cluster every request can. specOf fills in spec instead of returning it, because a copy
+// right after the stores would make the processor wait for them.
 func (w *routed) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 	c := w.c
 	*spec = w.spec
@@ -207,8 +208,8 @@ func (w *routed) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 	return nil
 }
 
-// specOfAll returns the common routing of requests that go to one node together. what names
-// them in the error for keys of several slots.
+// specOfAll returns the routeSpec of requests that go to one node together. If they have keys of
+// several slots, it returns an error that calls them what.
 func (w *routed) specOfAll(what string, reqs []*send.Request) (routeSpec, *errorx.Error) {
 	c, spec := w.c, w.spec
 	spec.Replicas = spec.Forced
@@ -231,7 +232,7 @@ func (w *routed) specOfAll(what string, reqs []*send.Request) (routeSpec, *error
 	return spec, nil
 }
 
-// errNoLink is the error of a request for which no node accepts requests.
+// errNoLink returns the error of a request if no node that could take it is connected.
 func (c *Cluster) errNoLink(spec routeSpec) *errorx.Error {
 	err := ErrNoAliveConnection.New("no node that could take the request is connected")
 	t := c.topology.Load()

@@ -16,7 +16,7 @@ import (
 )
 
 func TestPolicyAllowsReplicas(t *testing.T) {
-	for policy, want := range map[ReplicaPolicyEnum][2]bool{ // for what is not safe, and for what is
+	for policy, want := range map[ReplicaPolicyEnum][2]bool{ // for a request that is not safe on replicas, and for one that is
 		MasterOnly:            {false, false},
 		MasterAndSlaves:       {false, true},
 		PreferSlaves:          {false, true},
@@ -96,7 +96,7 @@ func TestReplicaReads(t *testing.T) {
 	assert.Equal(t, map[string]int{master.Addr(): 40}, read(MasterOnly, "GET", "key"))
 	assert.Equal(t, map[string]int{master.Addr(): 40}, read(PreferSlaves, "SET", "key", "value"))
 	assert.Equal(t, map[string]int{master.Addr(): 40}, read(PreferSlaves, "EVAL", "return 1", 1, "key"))
-	for _, policy := range []ReplicaPolicyEnum{MasterAndSlaves, PreferSlaves} { // which shares they get is up to route
+	for _, policy := range []ReplicaPolicyEnum{MasterAndSlaves, PreferSlaves} { // package route tests the shares
 		await(t, "reads of both", func() bool { return len(read(policy, "GET", "key")) == 2 })
 	}
 	await(t, "scripts of both", func() bool {
@@ -127,7 +127,7 @@ func readBy(c *Cluster, rec *recorder, slave *testbed.Node, key string) string {
 	return string(value)
 }
 
-// awaitReplica waits until a replica is read from.
+// awaitReplica waits until the client reads from a replica.
 func awaitReplica(t testing.TB, c *Cluster, n *testbed.Node) {
 	t.Helper()
 	await(t, "replica is read from", func() bool {
@@ -136,7 +136,7 @@ func awaitReplica(t testing.TB, c *Cluster, n *testbed.Node) {
 	})
 }
 
-// READONLY is sent whenever a connection to a replica is made again.
+// The client sends READONLY whenever it connects to a replica again.
 func TestReplicaConnectionsAreReadOnly(t *testing.T) {
 	tb := sharedCluster(t)
 	_, master := owner(t, tb, "key")
@@ -167,7 +167,7 @@ func TestLatencyOrientedReads(t *testing.T) {
 	c, rec := connect(t, tb.Addrs(), Opts{
 		LatencyOrientedRR: true,
 		CheckInterval:     100 * time.Millisecond,
-		// No time-out, and heartbeats, which measure, as often as by default.
+		// No time-out. The heartbeats, which measure the latency, are as frequent as by default.
 		HostOpts: redisconn.Opts{IOTimeout: -1, DialTimeout: patience},
 	})
 	awaitReplica(t, c, slave)

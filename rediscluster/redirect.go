@@ -19,17 +19,18 @@ type action uint8
 const (
 	// actResolve: the error is the result.
 	actResolve action = iota
-	// actElsewhere: retry through the topology, on another connection or node if there is one.
+	// actElsewhere: route the request again, to another connection or node if there is one.
 	actElsewhere
-	// actAnotherNode: send at once, to a node that has not refused it.
+	// actAnotherNode: send the request at once to a node that has not refused it.
 	actAnotherNode
-	// actRepeat: retry through the topology.
+	// actRepeat: route the request again.
 	actRepeat
-	// actAwaitMigration: retry through the topology after a pause, in which a migration makes progress.
+	// actAwaitMigration: route the request again after a pause, in which a migration makes progress.
 	actAwaitMigration
-	// actFollowMoved: send to the node in a MOVED, if the topology confirms it.
+	// actFollowMoved: send the request to the node that MOVED names, if the topology has that node.
 	actFollowMoved
-	// actFollowAsk: send to the node in an ASK, after ASKING, if the topology confirms it.
+	// actFollowAsk: send ASKING and the request to the node that ASK names, if the topology has that
+	// node.
 	actFollowAsk
 	// actions is the number of actions.
 	actions
@@ -45,11 +46,11 @@ type decision struct {
 	Wait time.Duration
 	// Refresh: read the topology again.
 	Refresh bool
-	// MasterOnly: a replica can't answer this.
+	// MasterOnly: only the master can answer the request.
 	MasterOnly bool
 }
 
-// limits are the options of [redirect].
+// limits are the options that bound what [redirect] decides.
 type limits struct {
 	// MovedRetries is the number of redirects that a request follows.
 	MovedRetries int
@@ -57,8 +58,8 @@ type limits struct {
 	WaitToMigrate time.Duration
 }
 
-// redirect decides where and when a request is sent after an error. Its nature, of, decides whether it
-// may be sent again.
+// redirect decides where and when a request is sent again after an error. of is the nature of the
+// request, which decides whether it may be sent again at all.
 func redirect(err *errorx.Error, done tries, of send.Nature, l limits) decision {
 	again, lost := of.After(err), err.HasTrait(redis.ErrTraitConnectivity)
 	switch {
@@ -95,7 +96,8 @@ func redirect(err *errorx.Error, done tries, of send.Nature, l limits) decision 
 	return decision{}
 }
 
-// ordered reports whether a request was not sent, and must not be sent again alone.
+// ordered reports whether the error is of a request that was not sent and that must not be sent again
+// alone, because it could overtake other requests of its batch.
 func ordered(err *errorx.Error) bool {
 	is, _ := err.Property(errs.EKOrdered)
 	return is == true
@@ -107,7 +109,8 @@ func isNonLocal(err *errorx.Error) bool {
 	return err.IsOfType(redis.ErrResult) && strings.HasPrefix(err.Message(), "ERR Attempted to access a non local key")
 }
 
-// whileMigrating returns the decision to wait for a migration, or for a node to be connected.
+// whileMigrating returns the decision to wait until a migration has made progress or a node is
+// connected, if another wait is allowed.
 func whileMigrating(done tries, l limits) decision {
 	if done.waits >= maxWaits {
 		return decision{}
@@ -170,11 +173,10 @@ const (
 	// each attempt takes a whole time-out.
 	maxElapsed = time.Second
 	// maxDowns bounds the retries after CLUSTERDOWN. With backoff they take maxElapsed: when masters
-	// hand over, a node may not know a slot's new master until that pings it, which took 300 ms on busy
-	// machines.
+	// hand over, a node does not know a slot's new master until that master pings it.
 	maxDowns = 20
-	// maxRefusals bounds how many queues are asked after the first one has refused a request: if
-	// three are too long, the cluster is overloaded.
+	// maxRefusals bounds how many other nodes are tried after a node's queue has refused a request: if
+	// three queues are too long, the cluster is overloaded.
 	maxRefusals = 2
 	// maxWaits bounds the retries after TRYAGAIN: 1 s at the default pause, in which a migration moves
 	// thousands of keys.

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// After FAILOVER, a master that has become a replica redirects everything that the client sends. So no read gets an old
-// value from it, no write runs twice or is lost, and a blocked command continues on the new master.
+// After FAILOVER, a master that has become a replica redirects every request. So no read gets an old value
+// from it, no write runs twice or is lost, and a blocked command continues on the new master.
 func TestReplicatedIsRedirected(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Redirect)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// forcedFirst is the pause after a refresh that found something new. It doubles up to
-	// forcedMost with each requested refresh that finds nothing new, so that
+	// forcedFirst is the pause after a refresh that found a change. The pause doubles, up to
+	// forcedMost, with each requested refresh that finds no change, so that
 	// requests that fail again and again do not load the nodes.
 	forcedFirst = 50 * time.Millisecond
 	forcedMost  = 2 * time.Second
@@ -42,8 +42,8 @@ type refresher struct {
 	agreed time.Time
 
 	mu     sync.Mutex               // guards what follows
-	open   map[*route.Link]struct{} // from their creation until they are closed
-	closed redisconn.Stats          // the sum of links that are closed
+	open   map[*route.Link]struct{} // all links, from their creation until they are closed
+	closed redisconn.Stats          // the sum of the statistics of closed links
 }
 
 func newRefresher(c *Cluster, from source) *refresher {
@@ -61,8 +61,8 @@ func newRefresher(c *Cluster, from source) *refresher {
 // force asks for a refresh soon. It never waits.
 func (r *refresher) force() { lifetime.Wake(r.forced) }
 
-// afterRefresh calls f, in a separate goroutine, after the topology was read
-// again or the cluster was closed.
+// afterRefresh asks for a refresh. It calls f, in a separate goroutine, after the refresh or
+// after the cluster was closed.
 func (r *refresher) afterRefresh(f func()) {
 	r.turns.After(f)
 	r.force()
@@ -99,14 +99,14 @@ func (r *refresher) run() {
 	}
 }
 
-// interval returns CheckInterval with jitter, so that clients that start together do
-// not ask together.
+// interval returns CheckInterval with jitter, so that clients that start at the same time do not
+// ask at the same time.
 func (r *refresher) interval() time.Duration {
 	return r.c.opts.CheckInterval - rand.N(r.c.opts.CheckInterval/10)
 }
 
 // pause waits between two refreshes, at most until the cluster is closed. With probing it
-// ends early, and returns true, when a node knows other masters than the topology has.
+// ends early, and returns true, when a probe finds a node that names other masters than the topology.
 func (r *refresher) pause(d time.Duration, probing bool) (news bool) {
 	until := time.Now().Add(d)
 	for probing && r.c.ctx.Err() == nil && time.Until(until) > probePause {
@@ -131,7 +131,7 @@ func (r *refresher) sleep(d time.Duration) {
 	}
 }
 
-// start builds the first topology, until ctx is done.
+// start builds the first topology. It returns an error if ctx ends first.
 func (r *refresher) start(ctx context.Context) error {
 	making, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -184,12 +184,12 @@ func (r *refresher) refresh(ctx context.Context, ask bool) (changed bool) {
 	return changed
 }
 
-// userMost bounds how long a refresh waits for ZoneOf, and for the WeightProvider, for all nodes
-// together: while it waits, the client learns of no failover.
+// userMost bounds how long a refresh waits for ZoneOf for all nodes together, and likewise for the
+// WeightProvider. While a refresh waits, the client does not learn of a failover.
 const userMost = time.Second
 
-// publish replaces the topology by one built from l, and closes the nodes that the new
-// one lacks or has replaced. ctx bounds only the calls of ZoneOf.
+// publish replaces the topology by one built from l. It closes the nodes that the new topology lacks
+// or has replaced. ctx bounds only the calls of ZoneOf.
 func (r *refresher) publish(ctx context.Context, l *topology.Layout) (changed bool) {
 	asking, cancel := context.WithTimeout(ctx, userMost)
 	defer cancel()
@@ -238,8 +238,8 @@ func (r *refresher) publish(ctx context.Context, l *topology.Layout) (changed bo
 	return true
 }
 
-// verified returns the hostname that TLS must verify for addr, if the layout knows it, and "" without
-// TLS, or if the user has named another one.
+// verified returns the hostname in the layout that TLS must verify for addr. It returns "" if the layout
+// has none, without TLS, or if the user's TLS configuration names a host.
 func (c *Cluster) verified(l *topology.Layout, addr string) string {
 	opts := c.opts.HostOpts
 	if !opts.TLSEnabled || opts.TLSConfig != nil && opts.TLSConfig.ServerName != "" {
@@ -249,7 +249,7 @@ func (c *Cluster) verified(l *topology.Layout, addr string) string {
 }
 
 // hostname returns the name that TLS must verify for addr, from the layout or otherwise from
-// the source, or "" if it is the host of addr.
+// the source, or "" if that is the host of addr itself.
 func (r *refresher) hostname(l *topology.Layout, addr string, hosts func() map[string]string) string {
 	if hostname := l.Hostnames[addr]; hostname != "" || !r.c.opts.HostOpts.TLSEnabled || !redisclusterutil.IsIPAddress(addr) {
 		return hostname

@@ -56,8 +56,8 @@ func TestReplicaFallback(t *testing.T) {
 	}
 }
 
-// A replica that can't reach its master is not read from if the client can read from the master,
-// except for the tolerated time.
+// If a replica has lost the link to its master, and the client can read from the master, then the client
+// stops reading from the replica after Opts.ReplicaLinkDownTolerance.
 func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 	t.Parallel()
 	tb := withoutFailover(t)
@@ -68,7 +68,7 @@ func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 	_, master := owner(t, tb, "key")
 	slave := replica(t, tb, master)
 	awaitReplica(t, c, slave)
-	// The master drops its replicas, and lets none in.
+	// The replica's password is wrong now, so it can't connect to the master again.
 	require.Equal(t, "OK", slave.Do("CONFIG SET", "masterauth", "wrong"))
 	require.Equal(t, "OK", slave.Do("CONFIG SET", "masteruser", "nobody"))
 	master.Do("CLIENT KILL", "TYPE", "replica")
@@ -110,7 +110,7 @@ func TestNodeChangesItsAddress(t *testing.T) {
 	})
 }
 
-// All known nodes go away. The seeds lead to the cluster again.
+// If all known nodes go away, the client finds the cluster again through the seeds.
 func TestSeedsAreAskedAgain(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
@@ -154,7 +154,7 @@ func TestResolveEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, _, err := new(Cluster).lookUp(ctx, "localhost:1")
-	if err != nil { // it may have been quicker
+	if err != nil { // the lookup may have finished before the context ended
 		isType(t, redis.ErrContextClosed, err)
 	}
 	_, got, err := new(Cluster).lookUp(context.Background(), "127.0.0.1:1")
@@ -162,7 +162,7 @@ func TestResolveEnds(t *testing.T) {
 	assert.Equal(t, []string{"127.0.0.1:1"}, got)
 }
 
-// TestEndpointTypes: a cluster may name its nodes by hostnames, or not at all.
+// TestEndpointTypes: a cluster may tell clients the hostnames of its nodes, or only their ports.
 func TestEndpointTypes(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
@@ -201,7 +201,7 @@ func TestEndpointTypes(t *testing.T) {
 	}
 }
 
-// A cluster may name its nodes by hostnames that they do not have: to clients, their hosts are "?".
+// If a cluster is configured to tell clients hostnames and its nodes have none, the hosts are "?".
 func TestEndpointsWithoutHostnames(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
@@ -246,8 +246,8 @@ func TestProbe(t *testing.T) {
 	assert.False(t, c.refresher.source.probe(), "a node that knows nothing has no news")
 }
 
-// TestRestEndsWithNews: the pause between two reads of the topology ends early when a request waits
-// for it.
+// TestRestEndsWithNews: the pause between two reads of the topology ends early if a request waits for the
+// topology and a probe finds that it has changed.
 func TestRestEndsWithNews(t *testing.T) {
 	answer := chaos.ScriptedReplies("+OK\r\n")
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)

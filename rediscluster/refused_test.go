@@ -12,12 +12,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// firstReplica is a seed that draws the replica of a shard of two nodes.
+// firstReplica is a seed with which reads go to the replica, in a shard of two nodes.
 type firstReplica struct{}
 
 func (firstReplica) Current() uint32 { return 1 }
 
-// A read that a node's queue refuses goes to another node, unless its queue refuses it as well.
+// If a node's queue refuses a read, the read goes to another node. If the queue of that node refuses it as
+// well, the read fails.
 func TestRefusedReadGoesElsewhere(t *testing.T) {
 	tb := sharedCluster(t)
 	const room = 8
@@ -40,7 +41,7 @@ func TestRefusedReadGoesElsewhere(t *testing.T) {
 	fill := func(conn *redisconn.Connection) {
 		for full := false; !full; {
 			conn.Send(redis.Req("GET", "key"), redis.FuncFuture(func(r any, _ uint64) {
-				full = full || redis.OutcomeOf(r) == redis.OutcomeNotSent // in this goroutine
+				full = full || redis.OutcomeOf(r) == redis.OutcomeNotSent // a refusal resolves the future before Send returns
 			}), 0)
 		}
 	}
@@ -51,14 +52,14 @@ func TestRefusedReadGoesElsewhere(t *testing.T) {
 	before := c.Stats().Retries
 	reads := c.WithPolicy(MasterAndSlaves)
 	assert.Equal(t, []byte("value"), ask(reads, "GET"))
-	assert.LessOrEqual(t, c.Stats().Retries, before+1) // none, if the replica is known to be silent by now
+	assert.LessOrEqual(t, c.Stats().Retries, before+1) // no retry if the client already knows that the replica is silent
 	assert.Equal(t, []any{[]byte("value"), []byte("value")}, redis.Sync{S: reads}.SendMany([]redis.Request{redis.Req("GET", "key"), redis.Req("GET", "key")}))
 
 	require.NoError(t, n.Pause())
 	defer func() { _ = n.Resume() }()
 	fill(shard.Master.Links[0].Conn)
 	before = c.Stats().Retries
-	isType(t, redis.ErrQueueFull, ask(c, "GET")) // which has nowhere to go
+	isType(t, redis.ErrQueueFull, ask(c, "GET")) // the policy allows no other node
 	assert.Equal(t, before, c.Stats().Retries)
 	isType(t, redis.ErrQueueFull, ask(reads, "GET"))
 	assert.LessOrEqual(t, c.Stats().Retries, before+1)

@@ -17,8 +17,8 @@ import (
 // such as the primary and the reader endpoint of a managed Redis. addrs
 // (host:port) are their addresses; with Opts.Addrs, addrs may be empty. The client asks the servers
 // for their roles (ROLE) every CheckInterval, after each failure, and in each
-// handshake. Each time, it resolves host names to all of their IPs, unless there is a HostOpts.Dialer,
-// which gets the names.
+// handshake. Each time, it resolves host names to all of their IPs. With a HostOpts.Dialer it resolves
+// nothing: the Dialer gets the names.
 //
 // If ctx has a deadline, ctx limits only the call to NewReplicated, and the client lives until
 // Close, even if ctx is cancelled. If ctx has no deadline, the client lives until Close or until
@@ -39,8 +39,8 @@ import (
 // If no rule applies, requests that need a master fail with [ErrNoAliveConnection], not sent; the
 // error names the masters. Reads from replicas continue.
 //
-// A server at another address that shares neither run nor history with the last master replaces it only
-// after that was silent for 10 s, and never with Opts.RefuseStrangers.
+// A server at another address that shares neither run nor history with the last master takes its place
+// only when the last master has been silent for 10 s, and never with Opts.RefuseStrangers.
 //
 // If the master's connections lead to a different server than its address, or refuse writes
 // (READONLY) or redirect (REDIRECT of Valkey 8 and later), the client replaces them.
@@ -65,19 +65,19 @@ type serverList struct {
 	addrs []string
 	// last holds the last report of each server.
 	last topology.ServerInfos
-	// open are the addresses of servers whose answers have not arrived or not been recorded yet.
-	// answers delivers them as functions, as gather expects. Each function records one answer, and
-	// only ask may call it.
+	// open holds the addresses of the servers whose answers were not recorded yet. answers delivers
+	// the answers as functions, as gather expects. Each function records one answer, and only ask may
+	// call it.
 	open    map[string]bool
 	answers chan func() (good bool)
 	// patient is set while a server is asked for the first time.
 	patient bool
-	// names are hostnames of addresses.
+	// names maps each address to the hostname that it comes from.
 	names map[string]string
 	// asked delivers the result of the running call of Opts.Addrs; nil if none is running.
 	asked chan given
-	// lineage is the known history of the master. silent is the time since which the master has not
-	// confirmed its role; zero if it does.
+	// lineage is the known history of the master. silent is the time when the master stopped
+	// confirming its role; zero while it does.
 	lineage topology.Lineage
 	silent  time.Time
 	// failure is the error of the last call of Opts.Addrs or, if that returned addresses, the error of
@@ -113,8 +113,8 @@ func (s *serverList) start(ctx context.Context) (*topology.Layout, error) {
 	return l, nil
 }
 
-// down reports whether no server is known to accept connections. Opts.Addrs may return other
-// servers next.
+// down reports whether asking again is useless: no server accepts connections, and there is no
+// Opts.Addrs that might return others.
 func (s *serverList) down() bool {
 	for _, info := range s.last {
 		if info.Err == nil || !info.Err.IsOfType(redisconn.ErrDial) {
@@ -171,12 +171,13 @@ func (s *serverList) probe() bool {
 	return l.Shards[0].Master != master.Addr || master.Outdated(l.Server, s.c.verified(l, master.Addr))
 }
 
-// hosts implements source: layouts have them.
+// hosts implements source. It returns none, because the layouts contain the hostnames.
 func (s *serverList) hosts() map[string]string { return nil }
 
-// ask asks all servers. The first time it waits until each has answered or failed; later it waits no
-// longer than gather. A late server keeps its last role, and ask does not ask it again until
-// it answers or askTimeout has passed. A server that fails keeps its last role, with the error.
+// ask asks all servers. If one of them is asked for the first time, ask waits until each has answered
+// or failed; otherwise it returns askGrace after the first answer. A late server keeps its last role,
+// and ask does not ask it again until it answers or askTimeout has passed. A server that fails keeps
+// its last role, with the error.
 func (s *serverList) ask(ctx context.Context) {
 	names := s.addresses(ctx)
 	last := make(topology.ServerInfos, len(names))
@@ -238,8 +239,8 @@ func (s *serverList) hear(addr string, info topology.ServerInfo) (good bool) {
 	return info.Err == nil && !s.patient
 }
 
-// addresses returns the addresses to ask, with the hostnames that they come from. If there are none,
-// it returns the last ones.
+// addresses returns the addresses to ask, mapped to the hostnames that they come from. If there are
+// none, it returns those of the last time.
 func (s *serverList) addresses(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, s.c.askTimeout())
 	defer cancel()
@@ -258,8 +259,8 @@ func (s *serverList) addresses(ctx context.Context) map[string]string {
 	return s.names
 }
 
-// given calls Opts.Addrs, and waits for it until ctx is done. It does not call Opts.Addrs again before
-// that has returned.
+// given calls Opts.Addrs, and waits for its result until ctx is done. While a call is running, given
+// starts no other.
 func (s *serverList) given(ctx context.Context) ([]string, error) {
 	if s.asked == nil {
 		s.asked = make(chan given, 1)

@@ -31,7 +31,7 @@ func newReplicated(t *testing.T, addrs []string, opts rediscluster.Opts) *redisc
 	return c
 }
 
-// replicatedError returns the error of NewReplicated, which has to be of a type and to have a text.
+// replicatedError returns the error of NewReplicated, and requires its type and text.
 func replicatedError(t *testing.T, want *errorx.Type, text string, addrs []string, opts rediscluster.Opts) *errorx.Error {
 	t.Helper()
 	opts = patient(opts)
@@ -82,7 +82,7 @@ func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	require.ErrorContains(t, refused, one.Addr())
 	require.ErrorContains(t, refused, two.Addr())
 
-	// A further master that no server follows changes nothing.
+	// Another master that no replica follows changes nothing.
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	var addrs atomic.Pointer[[]string]
 	set := func(list ...string) { addrs.Store(&list) }
@@ -98,8 +98,8 @@ func TestReplicatedWithTwoMastersWritesNothing(t *testing.T) {
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
 	require.NoError(t, g.WaitReplicas(g.Servers()[0]))
 
-	// If a further master has as many replicas, errors of requests contain the reason, and nothing
-	// is written.
+	// If the other master has as many replicas, nothing is written, and the errors of requests contain the
+	// reason.
 	host, port := splitAddr(one.Addr())
 	require.NoError(t, redis.AsError(two.Do("REPLICAOF", host, port)))
 	set(append(g.Addrs(), one.Addr(), two.Addr())...)
@@ -179,7 +179,7 @@ func TestAddrsAreForNewReplicated(t *testing.T) {
 	require.ErrorContains(t, refused, "Opts.Addrs gave no addresses")
 }
 
-// A context with a deadline bounds the constructors only, however it ends.
+// A context with a deadline bounds only the constructors. After that it may expire or be cancelled.
 func TestConstructorsAreOutlived(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
@@ -228,8 +228,8 @@ func TestReplicatedLeavesAFrozenMaster(t *testing.T) {
 	require.Eventually(t, func() bool { return redis.Sync{S: c}.Do("SET", "a", "2") == "OK" }, patience, 10*time.Millisecond)
 }
 
-// If a replica has lost the master, its own replica gets no more writes, although its link is up. Then
-// reads avoid both.
+// If a replica has lost the master, a replica of that replica gets no more writes, although its own link is
+// up. Reads avoid both replicas.
 func TestReadsLeaveTheReplicaOfALostReplica(t *testing.T) {
 	if !drill.InFull {
 		t.Skip("it takes 15 s: REDISPIPE_LONG")
@@ -264,7 +264,7 @@ func TestReadsLeaveTheReplicaOfALostReplica(t *testing.T) {
 	require.Eventually(t, func() bool { return takesReads(upper) && takesReads(lower) }, patience, time.Millisecond)
 	require.Equal(t, int64(1), master.Do("ACL", "DELUSER", "upper"))
 	require.Eventually(t, func() bool { return !takesReads(upper) }, patience, time.Millisecond)
-	heard := func() (seconds int) { // when it has heard from upper last; -1 if it has no link
+	heard := func() (seconds int) { // how long ago lower last heard from upper; -1 if lower has no link
 		info, err := redisclusterutil.ParseInfo(lower.Do("INFO", "replication"))
 		require.NoError(t, err)
 		if seconds, err = strconv.Atoi(info["master_last_io_seconds_ago"]); err != nil || info["master_link_status"] != "up" {
@@ -274,7 +274,7 @@ func TestReadsLeaveTheReplicaOfALostReplica(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return heard() >= 0 && takesReads(lower) }, patience, time.Millisecond, "it is connected again")
 	require.Eventually(t, func() bool {
-		for range 20 { // now and then they leave a busy replica
+		for range 20 { // on a busy machine, a few reads may leave lower even while it counts as in sync
 			if heard() <= 15 || takesReads(lower) {
 				return false
 			}

@@ -18,13 +18,13 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// retryable can be sent several times: it is an attempt, a transaction, or a sessionConn, for
-// which sending means choosing a node. No code may touch it after it was sent or resolved,
+// retryable can be sent several times: it is an attempt, a transaction, or a sessionConn, which only
+// chooses a node when it is "sent". No code may touch a retryable after it was sent or resolved,
 // because another goroutine may be using it, or it may have been recycled.
 type retryable interface {
-	// sendTo sends it over the connection, after ASKING if asking is set.
+	// sendTo sends the retryable over the connection, after ASKING if asking is set.
 	sendTo(conn *redisconn.Connection, asking bool)
-	// fail resolves it with an error.
+	// fail resolves the retryable with an error.
 	fail(err *errorx.Error)
 	// nature decides, for a given error, whether the request may be sent again.
 	nature() send.Nature
@@ -32,14 +32,14 @@ type retryable interface {
 	Cancelled() error
 }
 
-// retrier sends its request until it is resolved. It knows what was tried, and does what
+// retrier sends its request until the request is resolved. It records what was tried, and does what
 // redirect decides.
 type retrier struct {
 	c       *Cluster
 	request retryable // embeds the retrier
 	spec    routeSpec
 	tries   tries
-	// link is the link on which the request is or last was.
+	// link is the link on which the request was last sent, or is about to be sent.
 	link *route.Link
 	// accepted and blocked are set while the counters of Cluster count the request.
 	accepted, blocked bool
@@ -68,7 +68,7 @@ func (k *retrier) enter(l *route.Link) (open bool) {
 	return !k.c.closed.Load() && !((first || k.spec.blocks) && k.c.draining.Load())
 }
 
-// leave stops counting a retryable, which is resolved.
+// leave stops counting the retryable, because it is resolved.
 func (k *retrier) leave() {
 	if k.accepted {
 		k.accepted = false
@@ -80,14 +80,14 @@ func (k *retrier) leave() {
 	}
 }
 
-// dispatch sends the request to the node that the topology names.
+// dispatch routes the request by the present topology, and sends it.
 func (k *retrier) dispatch() {
 	l := k.c.topology.Load().Route(&k.spec.Spec)
 	k.follow(l, k.enter(l), false)
 }
 
-// follow carries out the decision of enter: it sends the request on l, or refuses it if the cluster is not open.
-// A missing link is an error. If a message must not be published yet, it waits.
+// follow carries out the decision of enter: it sends the request on l, or fails it if the cluster is not
+// open. If l is nil, the request fails, or waits if it is a message that must not be published yet.
 func (k *retrier) follow(l *route.Link, open, asking bool) {
 	switch {
 	case !open:
@@ -139,8 +139,9 @@ func (k *retrier) act(err *errorx.Error, d decision) {
 		return
 	}
 	if caller := send.CallerOf(k.request); caller != nil {
-		// While the request waits for its next attempt, no queue would tell the caller to listen,
-		// and the next link's queue may not do it either.
+		// A deaf caller (see package redis) waits until a queue tells it to listen to its context.
+		// While the request waits for its next attempt it is in no queue, and the next link's queue
+		// may not tell the caller either.
 		caller.Listen()
 	}
 	k.tries = k.tries.After(d)
@@ -165,8 +166,8 @@ func (k *retrier) act(err *errorx.Error, d decision) {
 	}
 }
 
-// another returns a link to a node that may answer as well as the one whose queue has just refused
-// the request; nil if all have refused it.
+// another returns a link to another node that may answer the request, whose queue has just refused it.
+// It returns nil if there is no node left that has not refused the request.
 func (k *retrier) another() *route.Link {
 	if k.link == nil {
 		return nil
@@ -190,8 +191,8 @@ func (k *retrier) learn(err *errorx.Error, d decision) {
 	}
 }
 
-// learnMove records what an error shows about the slot. A session may have no slot: then the error
-// names it, unless it is TRYAGAIN.
+// learnMove records what an error shows about the slot of the request. A session without keys has no
+// slot; then learnMove takes the slot from the error. TRYAGAIN names none.
 func (k *retrier) learnMove(err *errorx.Error) {
 	slot := k.spec.Slot
 	if named, known := err.Property(redis.EKSlot); slot < 0 && known {
@@ -212,8 +213,8 @@ func (k *retrier) learnMove(err *errorx.Error) {
 	}
 }
 
-// giveUp resolves the request with an error, which is unknown instead of "not sent" if the request may
-// have run in an earlier attempt.
+// giveUp resolves the request with an error. If the request may have run in an earlier attempt, its
+// outcome is unknown, even if err says that it was not sent.
 func (k *retrier) giveUp(err *errorx.Error) { k.request.fail(k.attempts.Result(err)) }
 
 // sendToTarget sends the request to the node that a redirect names. If the topology lacks the address,
@@ -301,8 +302,8 @@ func (k *retrier) pause(err *errorx.Error, begin func(wake func())) {
 	begin(wake)
 }
 
-// pausing is the queue in the ticket of a request during a pause, if no attempt has run. A
-// caller that leaves before the next attempt starts knows that the request will not run.
+// pausing takes the place of the queue in a request's ticket during a pause, if no attempt may have
+// run. It lets a caller that leaves before the next attempt know that the request will not run.
 type pausing struct {
 	over atomic.Bool
 	// decided is set by the caller when it leaves, or by resume before the next attempt, whichever
@@ -313,7 +314,8 @@ type pausing struct {
 // Withdraw implements send.Withdrawer.
 func (*pausing) Withdraw(uint64) bool { return false }
 
-// Unsent tells package redis that the request will not run. Its caller asks once, after it has left.
+// Unsent reports whether the request will not run. Package redis calls it once, after the request's
+// caller has left.
 func (p *pausing) Unsent() bool { return !p.decided.Swap(true) }
 
 // resume dispatches the request after a pause, unless its caller has left.

@@ -23,10 +23,10 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// calm is for tests in which the topology must not be read again by itself.
+// calm holds options with which the cluster does not poll the topology during a test.
 var calm = Opts{CheckInterval: time.Minute}
 
-// stubborn is calm for requests that have to be repeated until a test has moved their keys.
+// stubborn is like calm, and keeps retrying after TRYAGAIN until a test has moved the keys.
 var stubborn = Opts{CheckInterval: time.Minute, WaitToMigrate: 200 * time.Millisecond}
 
 func TestMovedIsFollowed(t *testing.T) {
@@ -106,11 +106,11 @@ func TestTryAgainIsWaitedFor(t *testing.T) {
 	assert.Equal(t, []any{[]byte("1"), []byte("2")}, <-done)
 
 	quick, _ := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, WaitToMigrate: time.Millisecond})
-	require.Equal(t, int64(1), s.Do("DEL", "{try}1")) // now one is there, and one is nowhere
+	require.Equal(t, int64(1), s.Do("DEL", "{try}1")) // now one of the two keys has moved, and the other does not exist
 	isType(t, redis.ErrTryAgain, redis.Sync{S: quick}.Do("MGET", "{try}1", "{try}2"))
 }
 
-// forge returns a script that answers with an error of any text.
+// forge runs a script that returns an error with the given text.
 func forge(s redis.Sync, text string) any {
 	return s.Do("EVAL", "return redis.error_reply(ARGV[1])", 1, "key", text)
 }
@@ -140,7 +140,7 @@ func TestForgedRedirects(t *testing.T) {
 	cases := []struct {
 		name, text string
 		want       interface{ String() string }
-		answers    int // that the caller's one request may cause
+		answers    int // how many answers the caller's one request may cause at most
 	}{
 		{"to itself", fmt.Sprintf("MOVED %d %s", slot, n.Addr()), redis.ErrMoved, 3},
 		{"to the host that answered", fmt.Sprintf("MOVED %d :%s", slot, port), redis.ErrMoved, 3},
@@ -163,8 +163,7 @@ func TestForgedRedirects(t *testing.T) {
 			for _, n := range answers {
 				total += n
 			}
-			// A script that comes to a node which does not serve its key is
-			// answered with a genuine MOVED.
+			// If the script goes to a node that does not serve its key, the answer is a genuine MOVED.
 			assert.LessOrEqual(t, total, tc.answers)
 			assert.Equal(t, n.Addr(), c.topology.Load().Shard(slot).Master.Addr)
 		})
@@ -185,9 +184,9 @@ func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
 	m, err := tb.BeginMigration(slot, seventh)
 	require.NoError(t, err)
 
-	// The ASK names a master that is unknown to the client.
+	// ASK names a master that the client does not know.
 	require.Nil(t, c.topology.Load().Find(seventh.Addr()))
-	await(t, "it to be followed once it is connected", func() bool { return s.Do("SET", "{key}new", "x") == "OK" })
+	await(t, "ASK to be followed once the node is connected", func() bool { return s.Do("SET", "{key}new", "x") == "OK" })
 	require.NoError(t, m.MoveAll())
 	assert.Equal(t, []byte("value"), s.Do("GET", "key"))
 	require.NoError(t, m.Finish())
@@ -252,7 +251,7 @@ func TestSlotsMoveUnderLoad(t *testing.T) {
 	assert.Positive(t, replies["ASK"]+replies["MOVED"], "it was not tested")
 }
 
-// drainAll moves the keys that were created since, and hands over the slot.
+// drainAll moves all keys that are left, including new ones, and ends the migration.
 func drainAll(m *testbed.Migration) error {
 	if err := m.MoveAll(); err != nil {
 		return err
@@ -301,7 +300,7 @@ func TestReadIsRepeatedAndWriteIsNot(t *testing.T) {
 }
 
 // TestFollowIsBounded: requests that were redirected to an unknown node wait until the topology is
-// read again, if there is room to wait.
+// read again, unless maxWaiting requests already wait.
 func TestFollowIsBounded(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("-MOVED 1 127.0.0.1:1\r\n"))
 	c, _ := connect(t, []string{node.Addr()}, calm)
@@ -342,7 +341,7 @@ func TestCancelledBetweenAttempts(t *testing.T) {
 	}
 }
 
-// leaving is a retryable whose caller leaves right after the first check whether it has left.
+// leaving is a retryable whose caller leaves right after the first call of Cancelled.
 type leaving struct {
 	left
 	caller func()
@@ -357,7 +356,7 @@ func (l *leaving) Cancelled() error {
 	return nil
 }
 
-// No attempt is made after the caller got a result that says so.
+// If the caller's result says that the request will not run, no further attempt starts.
 func TestCancelledAtTheEndOfAPause(t *testing.T) {
 	var p pausing
 	r := &leaving{caller: func() { assert.True(t, p.Unsent()) }}
@@ -383,8 +382,8 @@ func (p *parting) fail(*errorx.Error) {
 	close(p.resolved)
 }
 
-// The end of a context may resolve a request at any time while it waits for another attempt. After
-// that the library does not use the request; the race detector checks this.
+// While a request waits for another attempt, the end of its context may resolve it at any time. After
+// that the library does not touch the request. The race detector checks this.
 func TestRetryTouchesNothingLater(t *testing.T) {
 	c := &Cluster{ctx: t.Context()}
 	c.topology.Store(route.New(topology.Empty(), nil))
@@ -408,8 +407,8 @@ func TestRetryTouchesNothingLater(t *testing.T) {
 	}
 }
 
-// A node that lacks the new owner of a slot says CLUSTERDOWN for longer than other failures are
-// retried: here for 450 ms.
+// While a node does not know the new owner of a slot, it answers CLUSTERDOWN. The cluster retries for
+// longer than after other failures.
 func TestClusterDownForLong(t *testing.T) {
 	var downs atomic.Int64
 	node := newScriptedNode(t, func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
@@ -421,13 +420,14 @@ func TestClusterDownForLong(t *testing.T) {
 		return err
 	})
 	c, _ := connect(t, []string{node.Addr()}, calm)
-	await(t, "OK", func() bool { // at once, unless nothing runs for half a second
+	await(t, "OK", func() bool { // at the first try, unless this process does not run for half a second
 		downs.Store(0)
 		return redis.Sync{S: c}.Do("SET", "a", 1) == "OK"
 	})
 }
 
-// A server that is loading its data is asked again; one that can't write to its disk has refused, once.
+// A request that gets LOADING is retried. A request that gets MISCONF, because the server can't write to
+// its disk, is not.
 func TestLoadingAndMisconf(t *testing.T) {
 	var asked atomic.Int32
 	node := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

@@ -17,7 +17,7 @@ import (
 // meantime: if a walk has not covered a slot, the scanner walks that slot again, on the node that then
 // has it, and returns only its keys. It may miss a key whose slot moves more than once
 // during a single walk. After an error you may call Next again: it
-// repeats the step. HSCAN, SSCAN and ZSCAN walk the key. All of these start again when
+// repeats the step. HSCAN, SSCAN and ZSCAN walk the key. Every walk starts again when
 // another node, or another process of the same node, answers: see [redis.ScannerBase].
 // CLUSTERSCAN follows its cursor: see [redis.Keys] for the differences.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
@@ -40,7 +40,7 @@ type scanner struct {
 
 	node *route.Node // the walked node; nil between two walks
 	slot int         // the slot for which the node is walked
-	// before are the node's slots at the start of the walk, nil if it did not report them.
+	// before holds the node's slots at the start of the walk; nil if the node did not report them.
 	before atomic.Pointer[topology.NodeSlots]
 	idle   int // rounds since the last walk that has covered a slot
 }
@@ -85,7 +85,7 @@ func (s *scanner) Next(cb redis.Future) {
 			s.Next(cb)
 		})
 	default:
-		if s.Iter == nil { // asked before the first step, so it is answered earlier
+		if s.Iter == nil { // before the first step: the node answers in order, so it reports its slots at the start
 			s.ask(l.Conn, func(h *topology.NodeSlots, _ error) { s.before.Store(h) })
 		}
 		s.DoNext(uncovered{send.Forward{To: cb}, s}, l.Conn)
@@ -125,7 +125,7 @@ func (s *scanner) nextRound(cb redis.Future) {
 	})
 }
 
-// ask asks the walked node for its slots, and calls done with them or with an error.
+// ask asks the walked node for its slots, and calls done with these slots or with an error.
 func (s *scanner) ask(conn *redisconn.Connection, done func(*topology.NodeSlots, error)) {
 	n := s.node
 	conn.Send(redis.Req("CLUSTER NODES"), send.Internal(func(res any, _ uint64) {
@@ -146,7 +146,7 @@ func (s *scanner) fail(cb redis.Future, err error) {
 	send.Resolve(cb, err, 0)
 }
 
-// uncovered passes on the keys of a batch whose slots are not covered yet.
+// uncovered passes on those keys of a batch whose slots are not covered yet.
 type uncovered struct {
 	send.Forward
 	s *scanner

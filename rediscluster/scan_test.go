@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// scanAll returns how often each element came. between is called after each step.
+// scanAll runs a whole scan, and returns how often each element came. It calls between after each step.
 func scanAll(t *testing.T, s redis.Sender, opts redis.ScanOpts, between func()) map[string]int {
 	t.Helper()
 	it := redis.Sync{S: s}.Scanner(opts)
@@ -58,7 +58,7 @@ func TestScan(t *testing.T) {
 	assert.Empty(t, scanAll(t, c, redis.ScanOpts{Cmd: "HSCAN", Key: "none"}, func() {}))
 }
 
-// CLUSTERSCAN goes from node to node by its cursor, which any client can go on with.
+// CLUSTERSCAN goes from node to node. Any client can continue a scan with its cursor.
 func TestClusterScan(t *testing.T) {
 	testbed.Needs(t, testbed.ClusterScan)
 	tb := sharedCluster(t)
@@ -175,7 +175,7 @@ func TestScanAfterAnError(t *testing.T) {
 	}
 }
 
-// scanKeys is how many keys a scan meets while slots move: SCAN_KEYS=1000000 sets it.
+// scanKeys returns how many keys a scan must find while slots move. SCAN_KEYS=1000000 sets the number.
 func scanKeys() int {
 	if n, err := strconv.Atoi(os.Getenv("SCAN_KEYS")); err == nil {
 		return n
@@ -218,14 +218,14 @@ func TestScanOverRestart(t *testing.T) {
 	assert.Equal(t, keys, len(found))
 }
 
-// While a scan goes on, half of the slots move: first those of masters that are
-// still to be walked to one that has been, then others, and one is left half-way.
+// While a scan runs, half of the slots move, first from masters that the scan has not walked yet to one that
+// it has walked. Some moves are left unfinished.
 func TestScanOverMigration(t *testing.T) {
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
 	total := scanKeys()
-	const tags = 60 // one slot each
+	const tags = 60 // hash tags, each in a different slot
 	var reqs []redis.Request
 	for i := range total {
 		reqs = append(reqs, redis.Req("SET", fmt.Sprintf("{tag%d}:%d", i%tags, i), i))

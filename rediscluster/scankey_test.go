@@ -48,7 +48,7 @@ func TestScanKeyThatMoves(t *testing.T) {
 			}
 			require.NoError(t, tb.MoveSlot(slot, to))
 		}},
-		{"replaced", func() { // last, since Redis 6.2 writes nothing for 10 s after it
+		{"replaced", func() { // last, because Redis 6.2 accepts no writes for 10 s after a failover
 			replicas, err := tb.Replicas(owner())
 			require.NoError(t, err)
 			require.NoError(t, tb.Failover(replicas[0], testbed.Graceful))

@@ -10,21 +10,22 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// scriptedNode is a server that plays a cluster of one master, or of whatever
-// slots says.
+// scriptedNode is a server that plays the node of a cluster. By default it is the only master; slots
+// describes other clusters.
 type scriptedNode struct {
 	*chaos.ScriptedServer
 	// slots is the answer to CLUSTER SLOTS.
 	slots atomic.Pointer[string]
 	// asked counts how often the slots were asked for.
 	asked atomic.Int64
-	// members counts how often the master-only slots were; refuses says that the user may
-	// not read them.
+	// members counts how often the node was asked for the master-only slots. If refuses is set, it
+	// answers that the user may not read them.
 	members atomic.Int64
 	refuses atomic.Bool
 }
 
-// newScriptedNode starts one. play answers all but what a cluster asks by itself.
+// newScriptedNode starts a scriptedNode. play answers all requests except those that a Cluster itself
+// sends.
 func newScriptedNode(t testing.TB, play chaos.ScriptedHandler) *scriptedNode {
 	t.Helper()
 	n := &scriptedNode{}
@@ -51,7 +52,7 @@ func newScriptedNode(t testing.TB, play chaos.ScriptedHandler) *scriptedNode {
 	return n
 }
 
-// holding answers nothing before release is closed, and then with reply.
+// holding returns a handler that waits until release is closed, and then answers with reply.
 func holding(reply string) (play chaos.ScriptedHandler, release chan struct{}) {
 	release = make(chan struct{})
 	return func(c *chaos.ScriptedConn, _ chaos.ScriptedRequest) error {
@@ -64,7 +65,7 @@ func holding(reply string) (play chaos.ScriptedHandler, release chan struct{}) {
 	}, release
 }
 
-// serve makes the node say that addr serves all slots, or each of several addresses an equal share.
+// serve makes the node report that the nodes at addrs serve all slots, in equal shares.
 func (n *scriptedNode) serve(addrs ...string) {
 	slots := fmt.Sprintf("*%d\r\n", len(addrs))
 	for i, addr := range addrs {

@@ -13,12 +13,12 @@ type scriptedSentinel struct {
 	*chaos.ScriptedServer
 
 	mu          sync.Mutex // guards what follows
-	master      string     // none, if empty
+	master      string     // empty if the sentinel knows none
 	epoch       int
 	others      []string
 	subscribers []*chaos.ScriptedConn
 	deaf        bool // refuses SUBSCRIBE
-	// silent, if not nil, keeps answers back until it is closed.
+	// silent, if not nil, holds answers back until it is closed.
 	silent chan struct{}
 }
 
@@ -104,7 +104,7 @@ func (s *scriptedSentinel) asked() (times int) {
 	return times
 }
 
-// publish sends an event to all subscribers, and returns how many they are.
+// publish sends an event to all subscribers, and returns their number.
 func (s *scriptedSentinel) publish(channel string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *scriptedSentinel) publish(channel string) int {
 	return len(s.subscribers)
 }
 
-// silence keeps answers back until the function that it returns is called.
+// silence holds answers back until the returned function is called.
 func (s *scriptedSentinel) silence() (end func()) {
 	silent := make(chan struct{})
 	s.mu.Lock()

@@ -50,7 +50,7 @@ func TestCommands(t *testing.T) {
 	isType(t, redis.ErrArgumentType, <-done)
 }
 
-// counted counts requests on their way into a cluster.
+// counted is a Cluster that counts the requests that callers send with it.
 type counted struct {
 	*Cluster
 	n int
@@ -61,7 +61,7 @@ func (c *counted) Send(req Request, cb Future, n uint64) {
 	c.Cluster.Send(req, cb, n)
 }
 
-// countedReads is counted for a PolicyMan. It is used by value.
+// countedReads is a PolicyMan that counts requests. Tests use it by value.
 type countedReads struct {
 	PolicyMan
 	n *int
@@ -83,8 +83,7 @@ func (c *countedBatches) SendMany(reqs []Request, cb Future, start uint64) {
 	c.PolicyMan.SendMany(reqs, cb, start)
 }
 
-// A decorator that embeds a cluster, or one with a policy, has its own methods
-// called.
+// If a decorator embeds a Cluster or a PolicyMan, the library calls the methods of the decorator.
 func TestDecorators(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// The requests of a call to one node keep their order though another of its connections comes up
+// The requests of one call to one node keep their order, even if another connection to that node comes up
 // while they are assigned.
 func TestSendManyKeepsConnection(t *testing.T) {
 	var rules route.Rules
@@ -118,7 +118,7 @@ func TestSendSplitOnOneConnection(t *testing.T) {
 	assert.Equal(t, int64(3), SendSplit(ctx, conn, redis.Req("DEL", "a", "x", "b", "{a}")))
 }
 
-// The error of a request names it, no matter how it was sent.
+// The error of a request names the request, no matter how it was sent.
 func TestErrorsNameTheRequest(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -177,7 +177,7 @@ func TestSendManyWhoseFutureEndsTheGoroutine(t *testing.T) {
 	}
 	const room = 16
 	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Minute, HostOpts: redisconn.Opts{MaxRequests: room}})
-	low, high := redis.Req("GET", "{b}"), redis.Req("GET", "{a}") // of the first node, and of the other
+	low, high := redis.Req("GET", "{b}"), redis.Req("GET", "{a}") // a key of the first node, and one of the other
 	await(t, "connections", func() bool {
 		top := c.topology.Load()
 		return len(top.Shards) == 2 && top.Shards[0].Master.Up() && top.Shards[1].Master.Up()

@@ -20,8 +20,8 @@ import (
 const maxSentinels = 32
 
 // NewSentinel returns a client of a master with replicas that sentinels watch. addrs
-// (host:port) are some of the sentinels: the client learns of the others from them, and
-// subscribes to all that it can reach. name is the sentinels' name for the master.
+// (host:port) are the addresses of some of the sentinels. The client learns of the others from them,
+// and subscribes to all that it can reach. name is the sentinels' name for the master.
 //
 // If ctx has a deadline, ctx limits only the call to NewSentinel, and the client lives until Close,
 // even if ctx is cancelled. If ctx has no deadline, the client lives until Close or until
@@ -36,15 +36,15 @@ const maxSentinels = 32
 // sentinel reports a greater epoch, the client writes nothing more to the old master. It accepts
 // outstanding replies of the old master for 50 ms; the other requests in flight fail as unknown
 // ([redis.ErrIO]). It asks a server for its role before it sends anything else to it. The last answer
-// of a silent sentinel counts until a majority has agreed on another for 10 s; without that limit,
-// newly installed sentinels, which start with epoch 0, would never count.
+// of a silent sentinel counts until a majority has agreed on a different answer for 10 s; without that
+// limit, newly installed sentinels, which start with epoch 0, would never count.
 //
 // If no sentinel knows a master yet, or the master can't be reached, NewSentinel waits
 // until ctx is done, or for 5 s if ctx has no deadline. It returns [ErrNoSentinel],
-// [ErrMasterUnknown] or [ErrSentinelsDisagree], each with the answer of every sentinel;
-// at once [ErrNotSentinel], [redisconn.ErrAuth] or [redisconn.ErrTLS] if every sentinel
-// or the master refuses the client; [redisconn.ErrRole] if the server named as master is
-// not one; or another error of the connection to it.
+// [ErrMasterUnknown] or [ErrSentinelsDisagree], each with the answer of every sentinel. It
+// returns [ErrNotSentinel], [redisconn.ErrAuth] or [redisconn.ErrTLS] at once if every sentinel
+// or the master refuses the client. It returns [redisconn.ErrRole] if the server named as master is
+// not one, or another error of the connection to that server.
 func NewSentinel(ctx context.Context, addrs []string, name string, opts Opts) (*Cluster, error) {
 	if name == "" {
 		return nil, topology.ErrMasterUnknown.New("the name of the master is empty")
@@ -142,7 +142,7 @@ func (s *sentinels) askAll(ctx context.Context) {
 	gather(ctx, answers, len(watched), s.opts.IOTimeout, news)
 }
 
-// settled reports whether most of the sentinels agree.
+// settled reports whether more than half of the sentinels have answered at some time.
 func (s *sentinels) settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

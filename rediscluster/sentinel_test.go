@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// newSentinel makes a client of a group, that is closed with the test.
+// newSentinel makes a client of a group. It closes the client at the end of the test.
 func newSentinel(t *testing.T, g *testbed.Group, opts rediscluster.Opts) *rediscluster.Cluster {
 	t.Helper()
 	c, err := rediscluster.NewSentinel(overTilt(t), g.SentinelAddrs()[:1], g.MasterName(), patient(opts))
@@ -28,7 +28,7 @@ func newSentinel(t *testing.T, g *testbed.Group, opts rediscluster.Opts) *redisc
 	return c
 }
 
-// runID returns the id of the server that a request without keys goes to.
+// runID returns the run_id of the server to which requests without keys go.
 func runID(t *testing.T, s redis.Sender) string {
 	t.Helper()
 	info, ok := redis.Sync{S: s}.Do("INFO", "server").([]byte)
@@ -36,8 +36,8 @@ func runID(t *testing.T, s redis.Sender) string {
 	return infoLine(string(info), "run_id")
 }
 
-// noElection is how long sentinels wait for a server that is well, on a machine that may stand
-// still.
+// noElection is how long sentinels wait before they consider a server down: long enough that they don't
+// fail over from a healthy server while the machine stands still.
 const noElection = 15 * time.Second
 
 func TestSentinelServesAsOneServer(t *testing.T) {
@@ -75,7 +75,7 @@ func TestSentinelServesAsOneServer(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-// reads returns whether each of the servers has answered to MGET.
+// reads reports for each of the servers whether it has answered MGET.
 func reads(g *testbed.Group) (answered []bool) {
 	for _, s := range g.Servers() {
 		info, _ := s.Do("INFO", "commandstats").([]byte)
@@ -130,7 +130,7 @@ func TestSentinelCredentialsAreSeparate(t *testing.T) {
 	require.False(t, redis.SafeToRetry(err))
 }
 
-// sentinelError returns the error of NewSentinel, which has to be of a type.
+// sentinelError returns the error of NewSentinel, and requires its type.
 func sentinelError(t *testing.T, want *errorx.Type, addrs []string, name string, opts rediscluster.Opts) *errorx.Error {
 	t.Helper()
 	opts = patient(opts)
@@ -164,7 +164,7 @@ func TestSentinelRefusesBadInput(t *testing.T) {
 	}
 }
 
-// The client waits for a master that the sentinels learn of later.
+// NewSentinel waits for a master that the sentinels learn of later.
 func TestSentinelWaitsForTheMaster(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1})
@@ -172,7 +172,7 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 	made := make(chan error, 1)
 	go func() {
 		host, port := splitAddr(master.Addr())
-		for asked := false; !asked; { // the client has asked for it, and got nothing
+		for asked := false; !asked; { // until the client has asked for the master, and got none
 			info, _ := sentinel.Do("INFO", "clients").([]byte)
 			asked = infoLine(string(info), "connected_clients") > "1"
 		}
@@ -188,7 +188,8 @@ func TestSentinelWaitsForTheMaster(t *testing.T) {
 	require.Equal(t, "PONG", redis.Sync{S: c}.Do("PING"))
 }
 
-// With all sentinels down traffic goes on, and a sentinel that comes back is heard.
+// While all sentinels are down, requests still reach the master. When a sentinel comes back, the client
+// hears it.
 func TestSentinelsMayAllBeDown(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Replicas: 1, Sentinels: 2, DownAfter: noElection})
@@ -207,7 +208,7 @@ func TestSentinelsMayAllBeDown(t *testing.T) {
 	serves(t, c, promoted)
 }
 
-// TLS is separate for servers and sentinels.
+// Servers and sentinels have separate TLS options.
 func TestSentinelTLS(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
@@ -229,7 +230,8 @@ func TestSentinelTLS(t *testing.T) {
 	sentinelError(t, redisconn.ErrTLS, g.SentinelAddrs(), g.MasterName(), untrusted)
 }
 
-// This tests a master that reports that it is a replica, and sentinels that name different masters.
+// NewSentinel fails if the named master reports that it is a replica, or if sentinels name different
+// masters.
 func TestSentinelWithoutAMaster(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})
@@ -279,7 +281,7 @@ func TestSentinelsNameOneMasterBySeveralAddresses(t *testing.T) {
 	serves(t, c, g.Servers()[0])
 }
 
-// moveLog is a logger of the masters that a client takes requests to.
+// moveLog is a logger that records the masters of each new topology.
 type moveLog chan []string
 
 func (l moveLog) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
@@ -291,8 +293,8 @@ func (l moveLog) Report(_ *rediscluster.Cluster, event rediscluster.LogEvent) {
 func (l moveLog) ReqStat(*rediscluster.Cluster, *redisconn.Connection, redis.Request, any, int64, int64, int64) {
 }
 
-// Servers behind proxies announce the proxies' addresses, to which the client goes after a
-// failover.
+// Servers behind proxies announce the addresses of the proxies. After a failover the client connects to the
+// announced address.
 func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
@@ -302,7 +304,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	require.NoError(t, redis.AsError(replica.Do("CONFIG SET", "replica-announce-port", port)))
 	host, masterPort := splitAddr(g.Addrs()[0])
 	require.NoError(t, redis.AsError(replica.Do("REPLICAOF", "NO", "ONE")))
-	require.NoError(t, redis.AsError(replica.Do("REPLICAOF", host, masterPort))) // it says its port anew
+	require.NoError(t, redis.AsError(replica.Do("REPLICAOF", host, masterPort))) // the replica announces its new port
 
 	sentinel := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1}).Sentinels()[0]
 	require.NoError(t, redis.AsError(sentinel.Do("SENTINEL MONITOR", "behind", host, masterPort, 1)))
@@ -311,7 +313,7 @@ func TestSentinelsTellAnnouncedAddresses(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	require.Equal(t, runIDOf(g.Servers()[0]), runID(t, c))
-	require.Eventually(t, func() bool { // it has to know the replica first
+	require.Eventually(t, func() bool { // the sentinel must know the replica first
 		return redis.AsError(sentinel.Do("SENTINEL FAILOVER", "behind")) == nil
 	}, patience, 10*time.Millisecond)
 	serves(t, c, replica)
@@ -338,7 +340,7 @@ func TestSentinelsAreDialedAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return runID(t, c) == runIDOf(next) }, patience, 10*time.Millisecond)
 }
 
-// Behind a proxy or NAT, clients may need another address for the master than the sentinels.
+// Behind a proxy or NAT, clients may need a different address of the master than the sentinels use.
 func TestSentinelsNameAnAddressOfAnotherNetwork(t *testing.T) {
 	t.Parallel()
 	master, hidden := testbed.NewServer(t), "192.0.2.1:6379"

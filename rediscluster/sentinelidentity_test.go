@@ -13,9 +13,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// The address of one of three sentinels is given to a sentinel of another master of the same name, with
-// a quorum of one and a greater config-epoch. The client stays with its master, and a client that is
-// opened then uses the same one.
+// The address of one of three sentinels is given to a sentinel of another master with the same name. That
+// sentinel has a quorum of one and a greater config-epoch. The client stays with its master, and a client
+// that is opened afterwards uses the same master.
 func TestAStrangerAtTheAddressOfASentinel(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()
@@ -45,7 +45,8 @@ func TestAStrangerAtTheAddressOfASentinel(t *testing.T) {
 	require.Nil(t, theirs.Do("GET", "a"))
 }
 
-// stays requires that a client sends all writes to a server, while it asks sentinels twenty times.
+// stays requires that all writes of a client go to one server, while the client asks the sentinels twenty
+// times.
 func stays(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
 	t.Helper()
 	db := redis.Sync{S: c}
@@ -57,7 +58,7 @@ func stays(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
 }
 
 // The address of a dead replica is given to another master. The client of a list of servers stays with
-// its own master, also while that does not answer, and follows a promoted replica.
+// its own master, even while that does not answer, and follows a promoted replica.
 func TestAStrangerInAListOfServers(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()

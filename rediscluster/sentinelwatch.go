@@ -22,13 +22,13 @@ var sentinelEvents = []any{
 
 const (
 	// askPause is the least pause between two questions, so that many events at once cause few
-	// questions. It delays a failover by as much.
+	// questions. The client may notice a failover later by this pause.
 	askPause = 5 * time.Millisecond
 	// listenPause is the approximate pause before subscribing again.
 	listenPause = 200 * time.Millisecond
 )
 
-// sentinel is one that is watched.
+// sentinel is a sentinel that the client watches.
 type sentinel struct {
 	s    *sentinels
 	addr string
@@ -67,8 +67,8 @@ func (w *sentinel) run() {
 	}
 }
 
-// ask asks once, and up to twice more after an inconsistent answer. Without a connection, the answer
-// is the reason why there is none.
+// ask asks the sentinel once, and up to twice more if the answer is inconsistent. refused is the error
+// of Connect: if it is not nil, there is no connection, and ask records the error as the answer.
 func (w *sentinel) ask(conn *redisconn.Connection, refused error) {
 	defer w.turns.Next()()
 	report, failure := topology.Report{}, redis.AsErrorx(refused)

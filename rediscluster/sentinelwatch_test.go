@@ -46,7 +46,7 @@ func TestSentinelEventMovesTheClient(t *testing.T) {
 	c := newScripted(t, sentinel, rediscluster.Opts{})
 	require.Equal(t, runIDOf(old), runID(t, c))
 	require.Eventually(t, func() bool { return sentinel.publish("+sentinel") > 0 }, patience, time.Millisecond)
-	// The first moves may be found out by the questions that follow the subscription.
+	// The client may notice the first moves by the questions that it asks after it has subscribed.
 	for epoch := 2; epoch < 8; epoch += 2 {
 		sentinel.name(next.Addr(), epoch)
 		sentinel.publish("+promoted-slave")
@@ -68,7 +68,7 @@ func TestSentinelEventMovesTheClient(t *testing.T) {
 	require.Eventually(t, func() bool { return other.publish("+sentinel") > 0 }, patience, time.Millisecond)
 	heeds := func(s *scriptedSentinel) {
 		asked := s.asked()
-		require.Eventually(t, func() bool { // the second question is put after the first is answered
+		require.Eventually(t, func() bool { // the client asks a second time only after the first answer
 			s.publish("+switch-master")
 			return s.asked() > asked+1
 		}, patience, time.Millisecond)
@@ -102,8 +102,8 @@ func TestSentinelSubscriptionsAreRenewed(t *testing.T) {
 	require.Eventually(t, subscribed, patience, time.Millisecond)
 }
 
-// Nothing is sent to an address that no sentinel confirms, not even a dial: neither while
-// sentinels disagree, nor to where a server redirects.
+// The client does not even dial an address that no sentinel confirms, neither while sentinels disagree
+// nor after a server has redirected to it.
 func TestSentinelSendsNothingToStrangers(t *testing.T) {
 	one, two := chaos.NewScripted(t, chaos.ScriptedOpts{}), chaos.NewScripted(t, chaos.ScriptedOpts{})
 	first, second := newScriptedSentinel(t, one.Addr(), 3), newScriptedSentinel(t, two.Addr(), 3)
@@ -145,7 +145,7 @@ func TestFrozenSentinelHoldsUpNobody(t *testing.T) {
 func TestSentinelMoveEndsWhatIsInFlight(t *testing.T) {
 	taken := make(chan struct{}, 1)
 	old := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
-		reply := "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
+		reply := "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n" // the reply to ROLE
 		switch r.Cmd {
 		case "INFO":
 			reply = chaos.ScriptedBulk("role:master\r\n")
@@ -213,7 +213,7 @@ func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
 	var mu sync.Mutex // guards ran
 	var ran []string
 	old := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
-		reply := "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n" // to ROLE
+		reply := "*3\r\n" + chaos.ScriptedBulk("master") + ":0\r\n*0\r\n" // the reply to ROLE
 		switch r.Cmd {
 		case "INFO":
 			reply = chaos.ScriptedBulk("role:master\r\n")
@@ -239,7 +239,7 @@ func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
 	require.Eventually(t, func() bool { return sentinel.publish("+sentinel") > 0 }, patience, time.Millisecond)
 
 	value := strings.Repeat("v", 256<<10)
-	futures := make([]*redis.ChanFuture, 64) // more than what sockets hold
+	futures := make([]*redis.ChanFuture, 64) // more than the sockets buffer
 	for i := range futures {
 		futures[i] = redis.ChanFutured{S: c}.Send(redis.Req("SET", strconv.Itoa(i), value))
 		<-began
@@ -266,8 +266,7 @@ func TestSentinelMoveTakesBackWhatIsNotWritten(t *testing.T) {
 	}
 }
 
-// Servers never see the password of the sentinels, nor sentinels that of the servers, and
-// nobody else sees either.
+// Only sentinels get the password of the sentinels, and only servers get the password of the servers.
 func TestSentinelPasswordsGoWhereTheyBelong(t *testing.T) {
 	answer := chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := c.Write([]byte(map[string]string{"AUTH": "+OK\r\n", "ROLE": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"}[r.Cmd]))

@@ -13,7 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// newScriptedMaster plays a master without a cluster, which answers ROLE slowly.
+// newScriptedMaster starts a server that plays a master without a cluster. It waits for pause before it
+// answers ROLE.
 func newScriptedMaster(t *testing.T, pause *atomic.Int64) *chaos.ScriptedServer {
 	t.Helper()
 	return chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

@@ -57,8 +57,8 @@ func (c *Cluster) unanswered() (sent, waiting int64) {
 // for a method that is called once.
 const shutdownPoll = 2 * time.Millisecond
 
-// closeLinks shuts the connections down, so that each answers the requests that it has accepted.
-// Users may have got some of them from EachShard.
+// closeLinks shuts the connections down, after each has answered the requests that it has accepted. Users
+// may have sent some of these requests over a connection from EachShard.
 func (c *Cluster) closeLinks(ctx context.Context) error {
 	for l := range c.refresher.links() {
 		if err := l.Conn.Shutdown(ctx); err != nil {
@@ -72,14 +72,14 @@ const (
 	// leftDelay is how long a node that has left a cluster still accepts requests from
 	// callers that read the topology before it changed.
 	leftDelay = 100 * time.Millisecond
-	// answerDelay is how long, without a cluster, a replaced server may take to answer
-	// its last requests. It is short, because all callers may be waiting for a master
-	// that is paused while another takes its place.
+	// answerDelay is how long, without a cluster, a replaced master may take to answer
+	// its last requests. It is short, because the old master may be paused while another takes its
+	// place, and all callers may be waiting for it.
 	answerDelay = 50 * time.Millisecond
 )
 
-// made records a new link before the topology has it, so that operations on all links also cover the
-// links of nodes that are about to join or have left.
+// made records a new link before the topology has it, so that operations on all links also cover nodes
+// that are about to join the topology or have left it.
 func (r *refresher) made(l *route.Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,9 +100,9 @@ func (r *refresher) closeLeft(links map[*route.Link]struct{}) {
 	}
 }
 
-// closeSoon closes a link to a server that was replaced as master but may continue as one:
-// the client writes nothing more to it, and accepts its answers for answerDelay. closeSoon is a
-// goroutine that lasts that long.
+// closeSoon closes a link to a server that was replaced as master but may still behave as one: it waits
+// at most answerDelay for the answers to the requests that were written. closeSoon is a goroutine, and
+// ends after at most that time.
 func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(r.c.ctx, answerDelay)
 	defer cancel()

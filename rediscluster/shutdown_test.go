@@ -142,7 +142,7 @@ func TestShutdownCountsWhatUsersSendDirectly(t *testing.T) {
 	assert.Contains(t, err.Error(), "not answered and may have run: 2;")
 }
 
-// gate is a seed that blocks its callers while it is shut.
+// gate is a seed that blocks a caller while the gate is shut.
 type gate struct {
 	shut    atomic.Bool
 	reached chan struct{}
@@ -158,8 +158,8 @@ func (g *gate) Current() uint32 {
 	return 0
 }
 
-// TestShutdownBetweenTwoAttempts: a request that was answered with an error, and
-// for which the next link is still being chosen.
+// TestShutdownBetweenTwoAttempts: Shutdown waits for a request that was answered with an error and whose
+// next link is still being chosen.
 func TestShutdownBetweenTwoAttempts(t *testing.T) {
 	g := &gate{reached: make(chan struct{}), open: make(chan struct{})}
 	var asked atomic.Int64
@@ -174,7 +174,7 @@ func TestShutdownBetweenTwoAttempts(t *testing.T) {
 	})
 	c, _ := connect(t, []string{node.Addr()}, Opts{CheckInterval: time.Minute, RoundRobinSeed: g})
 	result := make(chan any, 1)
-	// A request without keys asks the seed.
+	// The routing of a request without keys calls the seed.
 	c.Send(redis.Req("TIME"), redis.FuncFuture(func(res any, _ uint64) { result <- res }), 0)
 	<-g.reached
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)

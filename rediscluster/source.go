@@ -19,11 +19,11 @@ type source interface {
 	// probe reports whether a server reports masters that differ from those of the topology. It
 	// asks fewer servers than read.
 	probe() bool
-	// hosts returns hostnames by address, for TLS, if a layout has none.
+	// hosts returns hostnames by address. TLS verifies them where the layout has no hostname.
 	hosts() map[string]string
 }
 
-// askGrace is how long to wait for the other answers after the first.
+// askGrace is how long to wait for the other answers after the first good one.
 const askGrace = 100 * time.Millisecond
 
 // gather waits for n answers. Each arrives as a function, which gather calls; the function records the

@@ -14,9 +14,9 @@ import (
 
 // splitting describes how to split a command by the slots of its keys.
 type splitting struct {
-	step   int  // arguments for a key
+	step   int  // the number of arguments for each key
 	writes bool // a part that has run must not be repeated silently
-	// join joins the results of the parts. where has the indexes of the keys of each
+	// join joins the results of the parts. where holds the indexes of the keys of each
 	// part.
 	join func(keys int, results []any, where [][]int) any
 }
@@ -83,8 +83,8 @@ func splitError(results []any, writes bool) *errorx.Error {
 	return failed
 }
 
-// split returns a request for each slot, in the order in which slots first appear, and the indexes of
-// the keys of each.
+// split returns a request for each slot, in the order in which the slots first appear, and the indexes
+// of the keys of each request.
 func split(req redis.Request, step int) (parts []redis.Request, where [][]int, err error) {
 	part := make(map[uint16]int)
 	for i := 0; i < len(req.Args); i += step {
@@ -135,7 +135,7 @@ func joinCounts(_ int, results []any, _ [][]int) any {
 	return total
 }
 
-// joinOK is for commands whose reply is OK or an error.
+// joinOK joins the results of a command that returns OK: all results are the same.
 func joinOK(_ int, results []any, _ [][]int) any {
 	return results[0]
 }

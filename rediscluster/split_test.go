@@ -71,8 +71,8 @@ func TestSplitError(t *testing.T) {
 	}
 }
 
-// If one part was not sent, because its master is gone, the whole command is not reported as not
-// sent.
+// If only one part was not sent, because its master is gone, the outcome of the whole command is not "not
+// sent".
 func TestSendSplitInPart(t *testing.T) {
 	s := redistest.NewMock(t)
 	s.Expect("MSET", "a", 1).Reply("OK")

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Reads avoid a frozen replica, and none fails. When the replica is back, it gets its share again.
+// Reads avoid a frozen replica, and no read fails. When the replica answers again, it gets its share back.
 func TestReadsAvoidFrozenReplica(t *testing.T) {
 	tb := sharedCluster(t)
 	opts := calm
@@ -43,7 +43,7 @@ func TestReadsAvoidFrozenReplica(t *testing.T) {
 	defer func() { _ = node.Resume() }()
 	var right, wrong atomic.Int64
 	sent := int64(0)
-	send := func() bool { // some reads, of which none goes to the replica
+	send := func() bool { // sends some reads, and reports whether none of them went to the replica
 		before := frozen.Links[0].Conn.Stats().InFlight
 		for range some {
 			sent++
@@ -64,7 +64,7 @@ func TestReadsAvoidFrozenReplica(t *testing.T) {
 	await(t, "the replica's share again", share)
 }
 
-// plenty counts requests that nobody has sent.
+// plenty is a send.Counter that claims many requests, so that a budget never runs out.
 type plenty struct{ atomic.Uint64 }
 
 func (p *plenty) Requests() uint64 { return p.Add(1000) }
@@ -125,12 +125,13 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 	}
 }
 
-// allowance counts requests that nobody has sent, as the test says.
+// allowance is a send.Counter whose number of requests the test sets.
 type allowance struct{ atomic.Uint64 }
 
 func (a *allowance) Requests() uint64 { return a.Load() }
 
-// Reads that wait for a frozen replica and find the budget empty leave as soon as it allows them to, and not before.
+// Reads that wait for a frozen replica while the budget is empty leave as soon as the budget allows it, and
+// not before.
 func TestReadsLeaveWhenTheBudgetAllows(t *testing.T) {
 	tb := sharedCluster(t)
 	opts := calm

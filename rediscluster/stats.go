@@ -38,7 +38,7 @@ type NodeStats struct {
 	// Slots are the slots that the node serves, or whose master it replicates, in ascending order. They are
 	// empty without a cluster.
 	Slots []SlotRange
-	// Conns are the statistics of its connections, in the order of ClusterHandle.N.
+	// Conns are the statistics of the node's connections, in the order of ClusterHandle.N.
 	Conns []redisconn.Stats
 }
 
@@ -76,7 +76,7 @@ func (c *Cluster) Stats() Stats {
 		slots = slotsOf(t)
 	}
 	for _, n := range t.Nodes {
-		if seen[n] || n.Addr == "" { // stands for a master that does not exist
+		if seen[n] || n.Addr == "" { // without an address, the node takes the place of a missing master
 			continue
 		}
 		seen[n] = true

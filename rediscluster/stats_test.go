@@ -95,8 +95,8 @@ func TestStatsWhileConnectionsClose(t *testing.T) {
 	}
 }
 
-// If nodes disagree about the master of a replica, it still counts as one node, and its connections
-// are counted once, also when they are closed.
+// If nodes disagree about the master of a replica, the replica still counts as one node. Its connections
+// count once, even after they are closed.
 func TestStatsOfAReplicaOfTwoMasters(t *testing.T) {
 	answer := chaos.ScriptedReplies("+OK\r\n")
 	one, two, replica := newScriptedNode(t, answer), newScriptedNode(t, answer), newScriptedNode(t, answer)
@@ -139,7 +139,7 @@ func TestNoMasterIsNoNode(t *testing.T) {
 	assert.Equal(t, replica.Addr(), stats.Nodes[0].Addr)
 }
 
-// asking is a WeightProvider without weights. It notes for what it is asked.
+// asking is a WeightProvider without weights. It sends each host that it is asked for on the channel.
 type asking chan<- string
 
 func (a asking) GetWeightByHost(host string) (uint32, bool) {

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// strayGroup is a master that takes writes, with a replica that has saved an earlier state.
+// strayGroup returns a group whose master has newer writes than the data that replica has saved.
 func strayGroup(t *testing.T, replicas int) (g *testbed.Group, replica *testbed.Server) {
 	t.Helper()
 	g = testbed.NewGroup(t, testbed.GroupOptions{Replicas: replicas})
@@ -26,7 +26,7 @@ func strayGroup(t *testing.T, replicas int) (g *testbed.Group, replica *testbed.
 	return g, replica
 }
 
-// goAstray restarts a replica as a master from what it has saved.
+// goAstray restarts a replica as a master, with the data that it has saved.
 func goAstray(t *testing.T, replica *testbed.Server) {
 	t.Helper()
 	answer, ok := replica.Do("CONFIG GET", "dir").([]any)
@@ -50,7 +50,7 @@ func goAstray(t *testing.T, replica *testbed.Server) {
 // asksAll waits until a client has asked all servers two more times.
 func asksAll(t *testing.T, c *rediscluster.Cluster) {
 	t.Helper()
-	// One may be under way, and one that was due comes after it.
+	// One refresh may be running, and another may already be due.
 	until := c.Stats().Refreshes + 3
 	require.Eventually(t, func() bool { return c.Stats().Refreshes >= until }, patience, time.Millisecond)
 }
@@ -62,9 +62,9 @@ func strayWrites(s *testbed.Server) string {
 	return calls
 }
 
-// A replica that is restarted as a master looks as if it was promoted, while its own master still
-// runs. It gets no write, because another replica follows the real master. If there is no other
-// replica, the real master has newer writes, or the client knew the restarted server as a replica.
+// A replica that is restarted as a master while its own master still runs looks as if it had been promoted.
+// The client writes nothing to it, for one of three reasons: another replica follows the real master, the
+// real master has newer writes, or the client knew the restarted server as a replica.
 func TestReplicatedKeepsToTheMasterBesideAStray(t *testing.T) {
 	t.Parallel()
 	for name, replicas := range map[string]int{"with another replica": 2, "alone": 1, "alone, and nothing is written": 1} {
@@ -92,8 +92,8 @@ func TestReplicatedKeepsToTheMasterBesideAStray(t *testing.T) {
 	}
 }
 
-// Without another replica nobody can know that it was not promoted: with StopOnManyMasters
-// neither is written to until it is a replica again.
+// Without another replica, a client can't know that the restarted server was not promoted. With
+// StopOnManyMasters it writes to neither server until the restarted one is a replica again.
 func TestReplicatedMayStopBesideAStray(t *testing.T) {
 	t.Parallel()
 	g, stray := strayGroup(t, 1)

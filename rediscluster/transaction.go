@@ -68,8 +68,8 @@ func (t *transaction) sendTo(conn *redisconn.Connection, asking bool) {
 	backend.Of(conn).SendEncodedBatch(t.reqs, t, 0, flags)
 }
 
-// Resolve implements redis.Future. If nothing has run, the retrier gets the reason for that instead
-// of the reply to EXEC.
+// Resolve implements redis.Future. If EXEC failed because nothing has run, the retrier gets the reason
+// instead of the reply to EXEC.
 func (t *transaction) Resolve(res any, _ uint64) {
 	err := redis.AsErrorx(res)
 	if err == nil {

@@ -141,8 +141,8 @@ func TestTransactionMultiRefused(t *testing.T) {
 	}
 }
 
-// TestTransactionOfNewKeys: no node knows where keys that do not exist yet belong, until the
-// migration is over.
+// TestTransactionOfNewKeys: during a migration, a transaction with new keys waits until the migration is
+// over, because no node serves such a transaction before that.
 func TestTransactionOfNewKeys(t *testing.T) {
 	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: time.Minute, WaitToMigrate: time.Millisecond})
@@ -161,7 +161,7 @@ func TestTransactionOfNewKeys(t *testing.T) {
 	assert.Equal(t, []any{int64(1), int64(1)}, got)
 }
 
-// TestTransactionWaitsForMigration goes through the other half-way states.
+// TestTransactionWaitsForMigration tests the other states during a migration.
 func TestTransactionWaitsForMigration(t *testing.T) {
 	tb := sharedMasters.of(t)
 	c, rec := connect(t, tb.Addrs(), stubborn)
@@ -262,11 +262,11 @@ func TestTransactionWithoutRequests(t *testing.T) {
 	}
 }
 
-// lateFuture may be cancelled at any time.
+// lateFuture is a future that may be cancelled at any time.
 type lateFuture struct {
 	cancelled atomic.Bool
 	res       any
-	resolved  chan struct{} // closed when it is, unless nil
+	resolved  chan struct{} // closed when the future is resolved; may be nil
 }
 
 func (f *lateFuture) Resolve(res any, _ uint64) {
@@ -334,8 +334,9 @@ func TestCancelledWhileQueued(t *testing.T) {
 	}
 }
 
-// Valkey 9.1 does not check the slot of MSETEX: a master that has lost it answers as if it had set the
-// keys. Beside a command whose slot is checked, it sets nothing, and a cluster sends both to the new master.
+// Valkey 9.1 does not check the slot of MSETEX: a master that no longer has the slot answers as if it had
+// set the keys. In a transaction with a command whose slot is checked, MSETEX sets nothing, and the cluster
+// sends both to the new master.
 func TestMSetExBesideACheckedCommand(t *testing.T) {
 	tb := sharedCluster(t)
 	c, _ := connect(t, tb.Addrs(), calm)

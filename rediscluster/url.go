@@ -78,9 +78,9 @@ func hostOpts(u *redisurl.URL) redisconn.Opts { return backend.OptsOfURL(u).(red
 //	redis://sentinel1:26379?master_name=mymaster&addr=sentinel2:26379&password=secret
 //
 // The last form is that of go-redis, with the same meaning: redis:// or rediss:// with
-// the parameter master_name. There the user and password before the host are for the
+// the parameter master_name. In that form the user and password before the host are for the
 // sentinels, the parameters username and password are for the servers, and the default port
-// is 6379. Reads go to the master unless you use [Cluster.WithPolicy].
+// is 6379. In every form, reads go to the master unless you use [Cluster.WithPolicy].
 //
 // redis+sentinel:// is the same as redis-sentinel://; rediss-sentinel:// uses TLS to sentinels and
 // servers. The default port is 26379. User and password are for the servers; for the

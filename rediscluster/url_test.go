@@ -80,7 +80,7 @@ func TestParseSentinelURL(t *testing.T) {
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 		require.NotContains(t, fmt.Sprintf(format, opts), "p@ss", format)
 	}
-	// The user belongs to the sentinels, as in go-redis.
+	// As in go-redis, the user before the host is the user for the sentinels.
 	addrs, master, opts, err = rediscluster.ParseSentinelURL("redis://su:sp%40ss@a:1/3?master_name=main&addr=b:2&addr=c:3" +
 		"&username=me&password=p%40ss&read_timeout=2&route_by_latency=true&pool_size=10&replica_only=false&context_timeout_enabled=true")
 	require.NoError(t, err)

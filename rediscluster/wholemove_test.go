@@ -15,9 +15,9 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// wholeMoves moves the slot of a tag from master to master, whole. At the same time it calls work
-// again and again, with the number of the call, until there were enough calls or work returns
-// false.
+// wholeMoves moves the slot of a hash tag from master to master, each time with all keys at once. At the same
+// time it calls work again and again, with the number of the call, until work returns false or there were
+// enough calls.
 func wholeMoves(t *testing.T, work func(t *testing.T, c *Cluster, tag string, round int) bool) {
 	testbed.Needs(t, testbed.AtomicMigration)
 	tb := sharedMasters.of(t)
@@ -52,7 +52,7 @@ func wholeMoves(t *testing.T, work func(t *testing.T, c *Cluster, tag string, ro
 	assert.Zero(t, c.Stats().Asked)
 }
 
-// While slots move whole, no caller notices, and nothing is lost or done twice.
+// While slots move with all keys at once, no caller notices, and nothing is lost or done twice.
 func TestWholeMoveOfRequests(t *testing.T) {
 	rounds := 0
 	wholeMoves(t, func(t *testing.T, c *Cluster, tag string, round int) bool {
@@ -118,7 +118,7 @@ func scanOverWholeMoves(t *testing.T, cmd string) {
 	})
 }
 
-// Elements are pushed and popped, each once and in order, by a command that blocks.
+// While slots move, a blocking command pops each pushed element once and in order.
 func TestWholeMoveOfBlocking(t *testing.T) {
 	const elements = 300
 	var popped []string
@@ -138,7 +138,7 @@ func TestWholeMoveOfBlocking(t *testing.T) {
 				}
 			}()
 		}
-		if round > elements { // until there were moves enough
+		if round > elements { // enough moves
 			return false
 		}
 		element := fmt.Sprint(round)

@@ -23,8 +23,8 @@ func calls(s *testbed.Server) int {
 	return n
 }
 
-// readsFrom waits until many reads in a row go to the server. On a busy machine it may be silent for a
-// moment, and then they go elsewhere for a while.
+// readsFrom waits until many reads in a row go to the server want. On a busy machine that server may be
+// silent for a moment, and then reads go elsewhere for a while.
 func readsFrom(t *testing.T, c *rediscluster.Cluster, want *testbed.Server) {
 	t.Helper()
 	db := redis.Sync{S: c.WithPolicy(rediscluster.MasterAndSlaves)}
@@ -51,7 +51,7 @@ func TestReadsStayInTheZone(t *testing.T) {
 			HostOpts: redisconn.Opts{ReconnectPause: 10 * time.Millisecond},
 		})
 		readsFrom(t, c, g.Servers()[i])
-		if zone == "b" { // one that dies costs no read, and is back
+		if zone == "b" { // no read fails when the local server dies, and reads return when it is back
 			local := g.Servers()[i]
 			require.NoError(t, local.Kill())
 			for range 100 {

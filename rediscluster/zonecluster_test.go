@@ -23,7 +23,8 @@ func localNodes(c *Cluster) (addrs []string) {
 	return addrs
 }
 
-// serveZoned makes the node say that it serves all slots, with a replica, each in a zone.
+// serveZoned makes the node report that it serves all slots, has a replica, and in which zone each of them
+// is.
 func (n *scriptedNode) serveZoned(replica, zone, replicaZone string) {
 	row := func(addr, zone string) string {
 		host, port, _ := net.SplitHostPort(addr)
@@ -42,7 +43,7 @@ func TestSlotsTellZones(t *testing.T) {
 	c, _ := connect(t, []string{master.Addr()}, Opts{Zone: "b", CheckInterval: minCheckInterval})
 	require.Equal(t, []string{replica.Addr()}, localNodes(c))
 
-	// They may change.
+	// The zones may change.
 	master.serveZoned(replica.Addr(), "b", "a")
 	replica.slots.Store(master.slots.Load())
 	require.Eventually(t, func() bool {
@@ -50,7 +51,7 @@ func TestSlotsTellZones(t *testing.T) {
 		return len(local) == 1 && local[0] == master.Addr()
 	}, 20*time.Second, time.Millisecond)
 
-	// The user knows better.
+	// The user's ZoneOf takes precedence.
 	c, _ = connect(t, []string{master.Addr()}, Opts{Zone: "b", ZoneOf: func(addr string) string {
 		if addr == replica.Addr() {
 			return "b"
