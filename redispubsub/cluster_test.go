@@ -19,8 +19,8 @@ import (
 
 var _ redispubsub.Nodes = (*rediscluster.Cluster)(nil)
 
-// A subscriber sends nothing through a cluster, so it takes what embeds one as well. It needs
-// the nodes, which nobody else has.
+// NewCluster accepts a type that embeds a cluster, because a subscriber sends nothing through the cluster.
+// It refuses other implementations of Nodes, because only a cluster can tell it the nodes.
 func TestWhatIsACluster(t *testing.T) {
 	c, err := rediscluster.NewReplicated(t.Context(), []string{testbed.NewServer(t).Addr()}, rediscluster.Opts{
 		Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{IOTimeout: patience},
@@ -40,7 +40,7 @@ func TestWhatIsACluster(t *testing.T) {
 	assert.ErrorContains(t, err, "it is not a cluster")
 }
 
-// nobody is a Nodes that has none.
+// nobody is a Nodes without a cluster.
 type nobody struct{ *rediscluster.Cluster }
 
 func connectCluster(t testing.TB, addrs []string, protocol int) *rediscluster.Cluster {
@@ -58,7 +58,7 @@ func newClusterSubscriber(t testing.TB, c *rediscluster.Cluster) *redispubsub.Su
 	return silentSubscriber[redispubsub.Nodes](t, redispubsub.NewCluster, c)
 }
 
-// Sharded channels come from the masters of their slots, and follow them.
+// Sharded channels are subscribed on the masters of their slots, and follow the slots.
 func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
@@ -103,7 +103,7 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 			} else {
 				require.NoError(t, bed.MoveSlot(slot, to))
 			}
-			for moved := false; ; { // servers that hear of it late may cost another gap
+			for moved := false; ; { // if other nodes learn of the move late, there may be another gap
 				switch ev := take(t, sub, 1)[0].(type) {
 				case redispubsub.Gap:
 					assert.Equal(t, []redispubsub.Topic{topics[0]}, ev.Topics)
@@ -115,7 +115,7 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 					continue
 				case redispubsub.Message:
 					if string(ev.Payload) != fmt.Sprint(i) {
-						continue // of the move before
+						continue // a message of the move before
 					}
 				}
 				require.True(t, moved)
@@ -125,8 +125,8 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 	})
 }
 
-// When a master hands over to its replica, the subscription has one gap with that reason, and
-// misses no other messages.
+// When a master hands over to its replica, the subscription has one gap with the reason Failover. It gets
+// all messages outside of the gap.
 func TestGapOfAFailover(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))

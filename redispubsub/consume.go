@@ -33,7 +33,7 @@ func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// events is Events with the names that servers know.
+// events is Events for a subscription without a prefix: it yields names as servers know them.
 func (s *Subscription) events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if ctx == nil {
@@ -78,8 +78,8 @@ func (s *Subscription) events(ctx context.Context) iter.Seq2[Event, error] {
 
 // Chan returns a channel of the events, for a select. The channel is closed when the events end or ctx
 // is done, and at once if ctx is nil or another goroutine is reading the events. If the
-// subscription has ended, Err returns the error. An event that was not received when ctx ends
-// goes to the next loop.
+// subscription has ended, Err returns the error. If nobody has received an event when ctx ends, the
+// next loop gets it.
 func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 	events := make(chan Event)
 	go func() { // ends with ctx or the events

@@ -94,7 +94,7 @@ func TestChanEndsWithClose(t *testing.T) {
 	require.Eventually(t, func() bool { return !inChan() }, patience, time.Millisecond, "the goroutine ends")
 }
 
-// inChan reports whether a goroutine of Subscription.Chan waits for somebody who receives.
+// inChan reports whether a goroutine of Subscription.Chan waits for a receiver.
 func inChan() bool {
 	stacks := make([]byte, 1<<20)
 	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {

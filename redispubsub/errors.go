@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// ErrPubSub holds errors of subscribing.
+	// ErrPubSub is the namespace of the errors of this package.
 	ErrPubSub = pubsub.Errors
 	// ErrTopic: a topic has no name or an unknown kind, or there is no topic at all. Not sent.
 	ErrTopic = errs.ErrTopic
@@ -33,8 +33,8 @@ var (
 	ErrStream = pubsub.ErrStream
 )
 
-// SubscribeError lists the topics that could not be subscribed. All others were subscribed. Its text names none
-// of them.
+// SubscribeError lists the topics that were not subscribed. The other topics of the call were
+// subscribed. The text of the error does not contain the names of topics.
 type SubscribeError struct {
 	Topics []Topic
 	Errors []error // in the order of Topics
@@ -46,7 +46,7 @@ func (e *SubscribeError) Error() string {
 		return "redispubsub: no error"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "redispubsub: not subscribed (%d)", len(e.Topics))
+	fmt.Fprintf(&b, "redispubsub: topics that were not subscribed: %d", len(e.Topics))
 	for _, err := range e.Errors[:min(len(e.Topics), len(e.Errors), 3)] {
 		fmt.Fprintf(&b, "; %v", err)
 	}

@@ -39,9 +39,9 @@ type Gap struct {
 	Nodes []string
 	// From is the time before which nothing was lost.
 	From time.Time
-	// To is the time when the topics were subscribed again and no other node accepted messages for
-	// them, or when the last message was dropped. It is zero while the gap is open. When
-	// a subscription ends, its gaps end.
+	// To is the end of the gap: the time when the topics were subscribed again and no other node
+	// accepted messages for them, or when the last message was dropped. It is zero while the gap is
+	// open. When a subscription ends, its gaps end.
 	To time.Time
 	// Reason is the reason for the gap.
 	Reason Reason
@@ -62,13 +62,13 @@ const (
 	// ConnectionLost: the socket broke, or the server was silent for too long. If the server
 	// refuses the topic after that, Gap.Err is an [ErrRefused], and the gap stays open.
 	ConnectionLost Reason = inbox.ConnectionLost
-	// SlotMoved: the topic goes to another node, because its slot has moved or the server
+	// SlotMoved: the topic moves to another node, because its slot has moved or the server
 	// has unsubscribed it.
 	SlotMoved Reason = inbox.SlotMoved
 	// BufferFull: the consumer was slower than the publishers.
 	BufferFull Reason = inbox.BufferFull
-	// Failover: the topic goes to another node, because its node is no longer a master. If
-	// the client could not reach that node before, the reason is ConnectionLost.
+	// Failover: the topic moves to another node, because its node is no longer a master. If the client
+	// lost the connection to that node first, the reason is ConnectionLost.
 	Failover Reason = inbox.Failover
 )
 
@@ -82,13 +82,13 @@ type Subscribed struct {
 }
 
 // Unsubscribed means that a topic is no longer subscribed. Err is nil if Unsubscribe
-// was called, and if the topic goes to another node. If the server permanently refuses a topic
+// was called, and if the topic moves to another node. If the server permanently refuses a topic
 // ([ErrRefused]) after it was subscribed, Unsubscribed is delivered even without
 // SubscriptionOpts.Status, and the subscription continues without the topic.
 type Unsubscribed struct {
 	Topic Topic
-	// Node is the address of the node, for a subscription on several nodes: the topic may still be
-	// subscribed on others.
+	// Node is the address of the node, for a subscription on several nodes. The topic may still be
+	// subscribed on other nodes.
 	Node string
 	Time time.Time
 	Err  error
@@ -99,7 +99,7 @@ func (Gap) event()          {}
 func (Subscribed) event()   {}
 func (Unsubscribed) event() {}
 
-// messageOf is inbox.Opts.MessageOf.
+// messageOf implements inbox.Opts.MessageOf.
 func messageOf(ev any) (m inbox.Message, ok bool) {
 	msg, ok := ev.(Message)
 	return inbox.Message(msg), ok
@@ -127,24 +127,24 @@ func publicEvent(ev any) Event {
 type Kind = pubsub.Kind
 
 const (
-	// KindChannel is a channel with the given name.
+	// KindChannel is the kind of a channel.
 	KindChannel Kind = pubsub.Channel
-	// KindPattern is all channels whose names match.
+	// KindPattern is the kind of a pattern, which stands for all channels whose names match it.
 	KindPattern Kind = pubsub.Pattern
-	// KindSharded is a sharded channel (Redis 7.0), which belongs to a slot.
+	// KindSharded is the kind of a sharded channel (from Redis 7.0 on), which belongs to a slot.
 	KindSharded Kind = pubsub.Sharded
 )
 
-// Topic is what can be subscribed: it has a Kind and a Name.
+// Topic is a channel, a pattern or a sharded channel. It has a Kind and a Name.
 type Topic = pubsub.Topic
 
-// Channel is the topic of a channel.
+// Channel returns the topic of a channel.
 func Channel(name string) Topic { return Topic{Kind: KindChannel, Name: name} }
 
-// Pattern is the topic of all channels that match a pattern: with *, ? and [...].
+// Pattern returns the topic of all channels whose names match a pattern, which may contain *, ? and [...].
 func Pattern(pattern string) Topic { return Topic{Kind: KindPattern, Name: pattern} }
 
-// Sharded is the topic of a sharded channel. SPUBLISH publishes there.
+// Sharded returns the topic of a sharded channel. Publish to it with SPUBLISH.
 func Sharded(name string) Topic { return Topic{Kind: KindSharded, Name: name} }
 
 // checkTopics returns an error if one of the topics can't be subscribed.

@@ -24,7 +24,7 @@ func notify(t *testing.T, nodes ...*testbed.Node) {
 	}
 }
 
-// setOn returns the set event of a key as one of the nodes notifies of it.
+// setOn waits until the given node has sent the notification that a key was set.
 func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbed.Node) {
 	t.Helper()
 	for {
@@ -38,12 +38,12 @@ func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbe
 // Keyspace notifications arrive from every node, including nodes that join later.
 func TestEveryNode(t *testing.T) {
 	t.Parallel()
-	testbed.Needs(t, testbed.Version(7, 0)) // whose failover by hand does not hold up writes for long
+	testbed.Needs(t, testbed.Version(7, 0)) // older servers hold up writes for long during a manual failover
 	events := redispubsub.Pattern("__keyevent@0__:set")
 	for _, on := range []redispubsub.NodeSet{redispubsub.AllMasters, redispubsub.AllNodes} {
 		t.Run(on.String(), func(t *testing.T) {
 			t.Parallel()
-			bed := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: patience}) // none dies
+			bed := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: patience}) // so long that no failover starts by itself
 			notify(t, bed.Nodes()...)
 			c := connectCluster(t, bed.Addrs(), 2)
 			s := newClusterSubscriber(t, c)
@@ -75,7 +75,7 @@ func TestEveryNode(t *testing.T) {
 					setOn(t, sub, key, replicas[0])
 				}
 			}
-			for key, owner := range keys { // one of them
+			for key, owner := range keys { // any one of the keys
 				replicas, err := bed.Replicas(owner)
 				require.NoError(t, err)
 				began := time.Now()
@@ -87,8 +87,8 @@ func TestEveryNode(t *testing.T) {
 				assert.Equal(t, []redispubsub.Topic{events}, gap.Topics)
 				assert.Equal(t, redispubsub.Failover, gap.Reason)
 				assert.True(t, gap.From.Before(began) || on == redispubsub.AllNodes, "the new master may have notified before anybody knew it")
-				// If it is a replica, the subscriber has left it; if it is a master, it may not be
-				// subscribed yet.
+				// With AllMasters, the subscriber must have left the old master. With AllNodes, it may not
+				// have subscribed on the new master yet.
 				require.Eventually(t, func() bool {
 					stats := s.Stats()
 					return stats.OpenGaps == 0 && stats.Unplaced == 0
@@ -99,15 +99,15 @@ func TestEveryNode(t *testing.T) {
 			}
 			require.NoError(t, sub.Unsubscribe(withPatience(t), events))
 			assert.Empty(t, sub.Topics())
-			require.Eventually(t, func() bool { // that to the old master may be on its way out still
+			require.Eventually(t, func() bool { // the socket to the old master may take a moment to close
 				return len(s.Stats().Sockets) == 0
 			}, patience, time.Millisecond)
 		})
 	}
 }
 
-// If one of several nodes refuses a topic, that is reported once, and the topic is withdrawn from
-// all nodes.
+// If one of several nodes refuses a topic, Subscribe reports it once, and the topic is unsubscribed on all
+// nodes.
 func TestEveryNodeRefuses(t *testing.T) {
 	acl := testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}}
 	opts := redisconn.Opts{Username: "some", Password: "secret"}
@@ -127,8 +127,8 @@ func TestEveryNodeRefuses(t *testing.T) {
 	requireType(t, redispubsub.ErrNoNodes, none.Subscribe(withPatience(t), ok))
 }
 
-// If an ACL takes a channel away on one of several nodes, the messages of the others are lost too, and each
-// gap stays open.
+// If a change of the ACL of one node forbids a channel, the channel is unsubscribed on all nodes. The gap
+// of each node stays open.
 func TestAnACLOfOneNode(t *testing.T) {
 	acl := testbed.Options{ACL: []string{"some on >secret ~* &* +@all"}}
 	opts := redisconn.Opts{Username: "some", Password: "secret"}
@@ -168,7 +168,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	require.NoError(t, sub.Subscribe(withPatience(t), topic))
 	untilSubscribed(t, sub)
 
-	nodes.change(one, other) // since the beginning of time, for all that the fake knows
+	nodes.change(one, other) // the fake does not say since when, so the gap starts with the subscription
 	gap := lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
 	assert.Equal(t, []string{other.Addr()}, gap.Nodes)
 	assert.WithinRange(t, gap.From, made, time.Now(), "nothing was asked for before")
@@ -197,7 +197,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	}
 }
 
-// If a topic is withdrawn before several nodes have confirmed it, that is reported once.
+// If a topic is unsubscribed before several nodes have confirmed it, the waiting Subscribe reports it once.
 func TestEveryNodeTakenBack(t *testing.T) {
 	var conns []*redisconn.Connection
 	for range 3 {
@@ -259,6 +259,6 @@ func TestEveryNodeOnce(t *testing.T) {
 	}
 	messages("1", "2")
 	nodes.change(master, other)
-	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b"))) // both were looked at
+	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b"))) // after this, the subscriber knows both nodes
 	messages("3", "4")
 }

@@ -57,7 +57,7 @@ func Example() {
 	// news: the end
 }
 
-// A consumer that is too slow learns how much it has missed.
+// A consumer that is too slow learns how many messages it has missed.
 func ExampleGap() {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {
@@ -110,7 +110,7 @@ func ExampleSubscriptionOpts_keyspace() {
 	}
 	defer servers.Close()
 	for _, node := range servers.Nodes() {
-		node.Do("CONFIG SET", "notify-keyspace-events", "Kg") // usually in redis.conf
+		node.Do("CONFIG SET", "notify-keyspace-events", "Kg") // usually set in redis.conf
 	}
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, servers.Addrs(), rediscluster.Opts{Logger: rediscluster.NoopLogger{}})

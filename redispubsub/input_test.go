@@ -45,8 +45,7 @@ func TestSubscribeRefusesBadTopics(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// If sockets can't be opened for a permanent reason, the error says that subscribing again can't
-// help.
+// If sockets can't be opened for a permanent reason, Subscribe returns an error that is not safe to retry.
 func TestSubscribeWithAWrongPassword(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret &* +@all"}})
 	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
@@ -76,8 +75,8 @@ func TestARefusedTopicTakesNoOtherWithIt(t *testing.T) {
 	})
 }
 
-// A topic that a change of the ACL forbids is lost for good, and its gap has the reason. Other
-// topics continue.
+// If a change of the ACL forbids a topic, the topic is unsubscribed. Its gap stays open and contains the
+// reason. Other topics continue.
 func TestAnACLTakesAChannelAway(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* &* +@all"}})
 	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
@@ -148,7 +147,7 @@ func TestUnsubscribe(t *testing.T) {
 	})
 }
 
-// With Block, a topic can be unsubscribed while its message waits for room, also by the consumer.
+// With Block, a topic can be unsubscribed while one of its messages waits for room, even by the consumer.
 func TestUnsubscribeWhatWaitsForRoom(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	sub := newSubscriber(t, conn).NewSubscription(redispubsub.SubscriptionOpts{Policy: redispubsub.Block, MaxMessages: 1})
@@ -196,7 +195,7 @@ func TestClose(t *testing.T) {
 	requireType(t, redispubsub.ErrClosed, late.Subscribe(withPatience(t), a))
 }
 
-// A caller that does not get the confirmation in time withdraws the topic.
+// If Subscribe does not get the confirmation in time, it removes the topic.
 func TestSubscribeWithAContextThatEnds(t *testing.T) {
 	server := testbed.NewServer(t)
 	s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{}))
@@ -252,7 +251,7 @@ func TestStreamInDoubt(t *testing.T) {
 				s := newSubscriber(t, connect(t, server.Addr(), redisconn.Opts{Protocol: protocol}))
 				sub := s.NewSubscription(redispubsub.SubscriptionOpts{})
 				require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
-				// Once b is unsubscribed nothing is in flight.
+				// When b is unsubscribed, no command is in flight.
 				require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("b")))
 				require.NoError(t, sub.Unsubscribe(withPatience(t), redispubsub.Channel("b")))
 				server.Broadcast([]byte(bytes))

@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A socket that gets no answers is closed within IOTimeout, and its requests are sent over the next
-// one. If that gets no answers either, Subscribe tries again until its context ends.
+// If a socket gets no answer within IOTimeout, it is closed, and its commands are sent again over the next
+// socket. If no socket gets an answer, Subscribe tries again until its context ends.
 func TestSubscribeThroughABlackHole(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {

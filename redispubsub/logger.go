@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Logger gets the events of a subscriber's sockets. It runs in their goroutines, so it
+// Logger gets the events of a subscriber's sockets. Report runs in the goroutines of the sockets, so it
 // should return quickly.
 type Logger interface {
 	Report(s *Subscriber, event LogEvent)
@@ -42,18 +42,18 @@ type LogDisconnected struct {
 
 // LogMaintenance: the server announces maintenance, as managed servers do. The library only
 // reports it; if the socket ends, it dials again as always. The first ten announcements are
-// reported at once, and then one a second.
+// reported at once, and after that at most one a second.
 type LogMaintenance struct {
 	Addr     string
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
-	In       time.Duration // time until it starts, at most a day; zero if the server does not give it
+	In       time.Duration // the time until the maintenance starts, at most a day; zero if the server does not say
 	Endpoint string        // for MOVING, the address to use instead; empty if the address stays the same
 }
 
 // LogPanic: the logger panicked.
 type LogPanic struct {
 	Value any    // the value of the panic
-	Stack []byte // as by debug.Stack
+	Stack []byte // in the format of debug.Stack
 }
 
 func (e LogConnected) logEvent() oplog.Line {

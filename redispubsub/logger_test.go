@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// rudeLogger does not return.
+// rudeLogger is a logger that panics or ends its goroutine instead of returning.
 type rudeLogger struct {
 	events atomic.Int64
 	end    func()
@@ -35,7 +35,7 @@ func (l *rudeLogger) Report(*redispubsub.Subscriber, redispubsub.LogEvent) {
 
 // A subscriber works normally even if its logger does not return.
 func TestSubscriberOutlivesItsLogger(t *testing.T) {
-	log.SetOutput(io.Discard) // of the default logger, which is told instead
+	log.SetOutput(io.Discard) // the DefaultLogger reports the panics of the user's logger
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	server := testbed.NewServer(t)
 	conn := connect(t, server.Addr(), redisconn.Opts{})

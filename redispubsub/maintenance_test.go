@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// maintenanceLog keeps what was reported.
+// maintenanceLog is a logger that records the reported announcements of maintenance.
 type maintenanceLog chan redispubsub.LogMaintenance
 
 func (l maintenanceLog) Report(_ *redispubsub.Subscriber, event redispubsub.LogEvent) {
@@ -23,7 +23,7 @@ func (l maintenanceLog) Report(_ *redispubsub.Subscriber, event redispubsub.LogE
 	}
 }
 
-// An announcement of maintenance is reported, and costs no message.
+// The subscriber reports an announcement of maintenance, and loses no message.
 func TestMaintenanceEndsNoSocket(t *testing.T) {
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", chaos.ScriptedBulk(strings.ToLower(r.Cmd)), chaos.ScriptedBulk(r.Args[0]))
@@ -44,7 +44,7 @@ func TestMaintenanceEndsNoSocket(t *testing.T) {
 	assert.Equal(t, redispubsub.LogMaintenance{Addr: server.Addr(), Kind: "MIGRATED"}, <-log)
 }
 
-// A server that announces without end fills no log.
+// If a server announces maintenance again and again, only a few of the announcements are logged.
 func TestMaintenanceIsLimited(t *testing.T) {
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := fmt.Fprintf(c, ">3\r\n%s%s:1\r\n", chaos.ScriptedBulk(strings.ToLower(r.Cmd)), chaos.ScriptedBulk(r.Args[0]))

@@ -28,11 +28,12 @@ type SubscriptionOpts struct {
 	Policy Policy
 	// On is the set of nodes of a cluster on which to subscribe. Default OneNode.
 	On NodeSet
-	// Status also delivers the events Subscribed and Unsubscribed. Default false.
+	// Status makes the subscription also deliver the events Subscribed and Unsubscribed. Default false.
 	Status bool
 	// Prefix is put in front of the name of each topic, and removed from the names in events, as
-	// [redis.WithPrefix] does for PUBLISH. In names such as __keyspace@0__:key it is in front of the key. Of the events of
-	// __keyevent@0__:set and the like, those for keys without the prefix are dropped. Default none.
+	// [redis.WithPrefix] does for PUBLISH. In names such as __keyspace@0__:key it is put in front of the
+	// key. Messages of channels such as __keyevent@0__:set are dropped if their key lacks the prefix.
+	// Default none.
 	Prefix string
 }
 
@@ -51,8 +52,8 @@ const (
 	OneNode NodeSet = subscriptions.OneNode
 	// AllMasters are the masters that serve slots.
 	AllMasters NodeSet = subscriptions.AllMasters
-	// AllNodes are the masters and their replicas. Replicas send notifications for replicated
-	// changes, so most events arrive once from each.
+	// AllNodes are the masters and their replicas. Replicas also send notifications for replicated
+	// changes, so most notifications arrive once from the master and once from each replica.
 	AllNodes NodeSet = subscriptions.AllNodes
 )
 
@@ -62,10 +63,10 @@ type Policy = inbox.Policy
 const (
 	// DropOldest drops the messages that have waited longest.
 	DropOldest Policy = inbox.DropOldest
-	// DropNewest drops the messages that arrive.
+	// DropNewest drops the messages that arrive while the buffer is full.
 	DropNewest Policy = inbox.DropNewest
 	// Block stops reading until there is room. The subscription has its own sockets, so it
-	// does not delay others. But their messages are transferred in addition to those of
+	// does not delay others. But the messages on these sockets are transferred in addition to those of
 	// other subscriptions: if the network is too slow for both, other sockets may be silent
 	// for too long, which gives their subscriptions a gap. If too much queues up at the
 	// server (client-output-buffer-limit pubsub), the server closes the socket, which is also a
@@ -78,8 +79,8 @@ const (
 
 const (
 	// defaultMaxMessages is enough for about 10 ms at a million messages a second, the
-	// most that a subscriber can receive. A goroutine waits less than that for a processor, or for
-	// the garbage collector. The events take 1.2 MiB.
+	// most that a subscriber can receive. A goroutine usually waits for a processor, or for the garbage
+	// collector, for a shorter time. The events take 1.2 MiB.
 	defaultMaxMessages = 8192
 	defaultMaxBytes    = 16 << 20
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// fakeNodes puts all topics on one of its masters, which the test chooses.
+// fakeNodes is a cluster for tests. All topics belong to one of its masters, which the test chooses.
 type fakeNodes struct {
 	*redisconn.Connection // for Ctx
 	backend.NodesHolder
@@ -37,7 +37,7 @@ func newFakeNodes(masters ...*redisconn.Connection) *fakeNodes {
 	return n
 }
 
-// change replaces the masters, and puts all topics on the first.
+// change replaces the masters. All topics then belong to the first one.
 func (n *fakeNodes) change(masters ...*redisconn.Connection) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -51,9 +51,9 @@ func (n *fakeNodes) change(masters ...*redisconn.Connection) {
 
 func (n *fakeNodes) ForceReloading() { n.reloads.Add(1) }
 
-// seen is fakeNodes as the package sees it.
+// seen is fakeNodes in the form that the package under test gets.
 type seen struct {
-	send.Backend[redis.Future] // nil: nothing is sent
+	send.Backend[redis.Future] // nil, because a subscriber sends nothing through the cluster
 	*fakeNodes
 }
 
@@ -108,7 +108,8 @@ func untilSubscribed(t testing.TB, sub *redispubsub.Subscription) (before []redi
 	}
 }
 
-// lastGap returns the last gap of events, all of which have the same reason, and ends it.
+// lastGap returns the last gap among events. All gaps must have the given reason, and the last must be
+// closed.
 func lastGap(t testing.TB, events []redispubsub.Event, reason redispubsub.Reason) (last redispubsub.Gap) {
 	t.Helper()
 	for _, ev := range events {
@@ -121,7 +122,7 @@ func lastGap(t testing.TB, events []redispubsub.Event, reason redispubsub.Reason
 	return last
 }
 
-// hold keeps back what a server sends, until heal.
+// hold holds back all bytes that a server sends, until heal is called.
 func hold(proxy *chaos.Proxy) (heal func()) {
 	proxy.Arm(chaos.Fault{Do: chaos.Delay, On: chaos.Replies, At: chaos.Now(), Interval: time.Hour})
 	return proxy.Heal
@@ -134,8 +135,8 @@ func payload(t testing.TB, ev redispubsub.Event) string {
 	return string(msg.Payload)
 }
 
-// If a topic returns to a node, messages that this node sent before are dropped, because they would
-// arrive after newer ones of the other node.
+// If a topic returns to a node, the subscriber drops messages that this node sent earlier, because newer
+// messages of the other node were already delivered.
 func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
@@ -152,14 +153,14 @@ func TestAReturnToANodeBringsNothingOld(t *testing.T) {
 
 		direct := connect(t, first.Addr(), redisconn.Opts{})
 		heal := hold(proxy)
-		publish(t, direct, "SPUBLISH", "a", "1") // is on its way
+		publish(t, direct, "SPUBLISH", "a", "1") // held back on its way
 		nodes.change(other, one)
 		require.Eventually(t, func() bool {
 			res, _ := redis.Sync{S: other}.Do("PUBSUB SHARDNUMSUB", "a").([]any)
 			return len(res) == 2 && res[1] == int64(1)
 		}, patience, time.Millisecond)
 		nodes.change(one, other)
-		second.Do("CLIENT KILL", "TYPE", "pubsub") // it has no slots, and gives none up
+		second.Do("CLIENT KILL", "TYPE", "pubsub") // this server has no slots, so it never unsubscribes the topic itself
 		require.Eventually(t, func() bool { return len(s.Stats().Sockets) == 1 }, patience, time.Millisecond)
 		heal()
 		lastGap(t, untilSubscribed(t, sub), redispubsub.SlotMoved)
@@ -180,15 +181,15 @@ func TestAFailoverIsNoLostConnection(t *testing.T) {
 	require.NoError(t, sub.Subscribe(withPatience(t), redispubsub.Channel("a")))
 	untilSubscribed(t, sub)
 
-	nodes.mu.Lock() // as change does, of which nobody is told
+	nodes.mu.Lock() // changes the nodes without a signal that they have changed
 	nodes.at, nodes.masters = next, []*redisconn.Connection{next}
 	nodes.mu.Unlock()
 	master.Close()
 	lastGap(t, untilSubscribed(t, sub), redispubsub.Failover)
 }
 
-// The new node of a channel may have been stopped: messages that it then reads from the cluster bus
-// may have arrived over the old node already.
+// If the new node of a channel was stopped for a while, it afterwards reads old messages from the cluster
+// bus. The subscriber may have got these messages from the old node, and must not deliver them again.
 func TestANewNodeBringsNothingOld(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, protocol int) {
@@ -198,7 +199,7 @@ func TestANewNodeBringsNothingOld(t *testing.T) {
 		one, other := connect(t, first.Addr(), opts), connect(t, proxy.Addr(), opts)
 		nodes := newFakeNodes(other, one)
 		s := newFakeSubscriber(t, nodes)
-		// There is a socket to the other node, so that what is held are no handshakes.
+		// Open the socket to the other node first, so that the proxy holds back no handshake.
 		idle := s.NewSubscription(redispubsub.SubscriptionOpts{})
 		require.NoError(t, idle.Subscribe(withPatience(t), redispubsub.Channel("idle")))
 		nodes.change(one, other)
@@ -216,7 +217,7 @@ func TestANewNodeBringsNothingOld(t *testing.T) {
 			res, _ := redis.Sync{S: direct}.Do("PUBSUB NUMSUB", "a").([]any)
 			return len(res) == 2 && res[1] == int64(1)
 		}, patience, time.Millisecond)
-		publish(t, direct, "PUBLISH", "a", "1") // as by the bus
+		publish(t, direct, "PUBLISH", "a", "1") // takes the place of a message from the bus
 		heal()
 		gap := lastGap(t, untilSubscribed(t, sub), redispubsub.Failover)
 		assert.Equal(t, []redispubsub.Topic{topic}, gap.Topics)

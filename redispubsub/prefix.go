@@ -8,10 +8,11 @@ import (
 	"github.com/joomcode/redispipe/internal/prefix"
 )
 
-// namePrefix is in front of the names that servers know, as redis.WithPrefix puts it there.
+// namePrefix is SubscriptionOpts.Prefix. The names that servers know begin with it, the user's names do
+// not.
 type namePrefix string
 
-// all returns topics as servers know them.
+// all returns topics with the prefix, as servers know them.
 func (p namePrefix) all(topics []Topic) []Topic {
 	if p == "" {
 		return topics
@@ -35,8 +36,8 @@ func (p namePrefix) stored(t Topic) Topic {
 	return t
 }
 
-// cutSpace splits the name of keyspace notifications before the key. Those of keyevent notifications have no key. Other
-// names have no space.
+// cutSpace splits a channel name such as __keyspace@0__:key before the key. The names of keyevent
+// channels contain no key: for them isEvent is true. For all other names space is empty.
 func cutSpace(name string) (space, key string, isEvent bool) {
 	if strings.HasPrefix(name, "__keyspace@") {
 		if head, rest, ok := strings.Cut(name, "__:"); ok {
@@ -46,7 +47,8 @@ func cutSpace(name string) (space, key string, isEvent bool) {
 	return "", name, strings.HasPrefix(name, "__keyevent@")
 }
 
-// without returns topics as users know them. It does not change topics: an event may return to its inbox.
+// without returns topics without the prefix, as users know them. It does not change its argument,
+// because an event may return to its inbox.
 func (p namePrefix) without(topics []Topic) []Topic {
 	if p == "" {
 		return topics
@@ -67,7 +69,8 @@ func (p namePrefix) strip(name string, isPattern bool) string {
 	return space + strings.TrimPrefix(key, own)
 }
 
-// event returns an event with the names that users know. It returns false for a notification about a key of somebody else.
+// event returns an event without the prefix in its names. It returns false for a notification about a key
+// that lacks the prefix.
 func (p namePrefix) event(ev Event) (Event, bool) {
 	if p == "" {
 		return ev, true

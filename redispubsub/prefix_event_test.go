@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An event that Chan gives back to the inbox loses the prefix again when it is taken again.
+// Removing the prefix from an event does not change the event itself: Chan may give it back to the inbox,
+// and the prefix is then removed again for the next loop.
 func TestPrefixIsRemovedFromACopy(t *testing.T) {
 	taken := Gap{Topics: []Topic{Channel("t:t:news"), Pattern("t:t:*")}}
 	for range 2 {

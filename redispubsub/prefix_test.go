@@ -12,14 +12,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A subscription with a prefix gets what a sender with the same prefix publishes and changes, and nothing of others. Its
-// user sees no prefix.
+// A subscription with a prefix gets the messages and keyspace notifications of senders with the same
+// prefix, and of no others. Its events contain no prefix.
 func TestPrefix(t *testing.T) {
 	server := testbed.NewServer(t)
 	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)
 	defer conn.Close()
-	all, one := redis.Sync{S: conn}, redis.Sync{S: redis.WithPrefix(conn, "t*1:")} // an asterisk is no pattern here
+	all, one := redis.Sync{S: conn}, redis.Sync{S: redis.WithPrefix(conn, "t*1:")} // the asterisk in the prefix must not act as a pattern
 	require.NoError(t, redis.Err(all.Do("CONFIG", "SET", "notify-keyspace-events", "KEA")))
 	subscriber := newHookedSubscriber(t, conn)
 	sub := subscriber.NewSubscription(redispubsub.SubscriptionOpts{Prefix: "t*1:", Status: true})
@@ -52,7 +52,7 @@ func TestPrefix(t *testing.T) {
 		case redispubsub.Message:
 			got[ev.Pattern+"|"+ev.Channel] = append(got[ev.Pattern+"|"+ev.Channel], string(ev.Payload))
 		}
-		if len(got["|news"]) > 0 && len(got["|shard"]) > 0 { // channels and shards may have different sockets
+		if len(got["|news"]) > 0 && len(got["|shard"]) > 0 { // channels and sharded channels may have different sockets
 			break
 		}
 	}

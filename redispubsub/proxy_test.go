@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// A proxy refuses to subscribe, in whatever way, and Subscribe returns that at once.
+// If a proxy refuses to subscribe, in one of several ways, Subscribe returns an error at once.
 func TestSubscribeBehindProxies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,15 +12,15 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
-// session is the life of a socket.
+// session handles what arrives over one socket of a feed, until the socket ends.
 type session struct {
 	s        *Subscriber
 	feed     *subscriptions.Feed
 	sock     *push.Socket
 	messages atomic.Int64
 
-	// Used only by the goroutine that receives: the time and the size of the last read; names of
-	// channels that matched patterns.
+	// Only the goroutine that receives uses these fields: the time of the last read, the bytes received
+	// until then, and the names of channels that matched patterns.
 	now      time.Time
 	received int64
 	names    map[string]string
@@ -86,7 +86,7 @@ func (s *session) answer(reply any) error {
 	return s.feed.Answer(reply)
 }
 
-// message hands a message to the members of its topic.
+// message passes a message on to the members of its topic.
 func (s *session) message(notice pubsub.Notice, payload []byte) error {
 	s.s.mu.Lock()
 	members, of, err := s.feed.Members(notice.Kind, notice.Name)
@@ -109,8 +109,8 @@ func (s *session) message(notice pubsub.Notice, payload []byte) error {
 	return nil
 }
 
-// deliver adds a message to the inbox of a member. With the policy Block it waits for room; the
-// session then has no other subscription.
+// deliver adds a message to the inbox of a member. With the policy Block it waits for room, which delays
+// no other subscription, because the session then belongs to this one alone.
 func (s *session) deliver(m *subscriptions.Member, ev any, size int) {
 	room := m.Set.Inbox.Room
 	for waited := false; ; waited = true {
@@ -136,7 +136,7 @@ func (s *session) deliver(m *subscriptions.Member, ev any, size int) {
 	}
 }
 
-// name returns the name of a channel, the same string for the same name.
+// name returns the name of a channel as a string. For a name that it has seen, it reuses the string.
 func (s *session) name(word []byte) string {
 	name, ok := s.names[string(word)]
 	if ok {

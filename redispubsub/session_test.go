@@ -20,8 +20,8 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/subscriptions"
 )
 
-// If two sessions wait for room, both continue, even if the message of one of them is no longer
-// wanted.
+// If two sessions wait for room in the same inbox, both continue, even if one of them no longer has to
+// deliver its message.
 func TestRoomIsPassedOn(t *testing.T) {
 	for range 50 { // the order in which the sockets begin to wait varies
 		in := inbox.New(inbox.Opts{Policy: inbox.Block, MaxMessages: 1, MaxBytes: 1 << 20, MessageOf: messageOf}, &inbox.Counts{})
@@ -55,7 +55,7 @@ func TestRoomIsPassedOn(t *testing.T) {
 	}
 }
 
-// anyNode is all nodes, none of which can be dialed.
+// anyNode is a backend.Nodes without nodes.
 type anyNode struct{ backend.Nodes }
 
 func (anyNode) Addr() string                                       { return "node" }

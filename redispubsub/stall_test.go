@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Ten of 1,000 subscriptions of a subscriber stall. The others get all of their messages, and the
-// ten learn how many they have missed.
+// If ten of 1,000 subscriptions stall, the others get all of their messages. The ten learn how many
+// messages they have missed.
 func TestStalledConsumersHoldUpNobody(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{})
 	s := newSubscriber(t, conn)
@@ -70,7 +70,7 @@ func TestStalledConsumersHoldUpNobody(t *testing.T) {
 	}
 }
 
-// assertGap compares a gap but for its times.
+// assertGap compares a gap, except for its times.
 func assertGap(t *testing.T, want redispubsub.Gap, ev redispubsub.Event) {
 	t.Helper()
 	got, ok := ev.(redispubsub.Gap)

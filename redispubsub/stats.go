@@ -20,8 +20,8 @@ type Stats struct {
 	Subscriptions int
 	// Unplaced is the number of topics for which there is no node at present.
 	Unplaced int
-	// ConnectionLost, SlotMoved and Failover count the gaps that have started, by Reason,
-	// for each topic of each subscription; OpenGaps counts those that have not ended.
+	// ConnectionLost, SlotMoved and Failover count the gaps that have started, by Reason. A gap counts
+	// once for each topic of each subscription. OpenGaps is the number of gaps that have not ended.
 	ConnectionLost, SlotMoved, Failover uint64
 	OpenGaps                            int
 	// Messages and Bytes count the messages and bytes that all sockets have received, including
@@ -35,12 +35,12 @@ type Stats struct {
 type SocketStats struct {
 	Addr  string
 	State SocketState
-	Since time.Time // of the state
+	Since time.Time // when the socket entered the state
 	// Err is the error that ended the last socket or the last attempt to connect. It is nil while
 	// there is a socket.
 	Err error
-	// Topics is the number of requested topics of the node, and Live the number of subscribed
-	// ones. If both are equal, and no gap is open, no messages are missing.
+	// Topics is the number of topics requested from the node, and Live the number of topics that the
+	// node has confirmed. If both are equal, and no gap is open, no messages are being missed.
 	Topics, Live int
 	// Messages and Bytes count the messages and bytes that the current socket has received.
 	Messages, Bytes int64

@@ -32,11 +32,11 @@ type Subscriber struct {
 	// announced limits how often maintenance is reported.
 	announced oplog.Limit
 
-	// mu guards the fields below. After a change, release it with unlock.
+	// mu guards the fields below. After a change of the table, release mu with unlock.
 	mu       sync.Mutex
 	table    *subscriptions.Table
-	sessions map[*subscriptions.Feed]*session // the running ones
-	ended    traffic                          // of sessions that have ended
+	sessions map[*subscriptions.Feed]*session // the running sessions
+	ended    traffic                          // the sum over all sessions that have ended
 }
 
 // New returns a Subscriber on the server of a connection, with the connection's options.
@@ -50,9 +50,10 @@ func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
 }
 
 // NewCluster returns a Subscriber on the nodes of a cluster. It subscribes to sharded channels
-// on the master of their slot, and follows the slot. It subscribes to channels on the
-// master to which the cluster sends their PUBLISH, and to patterns on any one master; both stay
-// there as long as it is a master. The Subscriber lives until Close, or until the cluster is closed.
+// on the master of their slot, and follows the slot. It subscribes to a channel on the
+// master to which the cluster sends the channel's PUBLISH, and to a pattern on any one master. A channel
+// or pattern stays on its node as long as that is a master and reachable. The Subscriber lives until
+// Close, or until the cluster is closed.
 func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	if nodes == nil {
 		return nil, redis.ErrOpts.NewType("no_cluster").New("cluster is nil")
@@ -84,8 +85,8 @@ func newSubscriber(ctx context.Context, nodes backend.Nodes, manyNodes bool, opt
 // wait.
 func (s *Subscriber) Close() { s.cancel(lifetime.ErrClosed) }
 
-// run is the subscriber's goroutine: it places topics anew when the nodes change, which closes
-// changed. New starts it; it ends with the context.
+// run is the subscriber's goroutine. It places topics again when the nodes change; the cluster then closes
+// changed. New starts run, which ends with the context.
 func (s *Subscriber) run(changed <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -135,12 +136,12 @@ func (s *Subscriber) unlock() {
 	asks := s.table.Asks()
 	s.mu.Unlock()
 	for sock, reqs := range asks {
-		_ = sock.Send(reqs...) // fails with the socket only
+		_ = sock.Send(reqs...) // fails only if the socket has ended, which receive notices as well
 	}
 }
 
-// attend is the goroutine of a feed: it dials, receives, and dials again. It starts with
-// the first topic, and ends when none is left.
+// attend is the goroutine of a feed: it dials, receives, and dials again. It starts with the feed's
+// first topic, and ends when no topic is left.
 func (s *Subscriber) attend(f *subscriptions.Feed) {
 	for redial := (lifetime.Redial{}); f.Ctx.Err() == nil; {
 		began := time.Now()

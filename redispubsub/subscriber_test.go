@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patience bounds what tests wait for. It is for a busy machine.
+// patience bounds every wait of these tests. It is long enough for a busy machine.
 const patience = time.Minute
 
 func withPatience(t testing.TB) context.Context {
@@ -34,7 +34,8 @@ func newSubscriber(t testing.TB, conn *redisconn.Connection) *redispubsub.Subscr
 	return silentSubscriber(t, redispubsub.New, conn)
 }
 
-// silentSubscriber returns a subscriber that logs nothing, made by construct. It is closed with the test.
+// silentSubscriber returns a subscriber that construct has made and that logs nothing. It closes the
+// subscriber at the end of the test.
 func silentSubscriber[On any](t testing.TB, construct func(On, redispubsub.Opts) (*redispubsub.Subscriber, error), on On) *redispubsub.Subscriber {
 	t.Helper()
 	s, err := construct(on, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
@@ -164,7 +165,8 @@ func TestGapOfALostConnection(t *testing.T) {
 	})
 }
 
-// A subscriber lives as long as its connection, which a context with a deadline does not end.
+// A subscriber lives as long as its connection. If the connection was made with a context that has a
+// deadline, the end of that context ends neither.
 func TestSubscriberOutlivesTheMakingOfItsConnection(t *testing.T) {
 	server := testbed.NewServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -185,7 +187,8 @@ func TestSubscriberOutlivesTheMakingOfItsConnection(t *testing.T) {
 	}
 }
 
-// One without a deadline ends the connection, and the subscriber with it.
+// If the connection was made with a context without a deadline, the end of that context ends the
+// connection and the subscriber.
 func TestContextOfTheConnectionEndsSubscribers(t *testing.T) {
 	server := testbed.NewServer(t)
 	ctx, cancel := context.WithCancel(t.Context())

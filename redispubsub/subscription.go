@@ -45,9 +45,9 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 // reached, or does not answer, Subscribe keeps dialing until ctx is done. The exception is a single
 // server that was never reached and whose address refuses the connection: then Subscribe returns the
 // error at once. When Subscribe gives up, it removes the unconfirmed topics, unless another call waits
-// for them. A topic that was subscribed before stays. A retry is safe. For a sharded channel whose slot
-// is moving, Subscribe also waits until the old owner has ended its subscription and all nodes know the
-// new owner.
+// for them. Topics that were already subscribed stay subscribed. A retry is safe. For a sharded channel
+// whose slot is moving, Subscribe also waits until the old owner has ended its subscription and all nodes
+// know the new owner.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
 	return s.observed(ctx, redis.OperationSubscribe, topics, s.subscribe)
 }
@@ -71,7 +71,7 @@ func (s *Subscription) observed(ctx context.Context, kind redis.OperationKind, t
 	return redis.Err(err)
 }
 
-// hook is a hook of the user's, as redis.WithHook calls it.
+// hook is a user's hook in the form that redis.WithHook returns.
 type hook interface {
 	Around(ctx context.Context, op redis.Operation, f func() redis.Completion) redis.Completion
 }
@@ -172,9 +172,8 @@ func operation(kind redis.OperationKind, topics []Topic) redis.Operation {
 	return op
 }
 
-// completed describes the end of a call for hooks. For several topics it has the first
-// error with the worst outcome. Errors from servers are unchanged, without
-// the name of a topic.
+// completed describes the end of a call for hooks. If several topics have failed, Err is the first error
+// with the worst outcome. It is the server's own error, which contains no name of a topic.
 func completed(err error, addr string) redis.Completion {
 	end := redis.Completion{Address: addr}
 	if err == nil {

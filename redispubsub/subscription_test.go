@@ -18,7 +18,7 @@ import (
 
 type hookKey struct{}
 
-// recording is a hook that keeps what it sees.
+// recording is a hook that records the operations around which it is called.
 type recording struct {
 	before func(ctx context.Context)
 
@@ -41,7 +41,7 @@ func (r *recording) After(ctx context.Context, op redis.Operation, end redis.Com
 	r.ends = append(r.ends, end)
 }
 
-// last returns the only operation since it was called last.
+// last returns the only operation since the last call of last.
 func (r *recording) last(t *testing.T) (string, redis.Completion) {
 	t.Helper()
 	r.mu.Lock()
@@ -66,7 +66,7 @@ func TestHook(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{ACL: []string{"some on >secret ~* resetchannels &ok* +@all"}})
 	conn := connect(t, server.Addr(), redisconn.Opts{Username: "some", Password: "secret"})
 	hook := &recording{}
-	sub := newHookedSubscriber(t, conn, nil, hook).NewSubscription(redispubsub.SubscriptionOpts{}) // nil is no hook
+	sub := newHookedSubscriber(t, conn, nil, hook).NewSubscription(redispubsub.SubscriptionOpts{}) // a nil hook is ignored
 	ctx := context.WithValue(withPatience(t), hookKey{}, "caller")
 	ok, pattern, forbidden := redispubsub.Channel("ok"), redispubsub.Pattern("ok*"), redispubsub.Channel("forbidden")
 	there := " " + server.Addr()

@@ -21,19 +21,19 @@ type Inbox struct {
 	// Discarded is closed when the consumer wants no more events.
 	Discarded chan struct{}
 
-	// Consumed is set while a goroutine, the consumer, iterates.
+	// Consumed is set while a goroutine iterates over the events. That goroutine is the consumer.
 	Consumed atomic.Bool
 
 	mu    sync.Mutex // guards the rest, and the intakes
 	queue queue
 	ended bool
 	err   error // why the inbox has ended; nil after Discard
-	// batchCount and batchBytes are the number and size of the messages in batch. They count for
-	// the bounds until batch is used up.
+	// batchCount and batchBytes are the number and the total size of the messages that were moved to
+	// batch. They count towards the bounds until batch is used up.
 	batchCount, batchBytes int
 
-	// batch holds the events that the consumer has taken and not seen yet, in the memory of space. Only
-	// the consumer uses both.
+	// batch holds the events that Next will return before it locks the inbox again. It is the rest of
+	// space. Only the consumer uses batch and space.
 	batch, space []any
 }
 
@@ -41,9 +41,9 @@ type Inbox struct {
 type Opts struct {
 	MaxMessages, MaxBytes int
 	Policy                Policy
-	Status                bool // deliver each State
-	// MessageOf returns the message in an event, if it is one. The user of the inbox defines the type
-	// of events.
+	Status                bool // deliver a State whenever a topic is subscribed or unsubscribed
+	// MessageOf returns the message in an event. ok is false if the event is no message. The user of the
+	// inbox defines the type of messages.
 	MessageOf func(ev any) (m Message, ok bool)
 }
 
@@ -54,8 +54,8 @@ type Counts struct {
 	Dropped atomic.Uint64 // messages
 }
 
-// The consumer takes at most batchMost messages at a time, and not much more than the batchShare-th
-// part of the messages, or of the bytes, that the inbox may hold.
+// The consumer takes at most batchMost messages at a time, and about 1/batchShare of the messages or
+// bytes that the inbox may hold.
 const (
 	batchMost  = 64
 	batchShare = 4
@@ -82,8 +82,8 @@ func (in *Inbox) stateLocked(of Source, on bool, now time.Time, err error) {
 	}
 }
 
-// Next returns the next event: an offered message, a *Gap or a State. It returns nil if there is none
-// at present; ended is set if none will come. Only the consumer may call it.
+// Next returns the next event: a message from Offer, a *Gap or a State. It returns nil if there is no
+// event at present; ended is set if there will be none. Only the consumer may call it.
 func (in *Inbox) Next() (ev any, ended bool) {
 	if len(in.batch) == 0 {
 		if ended := in.refill(); len(in.batch) == 0 {
@@ -96,14 +96,15 @@ func (in *Inbox) Next() (ev any, ended bool) {
 	return ev, false
 }
 
-// Untake returns the last event of Next to the inbox, so that it is the next one again. Only the
-// consumer may call it.
+// Untake gives the event that Next returned last back to the inbox, so that Next returns it again. Only
+// the consumer may call it.
 func (in *Inbox) Untake(ev any) {
 	in.batch = in.space[len(in.space)-len(in.batch)-1:]
 	in.batch[0] = ev
 }
 
-// refill releases the room of the last batch, and takes another batch.
+// refill frees the room that the last batch took, and fills the next batch. It reports whether the inbox
+// has ended.
 func (in *Inbox) refill() (ended bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/pubsub"
 )
 
-// filled makes an inbox with a live intake that was offered messages of n bytes each, one
-// in a second.
+// filled makes an inbox with a live intake, and offers it a message of each of the given sizes, one a
+// second.
 func filled(opts Opts, sizes ...int) *Inbox {
 	in, intake := newInbox(opts)
 	intake.Restore(session, at(0))
@@ -21,16 +21,16 @@ func filled(opts Opts, sizes ...int) *Inbox {
 	return in
 }
 
-// session stands for one.
+// session takes the place of a session.
 const session = "session"
 
-// asTheyAre has messages for events.
+// asTheyAre implements Opts.MessageOf for tests in which a message is of the type Message.
 func asTheyAre(ev any) (m Message, ok bool) {
 	m, ok = ev.(Message)
 	return m, ok
 }
 
-// newInbox makes an inbox with an intake.
+// newInbox makes an inbox with one intake.
 func newInbox(opts Opts) (*Inbox, *Intake) {
 	if opts.MaxMessages == 0 {
 		opts.MaxMessages = 1 << 10
@@ -45,8 +45,8 @@ func newInbox(opts Opts) (*Inbox, *Intake) {
 
 func offer(intake *Intake, m Message) Outcome { return intake.Offer(session, m, m.Size(), m.Time) }
 
-// Messages that do not fit are dropped at the end that the policy chooses, and counted at the place
-// where they were.
+// The policy decides whether the oldest or the newest messages are dropped. The gap is in the place of the
+// dropped messages, and has their number.
 func TestBounds(t *testing.T) {
 	msgs := func(from, to int) (list []string) {
 		for i := from; i <= to; i++ {
@@ -89,7 +89,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Events that are no messages outlive the messages around them.
+// Dropping messages does not drop the other events between them.
 func TestEvictionKeepsOtherEvents(t *testing.T) {
 	in, intake := newInbox(Opts{MaxMessages: 1})
 	intake.Restore(session, at(0))
@@ -143,7 +143,7 @@ func TestIntake(t *testing.T) {
 	}, got)
 }
 
-// If a server refuses a topic after it was lost, the gap stays open and says why.
+// If the server refuses a topic after the connection was lost, the gap stays open and contains the reason.
 func TestRefusedGapStaysOpen(t *testing.T) {
 	in, intake := newInbox(Opts{})
 	refused := pubsub.ErrRefused.New("NOPERM")

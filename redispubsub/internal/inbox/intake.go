@@ -6,30 +6,30 @@ import (
 	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
-// Intake is one source of the messages of an inbox. It takes the messages of one session at a time, or
-// has a gap. The lock of its inbox guards all of it except Removed, so that no message is added between
-// a change of the state and the gap that starts or ends with it.
+// Intake takes the messages of one source into an inbox. At any time it takes the messages of one
+// session, or has a gap. The lock of its inbox guards all fields except Removed, so that no message is
+// added between a change of the state and the gap that starts or ends with the change.
 type Intake struct {
 	in   *Inbox
 	of   Source
-	made time.Time // when the user asked for it: earlier messages do not count as missing
+	made time.Time // when the user requested the topic: earlier messages do not count as missing
 	// Removed is closed by Remove, which ends the wait of a message for room.
 	Removed chan struct{}
 
 	state  state
-	from   any       // the session whose messages it takes while it is live
+	from   any       // in the state live: the session whose messages the intake takes
 	since  time.Time // in the state lost: no message was lost before this time
-	reason Reason    // None: the consumer has not been told of the gap
+	reason Reason    // in the state lost: the reason; None while the gap was not delivered to the consumer
 	err    error
 }
 
 type state uint8
 
 const (
-	fresh   state = iota // not confirmed yet: takes nothing, misses nothing
-	live                 // takes the messages of its session
+	fresh   state = iota // no server has confirmed the topic yet: takes no messages, and has no gap
+	live                 // takes the messages of a session
 	lost                 // has an open gap
-	removed              // takes nothing any more
+	removed              // takes no more messages
 )
 
 // NewIntake returns an intake that the user requested at the time made.
@@ -46,13 +46,13 @@ type Outcome uint8
 // The outcomes.
 const (
 	Taken     Outcome = iota
-	Dropped           // dropped, or not meant for this intake
-	Full              // Policy is Block: to be offered again when there is room
+	Dropped           // dropped for lack of room, or the intake does not take messages of this session
+	Full              // Policy is Block: offer the message again when there is room
 	Overflown         // Policy is EndWithError: the inbox has ended
 )
 
-// Offer adds msg, which counts as size bytes, if t takes the messages of the session from and the inbox
-// has room.
+// Offer adds msg to the inbox if t takes the messages of the session from and the inbox has room. msg
+// counts as size bytes.
 func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	in := t.in
 	in.mu.Lock()
@@ -107,8 +107,8 @@ func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
 	in.stateLocked(t.of, false, time.Now(), err)
 }
 
-// Miss opens the gap of a new intake. since is the time since which its node should have been
-// subscribed.
+// Miss opens a gap for a new intake: messages since the time since are missing, because the topic was not
+// yet subscribed on the node.
 func (t *Intake) Miss(since time.Time, reason Reason) {
 	t.in.mu.Lock()
 	defer t.in.mu.Unlock()
@@ -119,7 +119,8 @@ func (t *Intake) Miss(since time.Time, reason Reason) {
 	t.openGapLocked(reason, nil)
 }
 
-// Remove makes t take no more messages. err is the reason, if the user did not ask for it.
+// Remove makes t take no more messages. err is the server's refusal; it is nil if the user has removed
+// the topic or the topic has left the node.
 func (t *Intake) Remove(now time.Time, err error) {
 	in := t.in
 	in.mu.Lock()
@@ -160,7 +161,7 @@ func (t *Intake) openGapLocked(reason Reason, err error) {
 }
 
 func (t *Intake) closeGapLocked(now time.Time) {
-	if t.reason == None { // the reason never came: the same node serves the topic again, in its new role
+	if t.reason == None { // no refusal has given a reason: the same node serves the topic again, in its new role
 		t.beginGapLocked(Failover, nil)
 	}
 	t.in.counts.Open.Add(-1)

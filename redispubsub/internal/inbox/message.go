@@ -28,11 +28,11 @@ type Source struct {
 	Node string
 }
 
-// messageOverhead is the size of a message in addition to its payload and names: a Message and its
-// place in the queue.
+// messageOverhead is the memory that a message takes in addition to its payload and names: a Message and
+// its place in the queue.
 const messageOverhead = 128
 
-// Size returns the size of a message in bytes, for the bound.
+// Size returns the number of bytes for which a message counts towards Opts.MaxBytes.
 func (m *Message) Size() int { return len(m.Payload) + len(m.Channel) + messageOverhead }
 
 func (m *Message) source() Source {
@@ -46,8 +46,8 @@ func (m *Message) source() Source {
 	return Source{topic, m.Node}
 }
 
-// State is an event: a topic is subscribed, or no longer is. Err is the reason, if the user did not ask
-// for it.
+// State is an event: a topic is subscribed (On), or is no longer subscribed. Err says why the server has
+// ended the subscription; it is nil if the user has.
 type State struct {
 	Source
 	On   bool
@@ -72,7 +72,7 @@ func (r Reason) String() string {
 	return pubsub.Named("Reason", uint8(r), "", "connection lost", "slot moved", "buffer full", "failover")
 }
 
-// Gap is an event: messages may be missing. It may change until it is taken.
+// Gap is an event: messages may be missing. The inbox may change it until the consumer takes it.
 type Gap struct {
 	From, To time.Time // To is zero while the gap is open
 	Reason   Reason
@@ -87,7 +87,7 @@ func newGap(of Source, from, to time.Time, reason Reason) *Gap {
 
 func (g *Gap) open() bool { return g.To.IsZero() }
 
-// extend makes g also cover o.
+// extend makes g also cover the times and sources of o.
 func (g *Gap) extend(o *Gap) {
 	for what := range o.of {
 		g.of[what] = struct{}{}
@@ -102,8 +102,8 @@ func (g *Gap) extend(o *Gap) {
 	g.Err = cmp.Or(o.Err, g.Err)
 }
 
-// Of returns the topics with possibly missing messages and, for a subscription on several nodes, the
-// nodes.
+// Of returns the topics whose messages may be missing and, for a subscription on several nodes, the
+// addresses of the nodes.
 func (g *Gap) Of() (topics []pubsub.Topic, nodes []string) {
 	for what := range g.of {
 		topics = append(topics, what.Topic)

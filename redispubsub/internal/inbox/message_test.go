@@ -27,7 +27,7 @@ func gapOf(reason Reason, from, to int, names ...string) *Gap {
 	return g
 }
 
-// seen is a Gap as its consumer sees it.
+// seen is a Gap in the form that its consumer gets.
 type seen struct {
 	Topics   []pubsub.Topic
 	Nodes    []string
@@ -37,7 +37,7 @@ type seen struct {
 	Err      error
 }
 
-// look returns an event as its consumer sees it.
+// look converts an event to the form that its consumer gets.
 func look(ev any) any {
 	g, ok := ev.(*Gap)
 	if !ok {
@@ -47,7 +47,7 @@ func look(ev any) any {
 	return seen{topics, nodes, g.From, g.To, g.Reason, g.Dropped, g.Err}
 }
 
-// The events between two messages are kept in a short form, which loses nothing that gaps say.
+// The inbox merges the events between two messages, and loses no information about gaps.
 func TestRun(t *testing.T) {
 	broken := errors.New("broken")
 	withErr := gapOf(ConnectionLost, 3, 4, "b")
@@ -134,7 +134,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A gap on several nodes names them, and ends for each of them separately.
+// A gap on several nodes names these nodes, and ends for each of them separately.
 func TestGapOfNodes(t *testing.T) {
 	all := pubsub.Topic{Kind: pubsub.Pattern, Name: "*"}
 	on := func(node string, to time.Time) *Gap { return newGap(Source{all, node}, at(1), to, ConnectionLost) }

@@ -26,7 +26,7 @@ func (p Policy) String() string {
 // Blocks reports whether Policy is Block.
 func (in *Inbox) Blocks() bool { return in.opts.Policy == Block }
 
-// droppedLocked counts a dropped message, and adds it to the gap of dropped messages in a run.
+// droppedLocked counts a dropped message, and adds it to the gap for dropped messages in the run to.
 func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	in.counts.Dropped.Add(1)
 	g := newGap(of, at, at, BufferFull)
@@ -35,8 +35,8 @@ func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	lifetime.Wake(in.More)
 }
 
-// fitLocked makes room for a message of a size, as the policy requires, and returns whether to add the
-// message.
+// fitLocked applies the policy to a message of the given size. With DropOldest it makes room. It returns
+// Taken if the message must be added.
 func (in *Inbox) fitLocked(of Source, size int, now time.Time) Outcome {
 	if in.queue.fits(size) {
 		return Taken

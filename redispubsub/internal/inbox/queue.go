@@ -1,8 +1,10 @@
 package inbox
 
-// queue holds events in order, within bounds, in three parts: front is the run before the first
-// message; messages holds the messages and, in their places, the other events up to the last message;
-// tail is the run after it, which still changes.
+// queue holds events in order and within bounds. It has three parts:
+//
+//   - front holds the events before the first message.
+//   - messages holds the messages, and in between the other events.
+//   - tail holds the events after the last message. They may still be merged.
 type queue struct {
 	mostMessages, mostBytes int
 	messageOf               func(ev any) (m Message, ok bool)
@@ -10,7 +12,7 @@ type queue struct {
 	front, tail    run
 	messages       []any
 	head           int // index in messages; the events before it were taken
-	counted, bytes int // messages, and their sizes, that count for the bounds
+	counted, bytes int // the number and total size of the messages that count towards the bounds
 }
 
 func (q *queue) fits(size int) bool {
@@ -36,7 +38,7 @@ func appendRun(list []any, r *run) []any {
 		return list
 	}
 	list = r.appendTo(list)
-	if len(r.events) > batchMost { // clearing so large a map would take long each time
+	if len(r.events) > batchMost { // a map stays large, so clearing it would take long each time
 		r.events = nil
 	}
 	clear(r.events)
@@ -53,7 +55,8 @@ func (q *queue) pop() (ev any) {
 	return ev
 }
 
-// evict drops the oldest messages until size bytes fit. dropped adds each of them to front.
+// evict drops the oldest messages until size more bytes fit. It calls dropped for each of them, which
+// adds it to a gap in front.
 func (q *queue) evict(size int, dropped func(m Message)) {
 	for q.head < len(q.messages) && !q.fits(size) {
 		ev := q.pop()
@@ -66,14 +69,14 @@ func (q *queue) evict(size int, dropped func(m Message)) {
 	}
 }
 
-// release releases the room of messages.
+// release frees the room that messages took.
 func (q *queue) release(counted, bytes int) {
 	q.counted -= counted
 	q.bytes -= bytes
 }
 
-// take appends the next events to batch, up to about most messages or mostBytes bytes. It returns their
-// number and size, whose room is released when they are used up.
+// take appends the next events to batch, up to about most messages or mostBytes bytes. counted and bytes
+// are the number and total size of the taken messages, to be released when they are used up.
 func (q *queue) take(batch []any, most, mostBytes int) (taken []any, counted, bytes int) {
 	batch = appendRun(batch, &q.front)
 	for q.head < len(q.messages) && counted < most && bytes <= mostBytes {

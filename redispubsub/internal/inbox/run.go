@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// run is a part of a queue without messages, in the order in which they were added. Its events
-// happened between the same two messages, so their order does not matter to the consumer, and the run
-// can be short: one open and one closed gap for each reason, and one state for each source. A
-// subscription may have many topics, so events are found through a map.
+// run holds the events between two messages, in the order in which they were added. The exact order of
+// these events does not matter to the consumer, so a run merges them: it has at most one open and one
+// closed gap for each reason, and one State for each source. A map finds the event to merge with, because
+// a subscription may have many topics.
 type run struct {
 	events map[kind]placed
 	added  int // how many events were added
 }
 
-// placed is an event and its place among those of a run.
+// placed is an event and its place in the order of a run.
 type placed struct {
 	event any
 	place int
 }
 
-// kind is the kind of an event, of which a run has only one: the reason of a gap and whether it is open
-// or, with None, the source of a state.
+// kind identifies an event of a run, which has at most one event of each kind. For a gap it is the reason,
+// and whether the gap is open. For a State the reason is None, and of is the source.
 type kind struct {
 	reason Reason
 	open   bool
@@ -58,7 +58,7 @@ func (r *run) addGap(g *Gap) {
 	r.put(g)
 }
 
-// closeGap replaces the part of an open gap in r by the closed one.
+// closeGap adds a closed gap, and removes its sources from the open gap with the same reason.
 func (r *run) closeGap(closed *Gap) {
 	if g := r.gap(kind{reason: closed.Reason, open: true}); g != nil {
 		for what := range closed.of {
@@ -77,7 +77,7 @@ func (r *run) gap(k kind) *Gap {
 	return g
 }
 
-// put adds an event at the end, and removes one of the same kind.
+// put adds an event at the end. It replaces an earlier event of the same kind.
 func (r *run) put(ev any) {
 	if r.events == nil {
 		r.events = map[kind]placed{}

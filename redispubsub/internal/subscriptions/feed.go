@@ -44,13 +44,13 @@ func (f *Feed) Count() (topics, live int) {
 	return topics, live
 }
 
-// foundOutMost is the approximate time until the client knows that a node that was stopped and runs
-// again has been replaced. While nodes fail, the topology is read this often.
+// foundOutMost is about how long the client needs to learn that a node was replaced while it was stopped.
+// While nodes fail, the client reads the topology this often.
 const foundOutMost = 2 * backend.BusLag
 
-// Connected records a new socket. If a node of a cluster was unreachable for a while, it may have been
-// replaced without knowing it. So the feed subscribes again only after the topology has had time to
-// show this, so that no message arrives from the node before the gap of a failover.
+// Connected records a new socket. If a node of a cluster was unreachable for a while, another node may
+// have replaced it, and the node itself may not know that yet. So the feed waits for foundOutMost before
+// it subscribes again. Otherwise messages of this node could arrive before the gap of the failover.
 func (f *Feed) Connected(sock *push.Socket) {
 	away := f.t.lag > 0 && (f.State == Down || time.Since(f.Changed) > backend.BusLag)
 	if away {
@@ -73,11 +73,11 @@ func (f *Feed) become(s State, err error) {
 	}
 }
 
-// Failed records that there is no socket. If stays is set, the error is permanent, and calls that wait
-// for the first confirmation get it; otherwise they keep waiting.
+// Failed records that dialing has failed. If stays is set, the error is permanent, and calls that wait for
+// the first confirmation return it; otherwise they keep waiting.
 //
-// An error also counts as permanent if a single server refuses the connection (nobody listens at
-// the address) and there was no socket before.
+// An error also counts as permanent if it is of a single server that was never reached, and no process
+// listens at its address (ECONNREFUSED).
 func (f *Feed) Failed(err error, stays bool) {
 	f.become(Down, err)
 	stays = stays || f.t.lag == 0 && !f.reached && errs.CausedBy(err, syscall.ECONNREFUSED)
@@ -90,8 +90,8 @@ func (f *Feed) Failed(err error, stays bool) {
 	}
 }
 
-// Lost opens the gaps of a socket that has ended. Before that, it moves topics that another node now
-// has, because a cluster closes connections that it no longer needs.
+// Lost opens gaps for the topics of a socket that has ended. First it moves the topics that now belong to
+// another node: the cluster may have closed the socket because its node has left.
 func (f *Feed) Lost(err error) {
 	f.t.Place(true)
 	f.become(Connecting, err)
@@ -107,16 +107,16 @@ func (f *Feed) Lost(err error) {
 	for _, t := range f.topics {
 		refused := closes && !t.heard && t.asked != nil
 		t.asked, t.live, t.givenUp = nil, false, false
-		if refused { // the proxy would close the next connection, too
+		if refused { // the proxy would also close the next connection
 			t.refused(redis.ErrProxy.Wrap(err, "a proxy closes the connection instead of subscribing"))
 		}
 		t.settle()
 	}
 }
 
-// Asks returns the commands to send after the changes since its last call: for topics that are
-// requested and not subscribed, and the other way round. It returns nothing for a socket that has not
-// answered its last batch yet.
+// Asks returns the commands to send, by socket. They subscribe the topics that are requested and not
+// subscribed yet, and unsubscribe those that are no longer requested. Asks returns nothing for a socket
+// that has not answered its last batch yet.
 func (t *Table) Asks() map[*push.Socket][]redis.Request {
 	var asks map[*push.Socket][]redis.Request
 	for f := range t.touched {
@@ -152,8 +152,8 @@ func (f *Feed) plan(now time.Time) {
 	}
 }
 
-// Members returns the members that take the messages of a topic, and the source. The list never
-// changes.
+// Members returns the members that take the messages of a topic, and the topic as a source. The returned
+// list never changes.
 func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inbox.Source, err error) {
 	t := f.topics[pubsub.Topic{Kind: kind, Name: string(name)}]
 	if t == nil || !t.live {
@@ -162,7 +162,8 @@ func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inb
 	return t.members, t.key.source(), nil
 }
 
-// Confirmed records that the server has subscribed or unsubscribed a topic, on request or by itself.
+// Confirmed records that the server has subscribed or unsubscribed a topic. The server may also
+// unsubscribe a topic that nobody has asked it to.
 func (f *Feed) Confirmed(notice pubsub.Notice, now time.Time) error {
 	subscribed := notice.What == pubsub.Subscribed
 	t := f.topics[pubsub.Topic{Kind: notice.Kind, Name: string(notice.Name)}]
@@ -186,13 +187,13 @@ func (f *Feed) Confirmed(notice pubsub.Notice, now time.Time) error {
 func (t *topic) subscribed(now time.Time) {
 	again := t.givenUp && !t.live
 	t.live, t.confirmed, t.heard = true, true, true
-	t.alone = false // an error of its batch was not its own
+	t.alone = false // another topic caused the error of the command
 	t.pause, t.hops = 0, 0
 	t.fences = max(t.fences-1, 0)
 	switch {
 	case again && len(t.members) > 0 && t.key.Kind == pubsub.Sharded && t.t.lag > 0:
-		// The node may be a replica by now, and serve the topic as such. Wait until the topology
-		// shows it.
+		// The node may have become a replica, and replicas accept sharded channels as well. Wait until the
+		// topology shows the new role.
 		t.fences = 1
 		t.placeIn(t.t.lag)
 	case t.fences == 0:
@@ -200,7 +201,8 @@ func (t *topic) subscribed(now time.Time) {
 	}
 }
 
-// Answer handles a reply: the error of the oldest command in flight, or its fence.
+// Answer handles a reply: the error of the oldest command in flight, or the echo of the PING behind that
+// command.
 func (f *Feed) Answer(reply any) error {
 	cmd, err := f.flight.Take(reply)
 	if cmd == nil {
@@ -214,7 +216,7 @@ func (f *Feed) Answer(reply any) error {
 	}
 	switch {
 	case cmd.Err != nil && len(topics) > 1 && !errs.Passes(redis.AsErrorx(cmd.Err)):
-		// One of them is the cause. Ask for each alone, so that the others succeed.
+		// One of the topics is the cause. Ask for each of them alone, so that the others succeed.
 		for _, t := range topics {
 			t.alone = true
 		}

@@ -9,32 +9,32 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
-// While a slot moves it may have two owners: the new owner already has it, and the old owner, which
-// does not know that yet, still accepts messages, which no subscriber of the new owner gets. So a
-// moving sharded channel stays subscribed on its old node until that node unsubscribes or refuses it,
-// or the session ends. Until then the gap covers all messages of both nodes.
+// While a slot moves it may have two owners. The old owner accepts messages until it knows the new one,
+// and subscribers on the new owner do not get these messages. So a moving sharded channel stays
+// subscribed on its old node until that node unsubscribes or refuses it, or the session ends. Until then
+// the gap covers all messages of both nodes.
 
-// leavingMost bounds how long two nodes may both accept the messages of a topic. It bounds how long an
-// old node that still answers may keep a gap open, and how long before the news of the new node a gap
-// starts. A master learns of a slot's new owner within milliseconds, or when its broken link is up
-// again. A node that has not learned of it by then is cut off from the others, or is no cluster node
-// but a server that sentinels watch.
+// leavingMost bounds how long two nodes may both accept the messages of a topic. So it bounds how long an
+// old node that still answers may keep a gap open, and how long before the client learned of the new node
+// a gap starts. A master learns of a slot's new owner within milliseconds, or when a broken link to the
+// other nodes is up again. A node that has not learned of it within leavingMost is cut off from the
+// others, or is not in a cluster but watched by sentinels.
 const leavingMost = 2 * time.Second
 
-// beginLeaving starts to wait until the old node of a moved topic ends the subscription, if that node
-// may still accept messages for it. A node that has answered MOVED accepts none; its topic is not live.
-// Neither does a master that ended the subscription when it became a replica, although as a replica it
-// accepts the subscription again.
+// beginLeaving starts to wait until the old node of a moved topic ends the subscription, if that node may
+// still accept messages for the topic. There are two exceptions. A node that has answered MOVED accepts no
+// messages; its topic is not live. Nor does a master that ended the subscription when it became a replica,
+// although it accepts the subscription again as a replica.
 func (t *topic) beginLeaving(why inbox.Reason) {
 	if t.key.Kind != pubsub.Sharded || !t.live && t.asked == nil || t.givenUp && why == inbox.Failover {
 		return
 	}
 	t.leaving = time.Now().Add(leavingMost)
 	t.t.leaving[t.key] = append(t.t.leaving[t.key], t)
-	lifetime.Wake(t.t.toPlace) // Place then ends the wait after leavingMost
+	lifetime.Wake(t.t.toPlace) // so that Place is called again when leavingMost has passed
 }
 
-// hasLeft ends the wait for the old node of a topic. When it was the last such wait for the topic, its
+// hasLeft ends the wait for the old node of a topic. When the last such wait for the topic has ended, its
 // members get messages again.
 func (t *topic) hasLeft() {
 	if t.leaving.IsZero() {
@@ -53,8 +53,8 @@ func (t *topic) hasLeft() {
 	}
 }
 
-// leaveOverdue ends the waits that have lasted leavingMost. It returns the remaining time of the next
-// one, or wait if that is shorter.
+// leaveOverdue ends the waits that have lasted leavingMost. It returns the time until the next wait must
+// end, or wait if that is shorter.
 func (t *Table) leaveOverdue(now time.Time, wait time.Duration) time.Duration {
 	for _, topics := range t.leaving {
 		for _, top := range slices.Clone(topics) {

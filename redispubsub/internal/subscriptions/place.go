@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// If no node accepts a topic, it is placed again after a pause, which doubles from delayFirst up to
-	// a maximum.
+	// If no node accepts a topic, the table places it again after a pause. The pause doubles from
+	// delayFirst up to delayMost.
 	delayFirst = 10 * time.Millisecond
 	delayMost  = 500 * time.Millisecond
 	// hopsMost bounds how often in a row a topic follows MOVED at once: two nodes may
@@ -23,8 +23,8 @@ const (
 	hopsMost = 3
 )
 
-// Place moves topics to their nodes: all topics, or only those whose pause has ended. It stops waiting
-// for old nodes after leavingMost. It returns the time until the next topic is due.
+// Place moves topics to their nodes: all topics, or only those whose pause has ended. It also ends waits
+// for old nodes that have lasted leavingMost. It returns the time after which to call it again.
 func (t *Table) Place(all bool) (wait time.Duration) {
 	if all {
 		t.look()
@@ -73,19 +73,19 @@ func (t *topic) place() {
 		node = t.anyNode()
 	}
 	switch {
-	case len(t.members) == 0: // unsubscribe it on the node where it is
+	case len(t.members) == 0: // no longer requested: unsubscribe it on its present node
 		t.settle()
 	case node == nil && t.feed == nil:
 		t.t.nodes.ForceReloading()
 		t.delay()
 	case node != nil && (t.feed == nil || t.feed.Node != node):
 		t.move(node)
-	default: // stay: this is the right node, or no node is known and this one may come back
+	default: // stay: the present node is the right one, or no node is known and the present one may come back
 		t.settle()
 	}
 }
 
-// delay places a topic again later.
+// delay makes Place place a topic again after a pause, which is longer each time.
 func (t *topic) delay() {
 	t.pause = min(max(2*t.pause, delayFirst), delayMost)
 	t.placeIn(t.pause)
@@ -96,10 +96,10 @@ func (t *topic) placeIn(d time.Duration) {
 	lifetime.Wake(t.t.toPlace)
 }
 
-// anyNode chooses the node of a topic that all nodes have. It prefers the present node, unless that is
-// unreachable. For a channel it chooses the node to which messages are published, so that they do not
-// depend on the cluster bus and its order; for a pattern it chooses a node that already has a socket,
-// or any node.
+// anyNode chooses the node of a channel or pattern, whose messages all nodes get. It prefers the present
+// node, unless that is unreachable. For a channel it chooses the node on which the cluster publishes, so
+// that messages do not depend on the cluster bus and its order. For a pattern it prefers a node that
+// already has a socket.
 func (t *topic) anyNode() backend.Node {
 	masters, _, _ := t.t.nodes.All()
 	if f := t.feed; f != nil && (f.State != Down || time.Since(f.Changed) < backend.BusLag) && slices.Contains(masters, f.Node) {
@@ -115,20 +115,20 @@ func (t *topic) anyNode() backend.Node {
 	return t.t.nodes.Publisher(int(slot.Of(t.key.Name)))
 }
 
-// move moves a topic from its feed to the feed of another node. The old subscription is ended, and its
-// late messages are dropped.
+// move moves a topic from its feed to the feed of another node. It ends the old subscription, and drops
+// messages that still arrive over it.
 //
-// The client subscribes on the new node after a pause. Until then other nodes may not know the new one,
-// and pass messages on to the old one; even a replica accepts SPUBLISH. For the same reason the client
-// subscribes to a new sharded channel only some time after any change of the nodes.
+// The client subscribes on the new node after a pause. During that time other nodes may not know the new
+// node yet, and pass messages on to the old one; even a replica accepts SPUBLISH. For the same reason the
+// client subscribes to a new sharded channel only some time after any change of the nodes.
 //
-// The new node must not repeat messages that the old one has delivered, which it may get over the
-// cluster bus. So the client subscribes twice, because a node that was stopped first confirms and then
-// reads the bus. The topic may also still be subscribed there from an earlier time, with older messages
-// on their way, so the client always waits for a new confirmation.
+// Over the cluster bus, the new node may get messages that the old node has already delivered. It must
+// not deliver them again. So the client subscribes twice, because a node that was stopped first confirms
+// and then reads the bus. If the topic is still subscribed on the new node from an earlier time, older
+// messages may be on their way, so the client always waits for a new confirmation.
 func (t *topic) move(node backend.Node) {
 	to := t.t.feed(feedKey{node, t.key.owner})
-	there := to.topics[t.key.Topic] // the same topic, being unsubscribed there
+	there := to.topics[t.key.Topic] // not nil if the same topic is just being unsubscribed on that node
 	if there == nil {
 		there = &topic{t: t.t, key: t.key, feed: to}
 		to.topics[t.key.Topic] = there
@@ -141,7 +141,7 @@ func (t *topic) move(node backend.Node) {
 	if there.asked != nil && there.asked.Subscribe {
 		there.fences++ // the next confirmation may belong to an earlier request
 	}
-	there.hasLeft() // the topic has come back to a node that it was leaving
+	there.hasLeft() // the topic may have come back to a node that it was leaving
 	if t.feed != nil {
 		why := t.whyMoved("")
 		t.openGaps(why, nil)
@@ -160,8 +160,8 @@ func (t *topic) move(node backend.Node) {
 	there.settle()
 }
 
-// whyMoved returns why a topic leaves its node. addr is the address of the next node, if only the
-// address is known.
+// whyMoved returns why a topic leaves its node. addr is the address in a MOVED, or empty if the topology
+// names the next node.
 func (t *topic) whyMoved(addr string) inbox.Reason {
 	masters, replicas, _ := t.t.nodes.All()
 	named := func(node backend.Node) bool { return node.Addr() == addr }
@@ -193,7 +193,7 @@ func (t *topic) refused(err error) {
 	t.t.nodes.ForceReloading()
 	to, _ := redis.AsErrorx(err).Property(redis.EKMovedTo)
 	addr, _ := to.(string)
-	if addr != "" { // if another node has the topic, that is no error
+	if addr != "" { // MOVED to another node is no error for the user
 		err = nil
 	}
 	t.openGaps(t.whyMoved(addr), err)

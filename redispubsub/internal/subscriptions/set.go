@@ -45,8 +45,8 @@ func (s *Set) Closed() bool {
 	return !open
 }
 
-// Add adds topics. It returns the answers to wait for; the answers for one topic are next to each
-// other.
+// Add adds topics to the set, and returns the answers to wait for. The answers for one topic are next to
+// each other.
 func (s *Set) Add(topics []pubsub.Topic) (answers []*Answer, err error) {
 	s.t.look()
 	nodes, _ := s.nodes()
@@ -80,15 +80,15 @@ func (s *Set) Add(topics []pubsub.Topic) (answers []*Answer, err error) {
 	return answers, nil
 }
 
-// nodes returns the nodes on which the set must be subscribed; nil means any node that has the topic.
-// known is the last time when the cluster was known to have the previous nodes.
+// nodes returns the nodes on which the topics of the set must be subscribed; a nil node means any node
+// that has the topic. known is the last time when the previous topology was known to be valid.
 func (s *Set) nodes() (nodes []backend.Node, known time.Time) {
 	if s.On == OneNode {
 		return []backend.Node{nil}, known
 	}
 	nodes, replicas, known := s.t.nodes.All()
 	if s.On == AllNodes {
-		for _, node := range replicas { // while nodes disagree, one may be in two roles, or have two masters
+		for _, node := range replicas { // while nodes disagree, a server may be in two roles, or have two masters
 			if !slices.ContainsFunc(nodes, func(other backend.Node) bool { return other.Addr() == node.Addr() }) {
 				nodes = append(nodes, node)
 			}
@@ -97,8 +97,8 @@ func (s *Set) nodes() (nodes []backend.Node, known time.Time) {
 	return nodes, known
 }
 
-// GiveUp ends a call's wait for answers. It removes the unanswered topics, unless another call waits
-// for them, and returns the address of a node that has answered.
+// GiveUp is called by a call of Subscribe that stops waiting for answers. It removes the unanswered
+// topics, unless another call waits for them. It returns the address of a node that has answered.
 func (s *Set) GiveUp(answers []*Answer) (addr string) {
 	var topics []pubsub.Topic
 	for _, a := range answers {
@@ -123,7 +123,8 @@ func (s *Set) Remove(topics []pubsub.Topic) (left []<-chan struct{}, addr string
 // errRemoved returns the error of a call that waits for a topic that the user removes.
 func errRemoved() error { return pubsub.ErrClosed.New("unsubscribed") }
 
-// remove removes topics. Calls that wait for them get err. It returns the topics to unsubscribe.
+// remove removes topics. Calls that wait for these topics return err. remove returns the topics that are
+// no longer requested and must be unsubscribed.
 func (s *Set) remove(topics []pubsub.Topic, err error) (unwanted []*topic) {
 	for _, t := range topics {
 		for _, m := range s.members[t] {
@@ -137,9 +138,9 @@ func (s *Set) remove(topics []pubsub.Topic, err error) (unwanted []*topic) {
 	return unwanted
 }
 
-// follow moves the set to the present nodes. It opens gaps for messages of a new node that it has
-// missed, and for messages of a node that has left that have not arrived. While no node is known, the
-// set stays where it is.
+// follow moves the set to the present nodes. It opens a gap for a new node, because the set may have
+// missed earlier messages of that node, and for a node that has left, because its last messages may not
+// have arrived. While no node is known, the set stays where it is.
 func (s *Set) follow() {
 	nodes, known := s.nodes()
 	if len(nodes) == 0 {
@@ -180,7 +181,7 @@ func (s *Set) follow() {
 	}
 }
 
-// newMember returns a member that the user requested at the time made.
+// newMember adds a member to the set. made is the time when the user requested the topic.
 func (s *Set) newMember(t pubsub.Topic, node backend.Node, made time.Time) *Member {
 	k := key{Topic: t, node: node}
 	switch {
@@ -210,8 +211,8 @@ func (m *Member) join() {
 	}
 }
 
-// leave removes a member from its topic, and returns the topic. err is the reason, if the user did not
-// ask for it.
+// leave removes a member from its topic, and returns the topic. err is the server's refusal, or nil: see
+// Intake.Remove.
 func (m *Member) leave(err error) *topic {
 	m.Intake.Remove(time.Now(), err)
 	t := m.Set.t
@@ -220,7 +221,7 @@ func (m *Member) leave(err error) *topic {
 	if len(top.members) == 0 {
 		delete(t.topics, top.key)
 		delete(t.delayed, top)
-		for _, old := range slices.Clone(t.leaving[top.key]) { // unsubscribe it on its former nodes as well
+		for _, old := range slices.Clone(t.leaving[top.key]) { // also unsubscribe the topic on its former nodes
 			old.hasLeft()
 		}
 		top.settle()
@@ -228,7 +229,7 @@ func (m *Member) leave(err error) *topic {
 	return top
 }
 
-// refuse removes, on all nodes, a topic that one node has refused.
+// refuse removes a topic of the set on all nodes, because the node by has refused it.
 func (m *Member) refuse(by backend.Node, err error) {
 	m.answered(by, err)
 	t := m.key.Topic
@@ -239,7 +240,8 @@ func (m *Member) refuse(by backend.Node, err error) {
 	delete(m.Set.members, t)
 }
 
-// answered ends the wait of all calls for m. by is the node that has answered, or nil if none has.
+// answered ends the waits of all calls for the answer to m. by is the node that has answered; nil if no
+// node has.
 func (m *Member) answered(by backend.Node, err error) {
 	a := m.answer
 	if a == nil {

@@ -16,7 +16,7 @@ import (
 
 // Table holds the requested topics of a server, or of the nodes of a cluster.
 type Table struct {
-	ctx   context.Context // feeds end with it
+	ctx   context.Context // the feeds end with this context
 	nodes backend.Nodes
 	lag   time.Duration // how late a server may pass on messages from other servers
 	// toPlace asks the owner to call Place. It has room for one.
@@ -27,12 +27,12 @@ type Table struct {
 	sets    map[*Set]struct{} // the sets that are not closed
 	topics  map[key]*topic    // the topics with a member
 	feeds   map[feedKey]*Feed
-	touched map[*Feed]struct{}   // feeds that may have something to ask for
-	delayed map[*topic]time.Time // topics that no node takes now, and when to place them
-	leaving map[key][]*topic     // moved topics whose old nodes have not given them up yet
+	touched map[*Feed]struct{}   // feeds that may have commands to send
+	delayed map[*topic]time.Time // topics in a pause, and when to place them
+	leaving map[key][]*topic     // moved topics that their old nodes may still accept messages for
 	seen    <-chan struct{}      // the last result of nodes.Changed, closed when the nodes change
 	moved   time.Time            // when the nodes or their slots last changed
-	// everywhere represents, as an owner, all sets that are on several nodes.
+	// everywhere is the owner of the topics of all sets that are on several nodes.
 	everywhere *Set
 }
 
@@ -42,7 +42,7 @@ type Set struct {
 	On    NodeSet
 
 	t    *Table
-	owns bool // it has sockets of its own, because it blocks them
+	owns bool // the set has its own sockets, because it stops reading when its inbox is full
 	// unknown is the last time when the set's nodes were known, or zero if they are known now.
 	unknown time.Time
 	// members holds the members of each requested topic, one for each node.
@@ -52,7 +52,7 @@ type Set struct {
 // NodeSet is redispubsub.NodeSet.
 type NodeSet uint8
 
-// The sets.
+// The sets of nodes.
 const (
 	OneNode NodeSet = iota
 	AllMasters
@@ -70,55 +70,54 @@ type Member struct {
 	Intake *inbox.Intake
 
 	key    key
-	answer *Answer // nil: nobody waits for it
+	answer *Answer // nil if no call waits for an answer
 }
 
-// Answer is the first answer to a topic that was added to a set, on one node. The exported fields do
-// not change after Done is closed.
+// Answer is the first answer of a node to a topic that was added to a set. The exported fields do not
+// change after Done is closed.
 type Answer struct {
 	Topic pubsub.Topic
-	Done  chan struct{} // closed when there is an answer, or will be none
-	Addr  string        // of the node, if that has answered
+	Done  chan struct{} // closed when the node has answered or the wait is useless
+	Addr  string        // the address of the node, if it has answered
 	Err   error         // why the topic is not subscribed
 
 	of    *Member
-	calls int // calls that wait for it
+	calls int // the number of calls that wait for the answer
 }
 
-// key identifies a subscription: the topic, the sets that share its socket (or the one set that has its
-// own), and the node.
+// key identifies a topic of a Table: its kind and name, the owner of its socket, and the node.
 type key struct {
 	pubsub.Topic
-	owner *Set         // nil: all other sets; Table.everywhere: all sets on several nodes
-	node  backend.Node // nil: the topology decides
+	owner *Set         // a set with its own sockets; Table.everywhere for sets on several nodes; nil for all other sets
+	node  backend.Node // the node, for sets on several nodes; nil if the topology chooses it
 }
 
 // topic is a topic that is requested or must be unsubscribed.
 type topic struct {
 	t       *Table
 	key     key
-	members []*Member // never changed in place: readers have it without the lock
-	feed    *Feed     // the socket on which it is, or will be, subscribed; nil: no node is known
+	members []*Member // never changed in place, because sessions read it without the lock
+	feed    *Feed     // the feed on which the topic is, or will be, subscribed; nil if no node is known
 
-	live      bool            // the server has confirmed it
-	since     time.Time       // when it was asked for
-	asked     *pubsub.Command // the command in flight that asks for it; nil: none
-	alone     bool            // subscribe it with a command of its own, because a command for several topics failed
-	confirmed bool            // confirmed by an answer to the batch in flight
-	heard     bool            // confirmed before, here or by another node
-	givenUp   bool            // the server ended it unasked on this socket
-	doubted   bool            // ask the cluster for its nodes again when it is live: a replica confirms as well
-	leaving   time.Time       // if it has moved, how long to wait for its old node; else zero
-	fences    int             // confirmations that must come before members take messages
-	hops      int             // moves between nodes since it was last subscribed
-	pause     time.Duration
-	away      chan struct{} // closed when it is no longer on the feed; nil if nobody waits
+	live      bool            // the server has confirmed the topic
+	since     time.Time       // when the last SUBSCRIBE for the topic was sent
+	asked     *pubsub.Command // the command in flight that contains the topic; nil if there is none
+	alone     bool            // subscribe the topic with its own command, because a command for several topics failed
+	confirmed bool            // the server has confirmed the topic since the command in flight was sent
+	heard     bool            // this or another node has confirmed the topic at some time
+	givenUp   bool            // the server has unsubscribed the topic by itself on this socket
+	doubted   bool            // read the topology again after the confirmation, because a replica would also confirm
+	leaving   time.Time       // if the topic has left this node, when to stop waiting for the node; otherwise zero
+	fences    int             // how many confirmations must arrive before members take messages
+	hops      int             // how often the topic has followed MOVED since it was last subscribed
+	pause     time.Duration   // the last pause of delay
+	away      chan struct{}   // closed when the topic is no longer on the feed; nil if nobody waits for that
 }
 
 // Feed is a node with topics, and the socket for their messages.
 type Feed struct {
 	Node backend.Node
-	// Ctx ends when no topic is left.
+	// Ctx ends when the feed has no topic left.
 	Ctx     context.Context
 	State   State
 	Changed time.Time // when State changed
@@ -128,16 +127,16 @@ type Feed struct {
 	key    feedKey
 	cancel context.CancelFunc
 	topics map[pubsub.Topic]*topic
-	dirty  map[*topic]struct{} // to be asked for, or to be unsubscribed
+	dirty  map[*topic]struct{} // topics to subscribe or unsubscribe with the next batch
 	sock   *push.Socket        // nil while there is none
 	// reached is set once there was a socket.
 	reached bool
-	flight  pubsub.Flight // the commands in flight on it
+	flight  pubsub.Flight // the commands in flight on sock
 }
 
 type feedKey struct {
 	node  backend.Node
-	owner *Set // as key.owner
+	owner *Set // like key.owner
 }
 
 // State is redispubsub.SocketState.
@@ -155,9 +154,9 @@ func (s State) String() string {
 	return pubsub.Named("SocketState", uint8(s), "connecting", "connected", "down")
 }
 
-// New returns a table for a server or, if manyNodes is set, for the nodes of a cluster. Its feeds end
-// with ctx. When a node is unreachable for [backend.BusLag], its topics that other nodes also have move
-// to one of these. And the table waits this long before it asks for a topic that has left another node.
+// New returns a table for a server or, if manyNodes is set, for the nodes of a cluster. Its feeds end with
+// ctx. When a node has been unreachable for [backend.BusLag], its channels and patterns move to another
+// node. For the same time the table waits before it subscribes a moved topic on the new node.
 func New(ctx context.Context, nodes backend.Nodes, manyNodes bool, toPlace chan<- struct{}, attend func(*Feed)) *Table {
 	t := &Table{
 		ctx: ctx, nodes: nodes, toPlace: toPlace, attend: attend, seen: nodes.Changed(), everywhere: &Set{},

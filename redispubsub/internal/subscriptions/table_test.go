@@ -19,15 +19,15 @@ import (
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
 )
 
-// place is a node, by its address.
+// place is a node that consists of its address.
 type place string
 
 func (p place) Addr() string                                 { return string(p) }
 func (place) OpenPush(context.Context) (*push.Socket, error) { return nil, errors.New("no socket") }
 
-// places are nodes of which the first has all topics.
+// places is a set of masters. All topics belong to the first one.
 type places struct {
-	backend.Nodes // nil: nothing is sent
+	backend.Nodes // nil, because the table sends nothing
 	masters       []backend.Node
 	since         time.Time
 	changed       chan struct{}
@@ -57,13 +57,13 @@ func (p *places) All() (masters, replicas []backend.Node, since time.Time) {
 func (p *places) Changed() <-chan struct{} { return p.changed }
 func (p *places) ForceReloading()          { p.reloads++ }
 
-// change replaces the masters, and puts all topics on the first.
+// change replaces the masters. All topics then belong to the first one.
 func (p *places) change(masters ...backend.Node) {
 	p.masters = masters
 	p.changed = make(chan struct{})
 }
 
-// play is a table whose sockets a test plays, with a clock of its own.
+// play is a table under test, in virtual time. The test plays the servers behind its feeds.
 type play struct {
 	*testing.T
 	nodes *places
@@ -86,7 +86,7 @@ func played(t *testing.T, on NodeSet, test func(p *play)) {
 	})
 }
 
-// asks expects one command to each of the given nodes, and none to others.
+// asks expects that the table now sends one command to each of the given nodes, and none to others.
 func (p *play) asks(cmd string, addrs ...string) {
 	p.Helper()
 	var asked []string
@@ -103,19 +103,19 @@ func (p *play) asks(cmd string, addrs ...string) {
 	assert.ElementsMatch(p, addrs, asked)
 }
 
-// says confirms, as a node, that a topic was subscribed or unsubscribed.
+// says plays a node that confirms that a topic was subscribed or unsubscribed.
 func (p *play) says(addr string, what pubsub.What, t pubsub.Topic) {
 	p.Helper()
 	require.NoError(p, p.feeds[addr].Confirmed(pubsub.Notice{What: what, Kind: t.Kind, Name: []byte(t.Name)}, time.Now()))
 }
 
-// answers ends a node's answers to the command.
+// answers plays a node that answers the PING behind the command.
 func (p *play) answers(addr string) {
 	p.Helper()
 	require.NoError(p, p.feeds[addr].Answer([]byte(p.fence[addr])))
 }
 
-// live reports whether a node's messages of a topic have a taker.
+// live reports whether a member takes the messages of a topic from a node.
 func (p *play) live(addr string, t pubsub.Topic) bool {
 	members, _, err := p.feeds[addr].Members(t.Kind, []byte(t.Name))
 	return err == nil && len(members) > 0
@@ -144,7 +144,7 @@ var (
 	room = pubsub.Topic{Kind: pubsub.Sharded, Name: "room"}
 )
 
-// The table subscribes a wanted topic once, and unsubscribes it when no set wants it any more.
+// The table subscribes a topic once, and unsubscribes it when the last set has removed it.
 func TestTable(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		call := p.add(news)
@@ -171,7 +171,8 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// A topic that a busy server does not unsubscribe now is unsubscribed later, or wanted again.
+// If a busy server refuses to unsubscribe a topic, the table asks again later, unless a set has added the
+// topic again.
 func TestUnsubscribingFromABusyServer(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		played(t, OneNode, func(p *play) {
@@ -183,7 +184,7 @@ func TestUnsubscribingFromABusyServer(t *testing.T) {
 			p.asks("UNSUBSCRIBE", "one")
 			require.NoError(p, p.feeds["one"].Answer(redis.ErrBusy.New("BUSY")))
 			p.answers("one")
-			p.asks("UNSUBSCRIBE") // a busy server is not asked at once
+			p.asks("UNSUBSCRIBE") // no node yet: the table does not ask a busy server again at once
 			cmd, said := "UNSUBSCRIBE", pubsub.Unsubscribed
 			if again {
 				p.add(news)
@@ -201,7 +202,7 @@ func TestUnsubscribingFromABusyServer(t *testing.T) {
 	}
 }
 
-// If one of several topics in a command is refused, only that topic is withdrawn.
+// If the server refuses one of several topics in a command, only that topic is removed.
 func TestARefusedTopic(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		other := pubsub.Topic{Kind: pubsub.Channel, Name: "other"}
@@ -210,7 +211,7 @@ func TestARefusedTopic(t *testing.T) {
 		require.NoError(p, p.feeds["one"].Answer(redis.ErrResult.New("NOPERM")))
 		p.answers("one")
 		var fences []string
-		for _, reqs := range p.table.Asks() { // each by itself
+		for _, reqs := range p.table.Asks() { // a command for each topic
 			require.Len(p, reqs, 4)
 			for i := 0; i < len(reqs); i += 2 {
 				fences = append(fences, reqs[i].Args[0].(string), reqs[i+1].Args[0].(string))
@@ -237,12 +238,12 @@ func TestARefusedTopic(t *testing.T) {
 		one := p.feeds["one"]
 		one.Lost(errors.New("broken"))
 		one.Connected(&push.Socket{})
-		p.asks("SUBSCRIBE", "one") // by one command again
+		p.asks("SUBSCRIBE", "one") // one command for all topics again
 	})
 }
 
-// If the server gives up a topic and refuses it for now, the gap contains the server's answer,
-// unless that is only a redirect.
+// If the server unsubscribes a topic by itself and refuses it for a temporary reason, the gap contains the
+// server's answer, unless that is only a redirect.
 func TestTheGapOfARefusedTopic(t *testing.T) {
 	for _, refusal := range []*errorx.Error{
 		redis.ErrClusterDown.New("CLUSTERDOWN"),
@@ -270,8 +271,8 @@ func TestTheGapOfARefusedTopic(t *testing.T) {
 	}
 }
 
-// Messages of a moved sharded channel are delivered once the new node has confirmed it, and the old
-// node has given it up.
+// Messages of a moved sharded channel are delivered as soon as the new node has confirmed the channel and
+// the old node has unsubscribed it.
 func TestAChannelMoves(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		time.Sleep(time.Second) // the nodes have been known for long
@@ -298,7 +299,7 @@ func TestAChannelMoves(t *testing.T) {
 	})
 }
 
-// Without any node a topic waits, longer each time.
+// While no node is known, the table tries to place a topic again and again, with growing pauses.
 func TestNoNode(t *testing.T) {
 	played(t, OneNode, func(p *play) {
 		p.nodes.change()
@@ -306,7 +307,7 @@ func TestNoNode(t *testing.T) {
 		var waits []time.Duration
 		for range 8 {
 			p.table.Place(false)
-			wait := p.table.Place(false) // as after a toPlace
+			wait := p.table.Place(false) // as after a signal on toPlace
 			waits = append(waits, wait/time.Millisecond)
 			time.Sleep(wait)
 		}
@@ -351,8 +352,8 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// While no node is known, a set stays on its nodes. The gap for the next node begins when the last
-// nodes were known.
+// While no node is known, a set stays on its nodes. When a new node is known, its gap begins at the time
+// when the last nodes were known.
 func TestFollowWhenNoNodeIsKnown(t *testing.T) {
 	played(t, AllMasters, func(p *play) {
 		p.add(news)
@@ -453,7 +454,7 @@ func TestANodeThatComesBack(t *testing.T) {
 			p.asks("SSUBSCRIBE", "two")
 		})
 	}
-	played(t, OneNode, func(p *play) { // a topic that is new, or not wanted any more, does not wait
+	played(t, OneNode, func(p *play) { // a topic that is new, or no longer requested, does not wait
 		p.add(room)
 		one := p.feeds["one"]
 		one.Failed(broken, false)

@@ -24,7 +24,7 @@ func (t *topic) left() <-chan struct{} {
 	return t.away
 }
 
-// endWait closes the channel that left has returned.
+// endWait closes the channel that left has returned, if any.
 func (t *topic) endWait() {
 	if t.away != nil {
 		close(t.away)
@@ -32,7 +32,8 @@ func (t *topic) endWait() {
 	}
 }
 
-// settle records whether a topic needs a command, after its command in the batch in flight has ended.
+// settle decides whether a topic needs a command, is complete, or must leave its feed. It does nothing
+// while a command for the topic is in flight.
 func (t *topic) settle() {
 	if t.asked != nil || !t.isOnFeed() {
 		return
@@ -53,7 +54,7 @@ func (t *topic) settle() {
 	}
 }
 
-// takeOff removes a topic from its feed, which ends with its last topic.
+// takeOff removes a topic from its feed. The feed ends with its last topic.
 func (t *topic) takeOff() {
 	f := t.feed
 	delete(f.topics, t.key.Topic)
@@ -65,8 +66,8 @@ func (t *topic) takeOff() {
 	}
 }
 
-// restore makes the members of a topic take its messages, once no other node may accept messages for
-// it.
+// restore makes the members of a topic take its messages, unless another node may still accept messages
+// for the topic.
 func (t *topic) restore(now time.Time) {
 	if t.t.leaving[t.key] != nil {
 		return
@@ -81,9 +82,9 @@ func (t *topic) restore(now time.Time) {
 	}
 }
 
-// openGaps opens the gaps of a topic's members. If another node has the topic now, messages may have
-// gone there before this node knew of it, so the gaps start earlier; otherwise nothing was lost before
-// the server's last sign of life.
+// openGaps opens the gaps of a topic's members. No message was lost before the server's last answer, so
+// the gaps start at that time. If another node has the topic now, messages may have gone to it before this
+// node knew of it, so the gaps start earlier.
 func (t *topic) openGaps(reason inbox.Reason, err error) {
 	if t.feed.sock == nil {
 		return // the gaps are open already
