@@ -15,21 +15,21 @@ import (
 // Cache is a [redis.Sender] that answers some reads from memory. It is safe for concurrent
 // use. Create one for each client, and send everything through it.
 type Cache struct {
-	sender redis.Sender // plain, within the hooks of the sender that New got
+	sender redis.Sender // plain, wrapped in hooks
 	plain  *sender
 	core   *core
-	hooks  []func(redis.Sender) redis.Sender // the outermost first
+	hooks  []func(redis.Sender) redis.Sender // the hooks of the sender that New got, the outermost first
 }
 
 var _ redis.Sender = (*Cache)(nil)
 
 // New returns a cache for s: a *redisconn.Connection, a *rediscluster.Cluster, the result
 // of its WithPolicy, or a *redispipe.Client, with or without hooks. Hooks of s are also called for
-// reads that are answered from memory. The cache dials a socket to each master in the background;
-// until it is connected to a master, it forwards that master's reads.
+// reads that are answered from memory. The cache dials another connection to each master in the
+// background; until that is ready, it forwards the reads of keys of that master.
 //
-// The user needs permission for CLIENT TRACKING and CLIENT TRACKINGINFO, which Redis has
-// from 6.2 on, and in a cluster for ROLE.
+// The server must be Redis 6.2 or later. The connection's user needs permission for CLIENT TRACKING and
+// CLIENT TRACKINGINFO, and in a cluster also for ROLE.
 func New(s redis.Sender, opts Opts) (*Cache, error) {
 	c := &core{opts: opts.withDefaults(), sweeping: make(chan struct{}, 1)}
 	c.store = memory.New(c.opts.MaxBytes)
@@ -41,14 +41,14 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	known, ok := send.BackendOf[redis.Future](servers).(origin)
 	ended, lives := servers.(interface{ Ctx() context.Context })
 	if !ok || !lives {
-		return nil, ErrNoServers.New("%s has no servers that are known to the cache: wrap the cache instead of the servers", send.Describe(servers))
+		return nil, ErrNoServers.New("%s is no connection, cluster or Client: make the cache of one of these, and wrap the cache instead", send.Describe(servers))
 	}
 	switch all, isCluster := known.(backend.Cluster); conn := servers.(type) {
 	case *redisconn.Connection:
 		c.nodes.one, c.masters = conn, conn
 	default:
 		if !isCluster {
-			return nil, ErrNoServers.New("%s has no servers that are known to the cache", send.Describe(servers))
+			return nil, ErrNoServers.New("%s is no connection, cluster or Client: make the cache of one of these", send.Describe(servers))
 		}
 		c.nodes.all, c.masters = all, all.Masters()
 	}
@@ -76,9 +76,10 @@ func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cach
 	return cache
 }
 
-// WithMaxAge returns a cache of all keys, whatever their prefixes, that serves no reply older
-// than age. Both caches share the entries, the sockets and the statistics, and closing one closes the
-// other. Create it once and keep it. With an age of 0 it answers nothing from memory.
+// WithMaxAge returns a cache that caches all keys, whether or not they have one of Opts.Prefixes, and
+// serves no reply older than age. Both caches share the entries, the sockets and the statistics, and
+// closing one closes the other. Create it once and keep it. With an age of 0 it answers nothing from
+// memory.
 func (c *Cache) WithMaxAge(age time.Duration) *Cache {
 	s := *c.plain
 	s.limits.Age, s.limits.All = max(age, 0), true
@@ -136,11 +137,11 @@ func (c *Cache) SendTransaction(reqs []redis.Request, cb redis.Future, start uin
 func (c *Cache) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Scanner(opts) }
 
 // EachShard implements [redis.Sender]. Requests through a shard's sender are not answered from
-// memory. Their changes drop entries.
+// memory. Writes through it drop the entries of their keys.
 func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
 
-// Close closes the cache and the sender that New got. After it has returned, no read is answered from
-// memory. If you close only that sender, the cache may still answer from memory for about a
+// Close closes the cache and the sender that New got. After Close has returned, the cache answers no read
+// from memory. If you close only that sender, the cache may still answer from memory for about a
 // millisecond.
 func (c *Cache) Close() { c.sender.Close() }
 

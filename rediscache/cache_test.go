@@ -15,10 +15,10 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patient bounds waits that end by an event.
+// patient bounds the waits of these tests. It is long enough for a busy machine.
 const patient = time.Minute
 
-// all caches every key for an hour.
+// all holds the options of a cache that caches every key for an hour.
 var all = Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Hour}
 
 var connect = conntest.Connect
@@ -40,7 +40,7 @@ func awaitLeases(t testing.TB, c *Cache) {
 	}, patient, time.Millisecond)
 }
 
-// rig is a server, a cache of it, and another client.
+// rig is a server, a client with a cache, and another client.
 type rig struct {
 	server *testbed.Server
 	cache  *Cache
@@ -63,10 +63,10 @@ func get(t testing.TB, c *Cache, key string) any {
 	return res
 }
 
-// small is a cache that [makeFull] fills.
+// small holds the options of a cache so small that [makeFull] can fill it.
 var small = Opts{Prefixes: []string{""}, MaxAge: time.Hour, NullAge: time.Hour, MaxBytes: leastMaxBytes}
 
-// makeFull reads until a cache is full.
+// makeFull reads keys through a cache until it is full.
 func makeFull(t testing.TB, c *Cache) {
 	t.Helper()
 	for i := 0; c.Stats().First == 0; i++ {

@@ -12,16 +12,16 @@ type keysAt uint8
 
 const (
 	oneKey     keysAt = iota + 1 // the first argument
-	oneKeyText                   // the same, and the reply is a string or null
-	oneKeyIn3                    // the same, but the RESP2 reply can't be computed from the RESP3 one
+	oneKeyText                   // the first argument, and the reply is a string or null
+	oneKeyIn3                    // the first argument, and the RESP2 reply can't be computed from the RESP3 reply
 	allKeys                      // all arguments
 )
 
 // keysOf returns which words of a cacheable command are keys, and 0 for other commands. The reply of
-// a cacheable command depends only on the values of its keys, so an invalidation of these covers every
-// change of the reply. Commands are not cacheable if they depend on the time (TTL, XPENDING), on chance
-// (SRANDMEMBER), on a cursor (HSCAN), on the encoding of a value (OBJECT, DUMP) or on keys that they
-// do not name (SORT_RO, scripts).
+// a cacheable command depends only on the values of its keys, so it changes only when the server
+// invalidates one of these keys. A command is not cacheable if its reply depends on the time (TTL,
+// XPENDING), on chance (SRANDMEMBER), on a cursor (HSCAN), on the encoding of a value (OBJECT, DUMP) or
+// on keys that the command does not name (SORT_RO, scripts).
 func keysOf(name string) keysAt {
 	switch name {
 	case "GET", "GETRANGE", "SUBSTR", "HGET", "LINDEX":
@@ -43,8 +43,8 @@ func keysOf(name string) keysAt {
 	return 0
 }
 
-// appendKeysOfRead appends the keys of a request if it is cacheable, and otherwise none. isText is
-// set if its reply is a string or null.
+// appendKeysOfRead appends the keys of a request to keys if the request is cacheable. isText is set if
+// its reply is a string or null.
 func appendKeysOfRead(keys [][]byte, r *send.Request, protocol int) (_ [][]byte, isText bool) {
 	info := command.Lookup(r.Cmd)
 	if info == nil { // not a known command, for example because Cmd contains an argument
@@ -63,9 +63,9 @@ func appendKeysOfRead(keys [][]byte, r *send.Request, protocol int) (_ [][]byte,
 	}
 }
 
-// asksForNumbers reports whether an option of a request asks for scores or coordinates. RESP2 has text
-// for them, which can't be computed from the tracker's RESP3 reply. (Distances are also text in RESP3.)
-// An argument that only looks like such an option counts as one.
+// asksForNumbers reports whether an option of a request asks for scores or coordinates. In RESP2 these
+// are text, which can't be computed from the numbers in the tracker's RESP3 reply. (Distances are text in
+// both.) An argument that only looks like such an option counts as one.
 func asksForNumbers(r *send.Request) bool {
 	for i, word := range r.All {
 		if i < 3 || len(word) < len("WITHSCORE") || len(word) > len("WITHSCORES") {

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// With RESP2 a read whose reply has numbers that RESP2 writes as text is known before it is sent: no
-// read reaches the server twice.
+// With RESP2 the cache knows before it sends a read whether it can convert the reply from RESP3. So no read
+// reaches the server twice.
 func TestReadsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
@@ -25,14 +25,14 @@ func TestReadsAreSentOnce(t *testing.T) {
 		awaitLeases(t, c)
 		for _, req := range append(examples(), withNumbers()...) {
 			must(t, other.Do(t.Context(), "CONFIG", "RESETSTAT"))
-			if redis.AsError(c.Do(t.Context(), req.Cmd, req.Args...)) == nil { // else it was asked elsewhere as well
+			if redis.AsError(c.Do(t.Context(), req.Cmd, req.Args...)) == nil { // after an error, the cache also forwards the read
 				require.Equal(t, "1", calls(t, other, strings.ToLower(req.Cmd)), "RESP%d: %s %v", protocol, req.Cmd, req.Args)
 			}
 		}
 	}
 }
 
-// withNumbers are reads whose options have the server add scores, distances and coordinates.
+// withNumbers returns reads with options that make the server add scores, distances or coordinates.
 func withNumbers() (reqs []redis.Request) {
 	for _, line := range []string{
 		"ZRANGE zset 1.5 2 BYSCORE WITHSCORES", "ZRANGE zset 0 0 REV withscores", "ZREVRANGE zset 0 -1 WITHSCORES",

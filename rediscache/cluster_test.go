@@ -71,7 +71,8 @@ func nullWhoseSlotMoves(t *testing.T, move func(*testbed.Cluster, int, *testbed.
 	assert.Positive(t, cache.Stats().Dropped.Lease)
 }
 
-// Any request that meets MOVED drops what was read on the old master, before it goes on.
+// When any request gets MOVED, the cache drops the replies that were read on the old master before the
+// request is sent again.
 func TestMovedDropsAtOnce(t *testing.T) {
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})
@@ -86,7 +87,7 @@ func TestMovedDropsAtOnce(t *testing.T) {
 	const key, other = "{tag}null", "{tag}other"
 	s, tested := int(slot.Of(key)), 0
 	for range 4 {
-		require.Eventually(t, func() bool { // it is kept once the topology was read
+		require.Eventually(t, func() bool { // the reply is kept once the client has read the topology
 			require.Nil(t, get(t, cache, key))
 			return kept(t, cache, "GET", key)
 		}, patient, time.Millisecond)
@@ -99,7 +100,7 @@ func TestMovedDropsAtOnce(t *testing.T) {
 		moved := cluster.Stats().Moved
 		require.NoError(t, bed.MoveSlot(s, to))
 		if !kept(t, cache, "GET", key) {
-			continue // a read of the topology, for the move before, has dropped it
+			continue // a late refresh of the topology, after the previous move, has dropped the reply
 		}
 		tested++
 		must(t, cache.Do(t.Context(), "TTL", other))
@@ -109,8 +110,9 @@ func TestMovedDropsAtOnce(t *testing.T) {
 	assert.Positive(t, tested)
 }
 
-// A master that loses its last slots becomes a replica, and reports nothing for seconds. What was read there
-// is dropped when a request meets MOVED, or else when the cache next asks for the role.
+// A master that loses its last slots becomes a replica, and reports no changes for seconds. The cache drops
+// the replies that were read there when a request gets MOVED, and at the latest when it next asks the server
+// for its role.
 func TestMasterLosesItsLastSlots(t *testing.T) {
 	testbed.Needs(t, testbed.AtomicMigration)
 	t.Parallel()
@@ -150,7 +152,7 @@ func TestMasterLosesItsLastSlots(t *testing.T) {
 		}, patient, time.Millisecond)
 
 		begun := from.Do("CLUSTER MIGRATESLOTS", "SLOTSRANGE", first, last, "NODE", to.ID())
-		if redis.AsError(begun) != nil { // Redis begins at the new owner
+		if redis.AsError(begun) != nil { // the command of Redis, which goes to the new owner
 			begun = to.Do("CLUSTER MIGRATION", "IMPORT", first, last)
 		}
 		require.NoError(t, redis.AsError(begun))
@@ -174,8 +176,8 @@ func TestMasterLosesItsLastSlots(t *testing.T) {
 	}
 }
 
-// Slots move whole while other clients write: reads from the cache never return an older version
-// than before, and finally return the last one.
+// While slots move with all keys at once and other clients write, reads through the cache never return an
+// older version than an earlier read. In the end they return the last version.
 func TestOthersWriteOverWholeMoves(t *testing.T) {
 	testbed.Needs(t, testbed.AtomicMigration)
 	t.Parallel()
@@ -186,7 +188,7 @@ func TestOthersWriteOverWholeMoves(t *testing.T) {
 	s := int(slot.Of("{tag}"))
 	const keys = 8
 	key := func(i int) string { return fmt.Sprint("{tag}", i%keys) }
-	var written [keys]atomic.Int64 // versions that were acknowledged
+	var written [keys]atomic.Int64 // the last acknowledged version of each key
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var working sync.WaitGroup
@@ -274,7 +276,7 @@ func TestFirstOfMasters(t *testing.T) {
 		require.NoError(t, err)
 		for _, n := range nodes {
 			replica := redis.SyncCtx{S: connect(t, n.Addr(), redisconn.Opts{})}
-			must(t, replica.Do(t.Context(), "CONFIG RESETSTAT")) // they may have been read from when a lease was late
+			must(t, replica.Do(t.Context(), "CONFIG RESETSTAT")) // before the first lease, reads may have gone to replicas
 			replicas = append(replicas, replica)
 		}
 	}
@@ -295,7 +297,7 @@ func TestFirstOfMasters(t *testing.T) {
 	}
 }
 
-// SendMany asks each tracker once, and keeps the order of the results.
+// SendMany sends one batch to each tracker, and returns the results in order.
 func TestSendManyOfCluster(t *testing.T) {
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: -1})

@@ -19,15 +19,15 @@ type core struct {
 	opts     Opts
 	store    *memory.Store
 	nodes    nodes
-	masters  redis.Sender  // the servers, without the policy
-	backend  origin        // of masters
+	masters  redis.Sender  // the client that New got, but always with the policy MasterOnly
+	backend  origin        // the backend of masters
 	sweeping chan struct{} // signals that leases have ended; has room for one
 
-	passed atomic.Int64
+	passed atomic.Int64 // Stats.Passed
 }
 
-// run is the core's goroutine: it makes the feeds follow the nodes, and removes entries whose lease has
-// ended. New starts it; it ends with the cache's context.
+// run is the core's goroutine: when the nodes change it updates the feeds, and it removes entries whose
+// lease has ended. New starts it; it ends with the cache's context.
 func (c *core) run(changed <-chan struct{}) {
 	for {
 		select {
@@ -68,7 +68,7 @@ type origin interface {
 	backend.Reporter
 }
 
-// recovered is deferred around futures of the user's, which may panic.
+// recovered reports a panic of a user's future. Defer it before the future is resolved.
 func (c *core) recovered() {
 	if v := recover(); v != nil {
 		c.backend.Panicked(v, debug.Stack())
@@ -94,8 +94,8 @@ func (c *core) hasPrefix(key []byte) bool {
 	return false
 }
 
-// close closes the cache, but not the servers' sender. After it has returned, no read is answered from
-// memory.
+// close closes the cache, but not the client that New got. After it has returned, no read is answered
+// from memory.
 func (c *core) close() {
 	c.cancel(lifetime.ErrClosed)
 	c.nodes.each((*feed).close)

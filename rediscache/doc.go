@@ -9,8 +9,9 @@
 //	err = cache.DoInto(ctx, &name, "GET", "user:1") // the second time from memory
 //
 // A [Cache] is a [redis.Sender], so sessions, scripts, transactions and hooks work with it. Send
-// everything through it: a request sent directly to the inner client looks like another client's,
-// whose changes servers report a moment later. The guide is docs/caching.md.
+// all requests through it. If you send a write directly to the client that the cache wraps, the cache
+// learns of the change a moment later, when the server reports it, as for other clients' writes. The
+// guide is docs/caching.md.
 //
 // # Cached replies
 //
@@ -25,49 +26,49 @@
 // time on that its request is sent: the first time, it forwards the request as if there were no cache,
 // and the server does not track its keys. Once the cache is half full, a table remembers the
 // requests that were sent: about as many as the cache can hold small replies. A request that finds no
-// place in the table replaces another one, which then counts as new again. A forwarded read may
+// place in the table replaces another request, which then counts as new again. A forwarded read may
 // see another client's change a moment before the cache drops the old replies.
 //
 // A cache belongs to one database and one user: if the user of the connection changes, the cache drops
-// all entries. In a cluster it reads these keys from masters, even the first time, whatever the
-// policy of the client; only while a master has no lease does the policy apply.
+// all entries. In a cluster, the cache reads the keys that it caches from masters, even the first time
+// and whatever the policy of the client. Only while a master has no lease, the policy applies.
 //
 // # Why no read is stale after a write
 //
 // A server reports a client's own write only after it has acknowledged the write, so the cache does not
 // wait for the report. A tag represents the state of a key since its last change. A read takes the tags
-// of its keys before it is sent, and its reply is kept with them if they are still alive when it
-// arrives. A write kills the tags of its keys when its reply arrives, whatever the reply, before its
-// future is resolved; a server's report does the same. A killed tag is never served, filled or joined.
-// The next read creates a new tag; it is sent after the write was acknowledged, so its reply is
-// not older. The cache finds the keys of a write in the table of commands. An unknown command, or one
-// that may write without naming keys, such as a script without KEYS, drops everything. The cache
-// refuses SWAPDB.
+// of its keys before it is sent. When its reply arrives, the cache keeps the reply if these tags are
+// still alive. When the reply to a write arrives, whatever it says, the cache kills the tags of the
+// keys before it resolves the write's future; a server's report also kills the tag. The cache never
+// serves or keeps a reply with a killed tag, and no caller joins a read with one. The next read creates
+// a new tag; it is sent after the write was acknowledged, so its reply is not older. The cache finds the
+// keys of a write in the table of commands. An unknown command, or one that may write without naming
+// keys, such as a script without KEYS, drops everything. The cache refuses SWAPDB.
 //
-// A request may still run after its outcome is unknown, and a script may change keys that
-// it does not name. Servers report these changes like those of other clients.
+// A request with an unknown outcome may still run later, and a script may change keys that it does not
+// name. Servers report these changes like those of other clients.
 //
 // Requests that a goroutine sends without waiting for their replies keep their order, except
-// cached reads: these may overtake other requests, and be overtaken. In one SendMany the order is kept.
+// cached reads: these may overtake other requests, and be overtaken. The requests of one SendMany keep
+// their order.
 //
 // # How the cache learns of changes
 //
-// Each master has a separate connection (the tracker) with CLIENT TRACKING, which reads only replies
-// that will be kept; so the shared connections do not track. Replies and pushes arrive over
-// one socket, in the order in which the server acted. Replies are read under a lease,
-// which the answer to CLIENT TRACKINGINFO renews: the answer proves that the server is still tracking,
-// and that all earlier changes have been reported. A lease expires after half of IOTimeout without
+// The cache has a separate connection to each master (the tracker), with CLIENT TRACKING. It reads only
+// the replies that it will keep over this connection; the shared connections do not track. Replies and
+// pushes arrive over one socket, in the order in which the server acted. Kept replies are valid under a
+// lease, which each answer to CLIENT TRACKINGINFO renews: the answer proves that the server is still
+// tracking, and that it has reported all earlier changes. A lease expires after half of IOTimeout without
 // such an answer. It ends when the tracker or the shared connection loses its socket, and when the
-// topology takes a slot from the node. There is no lease while the tracker leads to a different server
-// process than the shared connection, as behind a balancer; INFO shows this, if the user may send it.
-// While there is no lease, the cache forwards reads.
+// node loses a slot. There is no lease while the tracker leads to a different server process than the
+// shared connection, as behind a balancer; INFO shows this, if the user may send it. While there is no
+// lease, the cache forwards reads.
 //
 // # Bounds
 //
 // Opts.MaxBytes bounds the entries of all nodes. SIEVE chooses the entries to evict: it is a queue
 // in which a hit moves nothing. There are 256 shards; a hit takes the read lock of one, and a miss takes
-// its lock twice. Entries hang from the tag of their first key, which one look-up finds. There is no
-// goroutine for entries. The package has its own map, because a change of a key must drop all
-// entries of the key at once, including one that is just being read. Caches of single keys can't
-// do that.
+// its lock twice. The tag of a key holds the entries whose first key it is, so one look-up finds an
+// entry. No goroutine expires entries. The package does not use a general cache library, because a change
+// of a key must drop all entries of the key at once, including one that is just being read.
 package rediscache

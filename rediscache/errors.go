@@ -6,8 +6,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// ErrNoServers is returned by New for a sender whose servers it can't find, such as your own type
-// that wraps a connection: wrap the cache instead.
+// ErrNoServers is returned by New for a sender that is no connection, cluster or Client, such as your own
+// type that wraps a connection. Make the cache of the connection, and wrap the cache.
 var ErrNoServers = redis.ErrOpts.NewType("no_servers")
 
 // ErrScriptMode is returned by New for a connection with ScriptMode.

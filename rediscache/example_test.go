@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A value is read once, and again after a write.
+// The server is asked for a value once, and again after a write.
 func Example() {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {
@@ -29,7 +29,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer cache.Close()
-	for cache.Stats().Leases == 0 { // it dials in the background
+	for cache.Stats().Leases == 0 { // the cache dials in the background
 		time.Sleep(time.Millisecond)
 	}
 

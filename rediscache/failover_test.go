@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// rounds is how many rounds of faults there are.
+// rounds returns how many rounds of faults a test makes.
 func rounds() int {
 	if drill.InFull {
 		return 20
@@ -24,8 +24,8 @@ func rounds() int {
 	return 2
 }
 
-// runWhile judges reads while faults happen: all rounds, and then further ones until enough reads
-// are judged.
+// runWhile judges reads while fault is called again and again: for all rounds, and then until enough reads
+// were judged.
 func (j *judge) runWhile(t *testing.T, reads int64, fault func(round int) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -43,7 +43,7 @@ func (j *judge) runWhile(t *testing.T, reads int64, fault func(round int) error)
 	done.Wait()
 }
 
-// Nothing is stale in a cluster whose slots move and whose masters fail over.
+// No read is stale in a cluster whose slots move and whose masters fail over.
 func TestNeverStaleInCluster(t *testing.T) {
 	drill.Halved(t)
 	neverStaleInCluster(t, (*testbed.Cluster).MoveSlot)
@@ -55,17 +55,17 @@ func TestNeverStaleOverWholeMoves(t *testing.T) {
 	neverStaleInCluster(t, (*testbed.Cluster).MoveSlotWhole)
 }
 
-// moveSlot moves a slot in one of two ways.
+// moveSlot is a way to move a slot: key by key, or with all keys at once.
 type moveSlot = func(*testbed.Cluster, int, *testbed.Node) error
 
 func neverStaleInCluster(t *testing.T, move moveSlot) {
 	t.Parallel()
-	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2, NodeTimeout: 20 * time.Second}) // none dies
+	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 2, NodeTimeout: 20 * time.Second}) // so long that no failover starts by itself
 	c := cacheOf(t, clusterOf(t, bed), all)
 	awaitLeases(t, c)
 	j := newJudge(c, clusterOf(t, bed), 20)
 	j.runWhile(t, judgedReads(), func(round int) error {
-		for i := range 4 { // slots of keys that are judged
+		for i := range 4 { // move slots of keys that the judge reads
 			if err := moveSlotOf(bed, move, j.keys[(round+i)%len(j.keys)].keyLife.Load().key); err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 	awaitLeases(t, c)
 	j := newJudge(c, clusterOf(t, bed), 20)
 	j.loses = true
-	// Electing a master takes the most of the time.
+	// Fewer reads, because the election of a master takes most of the time.
 	j.runWhile(t, judgedReads()/10, func(round int) error {
 		s, err := bed.Slot(j.keys[round%len(j.keys)].keyLife.Load().key)
 		if err != nil {
@@ -176,7 +176,8 @@ func TestNeverStaleWhenSentinelsReplaceTheKilled(t *testing.T) {
 
 func neverStaleWithSentinels(t *testing.T, loses bool, fault func(*testbed.Group) error) {
 	t.Parallel()
-	// The judge takes what processors there are, and a sentinel that waits for one takes servers for dead.
+	// The judge keeps all processors busy. A sentinel that waits for a processor may consider servers down,
+	// so DownAfter is long.
 	g := testbed.NewGroup(t, testbed.GroupOptions{Sentinels: 3, DownAfter: 4 * time.Second})
 	clientOf := func() *rediscluster.Cluster {
 		c, err := rediscluster.NewSentinel(context.Background(), g.SentinelAddrs(), g.MasterName(), rediscluster.Opts{
@@ -192,7 +193,7 @@ func neverStaleWithSentinels(t *testing.T, loses bool, fault func(*testbed.Group
 	j := newJudge(c, clientOf(), 20)
 	j.loses = loses
 	reads := judgedReads()
-	if loses { // finding out takes the most of the time
+	if loses { // fewer reads, because the sentinels need most of the time to notice the failure
 		reads /= 10
 	}
 	j.runWhile(t, reads, func(int) error { return fault(g) })

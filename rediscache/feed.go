@@ -15,31 +15,31 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// feed is the tracking connection of a node, which is replaced when it is lost. It reads missing
-// replies and gets reports of changes, both in the order in which the server acted.
+// feed keeps a tracking connection to a node: when it loses the connection, it opens another one. It reads
+// missing replies and gets reports of changes, both in the order in which the server acted.
 type feed struct {
 	c        *core
 	conn     backend.Conn
 	addr     string
-	protocol int           // of the callers' results, 2 or 3
-	term     time.Duration // of a lease
+	protocol int           // the protocol of the callers' results, 2 or 3
+	term     time.Duration // how long a lease lasts after it was renewed
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	// lease is the lease of reads. It is nil or expired while the tracker's state is unknown. It is
-	// set after tracker, and read before it.
+	// lease is the lease for reads over the tracker. It is nil or expired while the tracker's state is
+	// unknown. Set it after tracker, and read it before tracker.
 	lease   atomic.Pointer[memory.Lease]
 	tracker atomic.Pointer[tracker]
 	mu      sync.Mutex // held while lease or tracker is set, except by replaceLease
 }
 
-// tracker is a tracking connection, which has one socket.
+// tracker is a tracking connection. It has one socket, and ends with it.
 type tracker struct {
 	conn    *redisconn.Connection
 	backend backend.Conn
-	local   string // the local address of the shared socket, before the tracker was opened
-	role    string // the server's role; in a cluster "master"; empty until the server has told it
-	lost    bool   // guarded by the feed's lock
+	local   string // the local address of the shared socket when the tracker was opened
+	role    string // the server's role; in a cluster "master"; empty until the server has reported it
+	lost    bool   // the socket has ended; guarded by the feed's lock
 }
 
 const (
@@ -66,8 +66,8 @@ func (f *feed) run() {
 	}
 }
 
-// serve opens a tracker, and serves it until it ends. It returns false if it could not open
-// one.
+// serve opens a tracker, and renews its lease until the tracker ends. It returns false if it could not
+// open one.
 func (f *feed) serve() bool {
 	began := memory.Now()
 	t := &tracker{local: f.c.nodes.local()}
@@ -108,7 +108,7 @@ func (f *feed) begin(t *tracker, at memory.Instant) {
 		return
 	}
 	f.tracker.Store(t)
-	if !f.outdated(t) { // the tracker is set before this check: if the socket changes after it, nodes.check ends the lease
+	if !f.outdated(t) { // the tracker is already set, so if the socket changes after this check, nodes.check ends the lease
 		f.lease.Store(l)
 	}
 }
@@ -142,8 +142,8 @@ func (f *feed) replaceLease() {
 	}
 }
 
-// questions are the requests that the feed repeats: for the server's role, and whether it is still
-// tracking.
+// questions are the requests that the feed repeats: they ask for the server's role, and whether the server
+// is still tracking.
 var questions = []redis.Request{redis.Req("ROLE"), redis.Req("CLIENT TRACKINGINFO")}
 
 // ask asks the server. The answers prove that the server has reported all earlier changes, unless its
@@ -174,12 +174,12 @@ func (f *feed) ask(t *tracker) {
 	}), 0)
 }
 
-// hasChanged reports whether the server's role, in the answer to ROLE, has changed. Only one goroutine
-// may call it at a time.
+// hasChanged reports whether res, the answer to ROLE, shows that the server's role has changed. Only one
+// goroutine may call it at a time.
 func (t *tracker) hasChanged(res any) bool {
 	answer, _ := res.([]any)
 	if len(answer) == 0 {
-		return false // the user may not ask
+		return false // the connection's user may not send ROLE
 	}
 	role, err := redis.As[string](answer[0])
 	if err != nil {
@@ -218,7 +218,7 @@ func (f *feed) invalidate(p *redis.Push) {
 	}
 }
 
-// endIfOutdated ends the lease and then the tracker, if the tracker is outdated.
+// endIfOutdated ends the lease and closes the tracker if the tracker is outdated.
 func (f *feed) endIfOutdated() {
 	if t := f.tracker.Load(); t != nil && f.outdated(t) {
 		f.end(t)
@@ -227,7 +227,8 @@ func (f *feed) endIfOutdated() {
 }
 
 // outdated reports whether the shared connection has no socket, or a different one than when the tracker
-// was opened: the address may now lead to another server.
+// was opened. The tracker may then lead to a different server than the shared connection. In a cluster
+// outdated returns false.
 func (f *feed) outdated(t *tracker) bool { return f.c.nodes.local() != t.local }
 
 // close ends the feed. When it returns, the lease has ended.

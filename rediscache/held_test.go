@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// proxied is a rig whose tracker goes through a proxy, and the rest does not.
+// proxied is a rig whose cache connects through a proxy. The other client does not.
 type proxied struct {
 	rig
 	proxy *chaos.Proxy
@@ -32,17 +32,18 @@ func newProxied(t testing.TB, timeout time.Duration, opts Opts) proxied {
 	return p
 }
 
-// tracked is the connection that the proxy has accepted second: the first is the shared one.
+// tracked is the number of the tracker among the connections of the proxy. The shared connection is the
+// first.
 const tracked = 2
 
-// hold keeps back everything that the server sends to the tracker, until the proxy is healed.
+// hold holds back all bytes that the server sends to the tracker, until the proxy is healed.
 func (p *proxied) hold() {
 	p.proxy.Arm(chaos.Fault{
 		Do: chaos.Delay, On: chaos.Replies, At: chaos.Now(), Conn: tracked, Interval: time.Hour,
 	})
 }
 
-// holdReply keeps back the reply to the next request that contains a word, and all behind it.
+// holdReply holds back the reply to the next request that contains a word, and all replies after it.
 func (p *proxied) holdReply(word string) *chaos.Armed {
 	return p.proxy.Arm(chaos.Fault{
 		Do: chaos.Delay, On: chaos.Replies, Conn: tracked, Interval: time.Hour,
@@ -50,7 +51,7 @@ func (p *proxied) holdReply(word string) *chaos.Armed {
 	})
 }
 
-// kept reports whether a GET of the key would be answered out of memory.
+// kept reports whether the cache answers a command from memory.
 func kept(t testing.TB, c *Cache, cmd string, args ...any) bool {
 	t.Helper()
 	encoded, err := redis.AppendRequest(nil, redis.Req(cmd, args...))
@@ -58,7 +59,7 @@ func kept(t testing.TB, c *Cache, cmd string, args ...any) bool {
 	return c.plain.find(encoded, new(memory.Value))
 }
 
-// later sends a command in its own goroutine.
+// later sends a command in a separate goroutine, and returns the channel for its result.
 func later(ctx context.Context, c *Cache, cmd string, args ...any) <-chan any {
 	res := make(chan any, 1)
 	go func() { res <- c.Do(ctx, cmd, args...) }()
@@ -84,7 +85,7 @@ func TestLateReply(t *testing.T) {
 	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
 	held := p.holdReply("key")
 	before := later(t.Context(), p.cache, "GET", "key")
-	<-held.First() // the server has run it
+	<-held.First() // the server has run the GET
 	must(t, p.cache.Do(t.Context(), "SET", "key", "new"))
 	after := later(t.Context(), p.cache, "GET", "key")
 	require.Eventually(t, func() bool { return p.cache.Stats().Misses == 2 }, patient, time.Millisecond)
@@ -101,7 +102,7 @@ func TestUnknownWrite(t *testing.T) {
 	must(t, p.other.Do(t.Context(), "SET", "key", "old"))
 	get(t, p.cache, "key")
 	require.True(t, kept(t, p.cache, "GET", "key"))
-	p.hold() // so that nobody else says so
+	p.hold() // so that the server can't report the change
 	p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.AtRequestID("SET")})
 	res := p.cache.Do(t.Context(), "SET", "key", "new")
 	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res))

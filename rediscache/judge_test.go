@@ -19,14 +19,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// judge starts many goroutines that write numbered versions of keys, and read them. It counts the
-// reads that began after a version was acknowledged and returned an older one.
+// judge starts many goroutines that write numbered versions of keys, and read the keys. It counts the stale
+// reads: those that began after a version was acknowledged and returned an older version.
 type judge struct {
 	cache    *Cache
 	uncached redis.SyncCtx
 	keys     []*judged
-	// loses: servers may lose what they have acknowledged. Then nothing is written to a key
-	// while a read of it is judged: after the next write nobody could tell what was lost.
+	// loses: servers may lose acknowledged writes. Then no version of a key is written while a read of
+	// the key is judged, because after the next write the judge could not tell whether one was lost.
 	loses bool
 
 	reads, checked, writes, failed, lost, stale atomic.Int64
@@ -36,12 +36,12 @@ type judge struct {
 type judged struct {
 	writing sync.Mutex // held while a version is written
 	keyLife atomic.Pointer[keyLife]
-	n       int // of the life; guarded by writing
-	of      int
+	n       int // the number of the present life; guarded by writing
+	of      int // the number of the key
 }
 
-// keyLife is the time of a key in which the outcome of every write is known. After a write of which
-// it is not, which may still run, the key is another one.
+// keyLife is a key as long as the outcomes of all its writes are known. A write with an unknown outcome may
+// still run later, so after such a write the judge goes on with another key.
 type keyLife struct {
 	key     string
 	acked   atomic.Int64
@@ -63,7 +63,7 @@ func (k *judged) begin() {
 	k.keyLife.Store(&keyLife{key: fmt.Sprintf("judged:%d:%d", k.of, k.n)})
 }
 
-// write writes the next version of a key, in one of the ways.
+// write writes the next version of a key. way selects how it is sent.
 func (j *judge) write(ctx context.Context, k *judged, way int) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
@@ -91,7 +91,7 @@ func (j *judge) write(ctx context.Context, k *judged, way int) {
 	l.acked.Store(l.version)
 }
 
-// read reads a key, and judges what comes.
+// read reads a key, and judges the result. way selects how it is sent.
 func (j *judge) read(ctx context.Context, k *judged, way int) {
 	if j.loses {
 		k.writing.Lock()
@@ -119,7 +119,8 @@ func (j *judge) read(ctx context.Context, k *judged, way int) {
 	if j.checked.Add(1); version >= acked {
 		return
 	}
-	// A server may have lost an acknowledged write. Then it does not have the value now, either.
+	// A server may have lost an acknowledged write. In that case an uncached read does not return the
+	// value now, either.
 	now, ok := versionOf(j.uncached.Do(ctx, "GET", l.key))
 	if !ok || now < acked {
 		j.lost.Add(1)
@@ -167,7 +168,7 @@ func (j *judge) run(t *testing.T, ctx context.Context, reads int64) {
 	assert.Positive(t, st.Hits)
 }
 
-// judgedReads is how many reads are judged; with REDISPIPE_LONG a million.
+// judgedReads returns how many reads a test judges: with REDISPIPE_LONG a million.
 func judgedReads() int64 {
 	if drill.InFull {
 		return 1_000_000

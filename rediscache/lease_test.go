@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Each answer of the server that it is tracking extends the lease.
+// Each answer of the server that confirms that it is tracking extends the lease.
 func TestLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -29,7 +29,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 	require.Same(t, l, f.lease.Load())
 }
 
-// If a server reports a change of something that is not a key, every key may have changed.
+// If a server reports a change without valid keys, the cache assumes that every key has changed.
 func TestToldOfNoKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -42,7 +42,7 @@ func TestToldOfNoKey(t *testing.T) {
 	require.NotSame(t, l, f.lease.Load())
 }
 
-// lose are faults after which the server no longer reports changes to the tracker.
+// lose holds faults after which the server no longer reports changes to the tracker.
 var lose = map[string]func(t *testing.T, p *proxied){
 	"reset": func(_ *testing.T, p *proxied) {
 		p.proxy.Arm(chaos.Fault{Do: chaos.Reset, On: chaos.Replies, At: chaos.Now(), Conn: tracked})
@@ -123,7 +123,7 @@ func TestTrackerSilent(t *testing.T) {
 	<-silenced.First()
 	written := memory.Now()
 	must(t, p.other.Do(t.Context(), "SET", "key", "new"))
-	if l := f.lease.Load(); l != nil { // on a busy machine the tracker may be given up by now
+	if l := f.lease.Load(); l != nil { // on a busy machine the feed may have closed the tracker by now
 		assert.Less(t, l.Until(), written+memory.Instant(f.term), "the lease may have been renewed just before")
 	}
 	require.Eventually(t, func() bool {
@@ -132,7 +132,7 @@ func TestTrackerSilent(t *testing.T) {
 	}, patient, time.Millisecond)
 }
 
-// Each answer to CLIENT TRACKINGINFO is judged.
+// isTracking accepts only an answer to CLIENT TRACKINGINFO with the flag "on".
 func TestIsTracking(t *testing.T) {
 	t.Parallel()
 	info := func(flags ...any) any {
@@ -148,8 +148,8 @@ func TestIsTracking(t *testing.T) {
 	}
 }
 
-// When the address leads to another server, replies of the earlier server are no longer served once
-// the new one has acknowledged a write.
+// If the address now leads to another server, replies of the earlier server are no longer served after the
+// new server has acknowledged a write.
 func TestOtherServer(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)

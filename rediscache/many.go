@@ -15,13 +15,13 @@ type many struct {
 	wires []send.Request
 	cb    redis.Future
 	start uint64
-	// changes is the index of the first request that may change something.
+	// changes is the index of the first request that may write, or the number of requests if there is none.
 	changes int
 
 	found []found
-	asked []*readings // by feed
-	first []int       // requests for masters, whose replies are not kept
-	rest  []int       // requests that are forwarded
+	asked []*readings // the requests for tracking sockets, by feed
+	first []int       // the requests for masters, whose replies are not kept
+	rest  []int       // the requests to forward to the client that New got
 }
 
 // found is a request that is answered from memory.
@@ -30,10 +30,9 @@ type found struct {
 	value memory.Value
 }
 
-// SendMany implements redis.Sender. If all of the requests are reads, the misses
-// go out as one batch to each tracking socket. Otherwise the requests keep their order on the
-// servers' sender: only those before the first that may change something are answered from
-// memory.
+// SendMany implements redis.Sender. If all of the requests are reads, it sends the misses as one batch to
+// each tracking socket. Otherwise it answers only requests before the first write from memory, and
+// forwards the others, in order, to the client that New got.
 func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	m := &many{s: s, reqs: reqs, cb: cb, start: start}
 	bad := m.encode()
@@ -44,7 +43,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	wrong := bad >= 0 || cb != nil && send.IsCancelled(cb)
 	for i := range m.wires {
 		if wrong {
-			m.rest = append(m.rest, i) // forward it: the servers' sender returns its error or sends it anyway
+			m.rest = append(m.rest, i) // the client that New got returns the error, or sends the request
 		} else {
 			m.place(i)
 		}
@@ -63,7 +62,7 @@ func (s *sender) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	})
 }
 
-// encode encodes the requests, and returns the index of one that must not be sent, or -1.
+// encode encodes the requests. It returns the index of the first request that must not be sent, or -1.
 func (m *many) encode() (bad int) {
 	var buf []byte
 	m.wires = make([]send.Request, len(m.reqs))
@@ -147,7 +146,7 @@ func (m *many) send(to redis.Sender, which []int) {
 	to.SendMany(reqs, f, 0)
 }
 
-// refuse fails all requests because of one.
+// refuse fails all requests, because the one with the index bad is SWAPDB.
 func (m *many) refuse(bad int) {
 	send.Each(0, len(m.reqs), func(i int) {
 		err := errSwap()
@@ -158,7 +157,7 @@ func (m *many) refuse(bad int) {
 	})
 }
 
-// restOfMany is the future of the requests of a SendMany that go to the servers' sender.
+// restOfMany is the future of those requests of a SendMany that are not sent to a tracking socket.
 type restOfMany struct {
 	send.Forward
 	core    *core

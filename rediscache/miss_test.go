@@ -21,13 +21,13 @@ import (
 type misser struct {
 	callers int
 	db      redis.SyncCtx // uncached
-	info    redis.SyncCtx // of which no socket is measured
+	info    redis.SyncCtx // a separate connection, for requests that are not measured
 	next    atomic.Int64
 }
 
 const (
 	missTurn  = 20_000
-	missKeys  = 1 << 21 // so many that 25 turns read each once
+	missKeys  = 1 << 21 // enough for 25 turns that read each key once
 	missValue = "a value of some thirty bytes.."
 )
 
@@ -44,7 +44,7 @@ func (m *misser) write(b *testing.B, from, to int64) {
 	}
 }
 
-// read reads the next keys, from callers that have a deadline.
+// read reads the next keys. Its callers have deadlines.
 func (m *misser) read(b *testing.B, s redis.Sender) {
 	var left atomic.Int64
 	left.Store(missTurn)
@@ -79,7 +79,7 @@ func (m *misser) serverCPU(b *testing.B) (sum time.Duration) {
 	return sum
 }
 
-// asked makes the cache remember that the next keys were asked for.
+// asked makes the cache remember the requests for the next keys, as if they had been sent before.
 func (m *misser) asked(b *testing.B, c *Cache) {
 	for i := range int64(missTurn) {
 		request, err := redis.AppendRequest(nil, redis.Req("GET", missKey(m.next.Load()+i)))
@@ -88,12 +88,16 @@ func (m *misser) asked(b *testing.B, c *Cache) {
 	}
 }
 
-// BenchmarkMiss reports how much longer reads that a cache can't answer take than uncached reads. Callers
-// with deadlines read each key once, in four ways that take turns: uncached; on the tracking connection
-// without the cache, which shows the server's share; through the cache, for the first time; and through the
-// cache, after the keys were asked for before. While the cache grows, it keeps each reply the first time, so
-// the last two are the same. A full cache remembers a third of the keys that were asked for before, and
-// treats the others as new.
+// BenchmarkMiss compares reads that miss the cache with uncached reads. Callers with deadlines read each key
+// once, in four ways that take turns:
+//
+//   - without a cache;
+//   - over the tracking connection without the cache, which shows the server's share;
+//   - through the cache, for the first time;
+//   - through the cache, after the keys were requested before.
+//
+// A cache that is not full keeps each reply the first time, so the last two ways do the same. A full cache
+// remembers about a third of the keys that were requested before, and treats the others as new.
 func BenchmarkMiss(b *testing.B) {
 	for _, callers := range []int{8, 128} {
 		for name, bytes := range map[string]int64{"growing": 256 << 20, "full": 4 << 20} {
@@ -111,7 +115,7 @@ func benchmarkMiss(b *testing.B, callers int, bytes int64) {
 	c.core.nodes.each(func(f *feed) { tracker.S = f.tracker.Load().conn })
 	const uncached, tracked, first, again = 0, 1, 2, 3
 	senders := [...]redis.Sender{uncached: conn, tracked: tracker.S, first: c, again: c}
-	for c.Stats().First == 0 && c.Stats().Misses < missTurn { // so that a cache that is to be full is
+	for c.Stats().First == 0 && c.Stats().Misses < missTurn { // fills a small cache
 		m.read(b, c)
 	}
 	var logs [len(senders)]float64
@@ -125,7 +129,7 @@ func benchmarkMiss(b *testing.B, callers int, bytes int64) {
 			if at == again {
 				m.asked(b, c)
 			}
-			require.NoError(b, redis.Err(tracker.Do(b.Context(), "PING"))) // it was told
+			require.NoError(b, redis.Err(tracker.Do(b.Context(), "PING"))) // after this, all invalidations have arrived
 			before, began := m.serverCPU(b), time.Now()
 			m.read(b, senders[at])
 			t[at] = time.Since(began)

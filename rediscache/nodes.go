@@ -19,7 +19,7 @@ type nodes struct {
 	placed atomic.Pointer[placement]
 }
 
-// placement maps slots to feeds. It is replaced, and never changed.
+// placement maps slots to feeds. A placement never changes; a new one replaces it.
 type placement struct {
 	feeds map[backend.Node]*feed
 	of    [slot.Count]*feed // nil: no node serves the slot
@@ -33,9 +33,9 @@ func (n *nodes) local() string {
 	return n.one.LocalAddr()
 }
 
-// lead reports whether a tracker and the single connection lead to the same server process, as
-// far as the client can tell: the address may belong to several servers. Cluster nodes have their own
-// addresses.
+// lead reports whether a tracker and the single connection lead to the same server process. An address may
+// belong to several servers. If the servers do not report their run_id, lead returns true. In a cluster it
+// also returns true, because each node has its own address.
 func (n *nodes) lead(ctx context.Context, tracker redis.Sender) bool {
 	if n.one == nil {
 		return true
@@ -52,8 +52,8 @@ func (n *nodes) check() {
 	}
 }
 
-// feed returns the feed of the node that serves a slot, and the lease for reads from
-// now on. They are nil if there is none.
+// feed returns the feed of the node that serves a slot, and the lease for reads that begin now. Either is
+// nil if there is none.
 func (n *nodes) feed(slot int) (*feed, *memory.Lease) {
 	slot = max(slot, 0)
 	for {
@@ -66,15 +66,16 @@ func (n *nodes) feed(slot int) (*feed, *memory.Lease) {
 			return f, nil // no lease: the slot has a new master, whose writes this node may lack
 		}
 		l := f.lease.Load()
-		// A lease that is as new as a placement without the slot must not be used for the slot.
+		// If the placement has changed since, the lease may be newer than the loss of the slot, and must not
+		// be used for the slot.
 		if n.placed.Load() == p {
 			return f, l
 		}
 	}
 }
 
-// place makes the feeds follow the nodes. If a node has lost slots, place starts a new lease. Only
-// one goroutine may call it at a time.
+// place creates and closes feeds, so that there is one for each master. If a node has lost slots, place
+// replaces the lease of its feed. Only one goroutine may call it at a time.
 func (c *core) place() {
 	before := c.nodes.placed.Load()
 	p := &placement{feeds: map[backend.Node]*feed{}}

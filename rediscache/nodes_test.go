@@ -64,7 +64,7 @@ func TestAllDroppedWhileANodeLeaves(t *testing.T) {
 	c := coreOf(t, cluster)
 	leaving, _ := c.nodes.feed(1)
 	cluster.node = connect(t, testbed.NewServer(t).Addr(), opts)
-	leaving.mu.Lock() // keeps it from being closed
+	leaving.mu.Lock() // while it is locked, close blocks
 	placed := make(chan struct{})
 	go func() {
 		defer close(placed)
@@ -79,7 +79,8 @@ func TestAllDroppedWhileANodeLeaves(t *testing.T) {
 }
 
 // If an address leads to several servers, the tracker may reach a different server than the shared
-// connection. It is not used then, because that server may lack what was written here.
+// connection. The cache does not use such a tracker, because its server may lack writes of the shared
+// connection.
 func TestTrackerOfOtherServer(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)
@@ -93,8 +94,8 @@ func TestTrackerOfOtherServer(t *testing.T) {
 	awaitLeases(t, p.cache)
 }
 
-// A read that began before a master was replaced, and gets its tag after a write to the new master,
-// is neither sent to the old one nor kept.
+// If a read began before a master was replaced, and takes its tag after a write to the new master, it is not
+// sent to the old master, and its reply is not kept.
 func TestReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	opts := redisconn.Opts{IOTimeout: time.Minute}
@@ -137,8 +138,8 @@ func TestWriteWhoseSocketIsGone(t *testing.T) {
 	require.False(t, kept(t, p.cache, "GET", "key"))
 }
 
-// A master that becomes a replica does not report the writes of others to the new master. So a tracker
-// ends when its server's role changes.
+// A master that has become a replica does not report writes of other clients to the new master. So a tracker
+// ends when the role of its server changes.
 func TestDemotedMaster(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

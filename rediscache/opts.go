@@ -7,16 +7,15 @@ type Opts struct {
 	// Prefixes select the keys to cache: those that start with one of them. An empty prefix selects
 	// all keys. A request with several keys is cached if all of them are selected. Default none.
 	Prefixes []string
-	// MaxAge is the greatest age of a served reply, since it was read. It bounds how long the cache
-	// serves a key that has expired, until the server deletes it and reports that. Default
-	// 1 min.
+	// MaxAge is the greatest age of a served reply, counted from when it was read. It bounds how long the
+	// cache may serve a key that has expired but that the server has not deleted yet. Default 1 min.
 	MaxAge time.Duration
-	// NullAge is MaxAge for null. It is separate, because no server reports a missing key when its
-	// slot moves. Default 1 s, at most MaxAge.
+	// NullAge is MaxAge for null replies. It is separate, because when a slot moves, no server reports
+	// that a missing key of the slot may exist now. Default 1 s, at most MaxAge.
 	NullAge time.Duration
-	// MaxBytes bounds the memory of the cache, within 5 %: requests, replies, the index, and (up to a
-	// 64th) the table of requests that were sent before. The cache does not keep a reply that would
-	// take more than a 32nd of it. Default 64 MiB, at least 1 MiB.
+	// MaxBytes bounds the memory of the cache, within 5 %: requests, replies, the index, and the table of
+	// requests that were sent before, which takes at most 1/64. The cache does not keep a reply that would
+	// take more than 1/32 of MaxBytes. Default 64 MiB, at least 1 MiB.
 	MaxBytes int64
 }
 

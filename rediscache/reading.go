@@ -15,18 +15,19 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// reading is a read that is sent to a tracker, and the future of its request. Even if some of its
+// reading is a read that is sent to a tracker, and the future of its request. Even if some of the
 // waiting callers leave, the request is sent and answers the others.
 //
-// It is pooled, and has one owner: first the caller that has created it, and then, if that caller sends
-// the request, the sender, which resolves it once. The resolver recycles it after it has answered all
-// waiting callers; if the request is not sent, the caller recycles it.
+// A reading is pooled, and has one owner. At first that is the caller that has created it. If that caller
+// sends the request, the connection owns the reading, and resolves it once; Resolve recycles it after it
+// has answered all waiting callers. If the request is not sent, the caller recycles the reading.
 type reading struct {
-	memory.Read // the reply is read into the space after its request
+	memory.Read // a text reply is read into the space behind Request
 	core        *core
 	from        *feed
 
-	// isText: the reply is a string or null, and is read as text.
+	// isText is set if the reply is a string or null. decoded is set if DecodeReply has read the reply
+	// into text.
 	isText, decoded bool
 	text            resp.Scalar
 
@@ -37,14 +38,14 @@ type reading struct {
 
 var readingPool = sync.Pool{New: func() any { return &reading{Read: memory.Read{Request: make([]byte, 0, leastRoom)}} }}
 
-// The initial space of a reading for a request and its reply. A reading that has grown beyond mostRoom
-// is left to the garbage collector.
+// leastRoom is the initial space of a reading for a request and its reply. A reading that has grown beyond
+// mostRoom is not recycled.
 const (
 	leastRoom = 512
 	mostRoom  = 16 << 10
 )
 
-// newReading returns a reading of a request.
+// newReading returns a reading for an encoded request, which it copies.
 func newReading(request []byte) *reading {
 	r := readingPool.Get().(*reading)
 	r.Request = append(r.Request, request...)
@@ -64,8 +65,8 @@ func (r *reading) recycle() {
 // Cancelled implements redis.Future.
 func (r *reading) Cancelled() error { return nil }
 
-// Resolve implements redis.Future. After an error it forwards the request: other servers may answer
-// without an error, and the servers' sender knows how to handle errors.
+// Resolve implements redis.Future. After an error it forwards the request to the masters, whose client
+// handles errors and redirects.
 func (r *reading) Resolve(res any, _ uint64) {
 	if r.decoded {
 		request, text := r.joined()
@@ -105,7 +106,7 @@ func (r *reading) joined() (request, text string) {
 	return both.String()[:len(r.Request)], both.String()[len(r.Request):]
 }
 
-// answer stores the reply, and gives it to all waiting callers.
+// answer stores the reply, and resolves all waiting callers with it.
 func (r *reading) answer(request string, v memory.Value) {
 	for _, asker := range r.core.store.Fill(&r.Read, request, v) {
 		w := waiter(asker)
@@ -115,8 +116,8 @@ func (r *reading) answer(request string, v memory.Value) {
 	r.recycle()
 }
 
-// elsewhere forwards the request to the servers, for all waiting callers. The reply is not kept. failed
-// is the reason why the tracker has not answered, if it was asked.
+// elsewhere forwards the request to the masters, for all waiting callers. The reply is not kept. failed is
+// the error of the tracker; nil if the request was not sent to it.
 func (r *reading) elsewhere(failed *errorx.Error) {
 	again := &send.Request{Cmd: r.cmd, Buf: r.Request, ReplicaSafe: true, ReadOnly: true, Slot: r.slot, Plain: true}
 	again.Shared = command.Allowed
@@ -128,15 +129,15 @@ func (r *reading) elsewhere(failed *errorx.Error) {
 	r.recycle()
 }
 
-// deafLeast is the least time that a caller must have until its deadline to wait deaf, that is,
-// without watching its context. It is twice the time after which a connection tells a caller to
-// listen. The cache decides this itself, because a connection does not know the deadlines of callers
-// that share a read.
+// A deaf caller waits without watching its context, until a connection tells it to listen. deafLeast is the
+// least time until a caller's deadline with which the cache lets the caller be deaf: twice the time after
+// which a connection tells a caller to listen. The cache decides this itself, because a connection does
+// not know the deadlines of callers that share a read.
 const deafLeast = memory.Instant(10 * time.Millisecond)
 
-// send sends the request for the caller that has encoded it. The request does not depend on that caller,
-// which may leave while the others stay; the caller only reads the reply while it waits, and can be told
-// to listen.
+// send sends the request. q is the request of the caller that calls send. That caller may leave while
+// others stay, so the request does not depend on its context or deadline. But while the caller waits, it
+// may read replies, and the connection may tell it to listen.
 func (r *reading) send(q *send.Request) {
 	t := r.from.tracker.Load()
 	if t == nil {

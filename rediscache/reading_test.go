@@ -58,7 +58,7 @@ func TestConcurrentMisses(t *testing.T) {
 	assert.True(t, kept(t, p.cache, "GET", "key"))
 }
 
-// A caller that modifies its result does not change the results of others.
+// If a caller modifies its result, the results of other callers do not change.
 func TestResultsAreOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -93,10 +93,10 @@ func TestErrorsAndNull(t *testing.T) {
 	require.Eventually(t, func() bool { return !kept(t, r.cache, "GET", "none") }, patient, time.Millisecond)
 }
 
-// Reads that can't be cached are sent as without a cache.
+// Reads that can't be cached are forwarded as if there were no cache.
 func TestNotCacheable(t *testing.T) {
 	t.Parallel()
-	testbed.Needs(t, testbed.Version(7, 0)) // which have EVAL_RO
+	testbed.Needs(t, testbed.Version(7, 0)) // for EVAL_RO
 	r := newRig(t, all)
 	must(t, r.other.Do(t.Context(), "SET", "key", "value"))
 	for _, req := range []redis.Request{
@@ -111,7 +111,7 @@ func TestNotCacheable(t *testing.T) {
 	assert.Zero(t, st.Entries+st.Hits+st.Misses)
 }
 
-// Only keys with a prefix are cached, unless a cache for all keys is asked.
+// The cache keeps replies only of keys with one of its prefixes, unless the caller uses WithMaxAge.
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Opts{Prefixes: []string{"user:", "page:"}, MaxAge: time.Hour, NullAge: time.Hour})

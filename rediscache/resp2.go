@@ -2,11 +2,12 @@ package rediscache
 
 import "math/big"
 
-// inRESP2 converts a RESP3 reply to RESP2. It returns false if it can't know the RESP2 form.
+// inRESP2 converts a RESP3 reply to the result that a RESP2 connection would return. It returns false if
+// that result can't be computed.
 func inRESP2(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64, bool, *big.Int:
-		return nil, false // RESP2 has text for them, in more than one possible form
+		return nil, false // RESP2 has texts for these, in more than one possible form
 	case []any:
 		for i := range v {
 			el, ok := inRESP2(v[i])

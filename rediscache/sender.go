@@ -9,13 +9,14 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// sender sends to the servers, evicts keys that writes change, and answers reads from memory.
+// sender answers reads from memory, forwards other requests to the servers, and evicts the keys that
+// writes change.
 type sender struct {
 	*core
 	to      redis.Sender
 	backend send.Backend[redis.Future] // the backend of to; nil if to has none
-	// limits restrict the replies that are served: with an Age of 0 none is; with All all keys are
-	// cached, not only those with one of the prefixes.
+	// limits decide which replies the sender serves. With an Age of 0 it serves none. With All it caches
+	// all keys, not only those with one of the prefixes.
 	limits memory.Limits
 }
 
@@ -24,7 +25,7 @@ var (
 	_ send.Memory[redis.Future] = (*sender)(nil)
 )
 
-// Servers returns the sender that the cache wraps. It is for packages of this module.
+// Servers returns the sender that the cache wraps. Only packages of this module may call it.
 func (s *sender) Servers() redis.Sender { return s.to }
 
 // Recall implements send.Memory.
@@ -93,16 +94,16 @@ func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	s.backend.SendEncoded(r, cb, n)
 }
 
-// source is where the reply to a request comes from.
+// source says where the reply to a request comes from.
 type source uint8
 
 const (
-	isForwarded source = iota // forwarded as if there were no cache
-	isFirst                   // by a master; the reply is not kept
-	isAnswered                // from memory or by a tracking socket
+	isForwarded source = iota // from the servers, as if there were no cache
+	isFirst                   // from a master; the reply is not kept
+	isAnswered                // from memory or over a tracking socket
 )
 
-// read answers a request, unless another sender must.
+// read answers a request, if it returns isAnswered. Otherwise the caller must send it to that source.
 func (s *sender) read(r *send.Request, w waiter) source {
 	q, from := s.question(r)
 	if from != isAnswered {
@@ -117,8 +118,8 @@ func (s *sender) read(r *send.Request, w waiter) source {
 	return isAnswered
 }
 
-// question returns how to answer a request that is not in memory and, for a tracking
-// socket, its reading.
+// question decides how to answer a request whose reply is not in memory. If the answer is isAnswered, it
+// returns a reading to send to a tracking socket.
 func (s *sender) question(r *send.Request) (*reading, source) {
 	if !r.ReplicaSafe || s.limits.Age == 0 || r.Slot == send.ManySlots {
 		return nil, isForwarded
@@ -154,15 +155,16 @@ func (s *sender) question(r *send.Request) (*reading, source) {
 	return q, isAnswered
 }
 
-// enter adds w to the callers that wait for the read of q. It returns memory.Asks if w must send the
-// request; otherwise q must not be used any more.
+// enter adds w to the callers that wait for the reply to q. It returns memory.Asks if the caller must send
+// q; otherwise the caller must not use q any more.
 func (s *sender) enter(q *reading, w waiter) (kept memory.Value, how memory.Joined) {
 	kept, how = s.store.Join(&q.Read, memory.Waiter(w), s.limits)
 	if how != memory.Asks {
 		q.recycle()
 		return kept, how
 	}
-	// A write to another master either shows here, or kills the tags that q has taken.
+	// A write to a new master of the slot either has changed the lease by now, or will kill the tags that q
+	// has taken.
 	if _, l := s.nodes.feed(q.slot); l != q.Lease {
 		q.elsewhere(nil)
 		return kept, memory.Waits
@@ -179,11 +181,11 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	r := &scratch.Request
 	switch {
 	case err != nil:
-		s.to.Send(req, cb, n) // it returns the error
+		s.to.Send(req, cb, n) // resolves cb with the error
 	case r.Is("SWAPDB"):
 		s.refused(waiter{cb, n}, errSwap().WithProperty(redis.EKRequest, req))
 	case cb != nil && send.IsCancelled(cb):
-		s.to.Send(req, s.watching(cb, r.Changes()), n) // the servers' sender calls Cancelled again, and refuses the request
+		s.to.Send(req, s.watching(cb, r.Changes()), n) // calls Cancelled again, and refuses the request if it is still cancelled
 	case s.recall(r, waiter{cb, n}):
 	default:
 		switch s.read(r, waiter{cb, n}) {
@@ -195,8 +197,7 @@ func (s *sender) Send(req redis.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// watching returns a future that evicts the written keys, before it passes its
-// result on to cb.
+// watching returns a future that evicts the keys in change before it passes the result on to cb.
 func (s *sender) watching(cb redis.Future, change send.Changes) redis.Future {
 	if change.Empty() {
 		return cb
@@ -211,7 +212,7 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 		r, err := encoded(req)
 		switch {
 		case err != nil:
-			continue // nothing is sent
+			continue // SendTransaction will refuse the whole transaction
 		case r.Is("SWAPDB"):
 			s.refused(waiter{cb, start}, errSwap().WithProperty(redis.EKRequest, req))
 			return

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// recorder is a hook that keeps what it is called with.
+// recorder is a hook that records the operations and their ends.
 type recorder struct {
 	mu   sync.Mutex
 	ends []redis.Completion
@@ -41,8 +41,8 @@ func (r *recorder) take() []redis.Completion {
 	return ends
 }
 
-// Hooks see which requests are answered from memory: hooks around the cache, and those of the
-// client under it.
+// Both hooks around the cache and hooks of the client that it wraps learn which requests were answered from
+// memory.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
@@ -94,7 +94,7 @@ func appendInt(b []byte, n int) []byte {
 	return append(b, text...)
 }
 
-// A batch with a malformed request is refused as a whole, and nothing of it is sent.
+// If a request of a batch is malformed, the whole batch is refused, and nothing is sent.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -109,7 +109,7 @@ func TestMalformed(t *testing.T) {
 	require.Nil(t, get(t, r.cache, "key"))
 }
 
-// Futures of users are resolved once, with hits and misses, whatever they do.
+// A user's future is resolved exactly once, for hits and for misses, no matter what the future does.
 func TestFutures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -129,7 +129,7 @@ func TestFutures(t *testing.T) {
 	}, patient, time.Millisecond)
 }
 
-// wavers is a future whose Cancelled returns an error only the first time.
+// wavers is a future whose Cancelled returns an error only the first time it is called.
 type wavers struct {
 	asked atomic.Int64
 	ends  chan any
@@ -144,7 +144,7 @@ func (w *wavers) Cancelled() error {
 
 func (w *wavers) Resolve(res any, _ uint64) { w.ends <- res }
 
-// acknowledges is a sender that reports every request as sent, without a server.
+// acknowledges is a sender that resolves every request with OK, without a server.
 type acknowledges struct{ redis.Sender }
 
 func (acknowledges) Send(_ redis.Request, cb redis.Future, n uint64) { cb.Resolve("OK", n) }
@@ -155,8 +155,8 @@ func (acknowledges) SendMany(reqs []redis.Request, cb redis.Future, start uint64
 	}
 }
 
-// If a future says that it is cancelled and then is not, its request may have been sent, so its
-// written keys are evicted.
+// If Cancelled of a write's future first returns an error and then nil, the write may have been sent, so the
+// cache evicts its keys.
 func TestFutureThatWavers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -175,7 +175,7 @@ func TestFutureThatWavers(t *testing.T) {
 	}
 }
 
-// postpones is a sender that leaves the answer to the test.
+// postpones is a sender that records futures, so that the test can resolve them later.
 type postpones struct {
 	redis.Sender
 	sent chan redis.Future
@@ -202,7 +202,7 @@ func TestWriteWhoseCallerHasLeft(t *testing.T) {
 	require.False(t, kept(t, r.cache, "GET", "key"))
 }
 
-// panics is a logger that keeps what futures have panicked with.
+// panics is a logger that records the values with which futures have panicked.
 type panics struct {
 	redisconn.NoopLogger
 	with chan any
@@ -214,8 +214,8 @@ func (p panics) Report(_ *redisconn.Connection, event redisconn.LogEvent) {
 	}
 }
 
-// A future that panics, wherever its result comes from, ends nothing else, and the connection's
-// logger is told.
+// If a future panics, wherever its result comes from, nothing else is affected, and the connection's logger
+// gets the panic.
 func TestFutureThatPanics(t *testing.T) {
 	t.Parallel()
 	logger := panics{with: make(chan any, 10)}
@@ -236,17 +236,17 @@ func TestFutureThatPanics(t *testing.T) {
 	ends(uint64(1))
 	c.Send(reqs[0], bad, 2) // a hit
 	ends(uint64(2))
-	c.SendMany(reqs, bad, 3) // both
+	c.SendMany(reqs, bad, 3) // a hit and a miss
 	ends(uint64(3), uint64(4))
 	c.SendMany(reqs, bad, 5) // hits
 	ends(uint64(5), uint64(6))
-	c.SendMany([]redis.Request{reqs[0], redis.Req("SWAPDB", 0, 1)}, bad, 7) // what is refused
+	c.SendMany([]redis.Request{reqs[0], redis.Req("SWAPDB", 0, 1)}, bad, 7) // refused requests
 	ends(uint64(7), uint64(8))
 	require.EqualValues(t, 8, called.Load())
 }
 
-// A future that ends the goroutine, as t.FailNow does, keeps no other request of SendMany from its
-// result.
+// If a future ends its goroutine, as t.FailNow does, the other requests of the SendMany still get their
+// results.
 func TestFutureThatEndsTheGoroutine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -264,7 +264,7 @@ func TestFutureThatEndsTheGoroutine(t *testing.T) {
 	}
 }
 
-// embeds is a type of a user's.
+// embeds is a user's decorator.
 type embeds struct{ *redisconn.Connection }
 
 type embedsCache struct{ *Cache }
@@ -282,7 +282,7 @@ func TestDecorators(t *testing.T) {
 	require.NoError(t, redis.Err(redis.SyncCtx{S: embedsCache{c}}.Do(t.Context(), "SET", "key", 1)))
 }
 
-// A connection whose state its user may change has no cache.
+// New refuses a connection with ScriptMode, because its user may change the state of the connection.
 func TestScriptMode(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, testbed.NewServer(t).Addr(), redisconn.Opts{ScriptMode: true})
@@ -291,7 +291,7 @@ func TestScriptMode(t *testing.T) {
 	require.NoError(t, redis.Err(redis.SyncCtx{S: conn}.Do(t.Context(), "PING")))
 }
 
-// After Close nothing is answered, and no goroutine is left.
+// After Close, requests fail, and no goroutine is left.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -303,7 +303,7 @@ func TestClose(t *testing.T) {
 	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(r.cache.Do(t.Context(), "GET", "key")))
 }
 
-// After Close the cache answers nothing from memory, even if the lease is young.
+// After Close the cache answers nothing from memory, even if the lease was just renewed.
 func TestCloseEndsLeases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -316,7 +316,7 @@ func TestCloseEndsLeases(t *testing.T) {
 	}
 }
 
-// If only the client inside is closed, readers get its error long before a lease ends.
+// If only the wrapped client is closed, readers get its error long before a lease would expire.
 func TestInnerCloseEndsLeases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -332,7 +332,7 @@ func TestInnerCloseEndsLeases(t *testing.T) {
 	require.Zero(t, cache.Stats().Leases)
 }
 
-// Reads that share a request through a cache are answered from memory, and own writes are seen.
+// With redis.WithJoin around a cache, reads are answered from memory, and the caller's own writes are seen.
 func TestJoinAroundCache(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -361,7 +361,7 @@ func TestJoinAroundCache(t *testing.T) {
 	assert.Positive(t, hits)
 }
 
-// A prefix around a cache: reads are answered from memory, and own writes are seen.
+// With redis.WithPrefix around a cache, reads are answered from memory, and the caller's own writes are seen.
 func TestPrefixAroundCache(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -389,5 +389,5 @@ func TestPrefixAroundCache(t *testing.T) {
 		assert.ErrorContains(t, err, "the sender is nil")
 	}
 	_, err := New(redis.WithPrefix(r.other.S, "t1:"), Opts{})
-	assert.ErrorContains(t, err, "a sender of redis.WithPrefix has no servers that are known to the cache: wrap the cache instead")
+	assert.ErrorContains(t, err, "a sender of redis.WithPrefix is no connection, cluster or Client: make the cache of one of these, and wrap the cache instead")
 }

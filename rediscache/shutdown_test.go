@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Shutdown waits for reads that trackers have accepted, and they accept no more.
+// Shutdown waits for the reads that trackers have accepted. The trackers accept no further reads.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	for name, servers := range map[string]func() (redis.Sender, []*testbed.Server){
@@ -49,7 +49,7 @@ func TestShutdown(t *testing.T) {
 		go func() { ended <- c.Shutdown(context.Background()) }()
 		others := 0
 		require.Eventually(t, func() bool {
-			others++ // those who miss the same key share one read
+			others++ // a different key each time, because callers that miss the same key share one read
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
 			err := redis.AsErrorx(c.Do(ctx, "GET", fmt.Sprint("other ", others)))
@@ -64,7 +64,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// A read that was sent to a tracker, and whose reply is not used, has an unknown outcome.
+// If a read was sent to a tracker and its reply is lost, the outcome of the read is unknown.
 func TestUnknownOfATracker(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t, time.Minute, all)

@@ -4,15 +4,16 @@ import "github.com/joomcode/redispipe/rediscache/internal/memory"
 
 // Stats are the counters of a cache since it was created, and its present contents.
 type Stats struct {
-	// Hits were answered from memory. Misses were read over a tracking socket, and Joined
-	// waited for such a read of another caller. First are cacheable reads that the cache forwarded
-	// because it was full and did not remember an earlier request. Passed were forwarded
-	// because the node had no lease or answered with an error.
+	// Hits counts reads that were answered from memory. Misses counts reads that were sent over a tracking
+	// socket, and Joined reads that waited for the same read of another caller. First counts cacheable
+	// reads that the cache forwarded because it was full and did not remember an earlier read of the same
+	// request. Passed counts reads that it forwarded because the node had no lease or answered with an
+	// error.
 	Hits, Misses, Joined, First, Passed int64
 	// Dropped counts dropped entries by reason.
 	Dropped Dropped
-	// Entries and Bytes are the present contents. Entries whose lease has ended count until they are
-	// removed, shortly after.
+	// Entries and Bytes are the present number and size of the entries. Entries whose lease has ended
+	// count until they are removed, which happens soon after.
 	Entries, Bytes int64
 	// MaxBytes is Opts.MaxBytes.
 	MaxBytes int64
@@ -22,11 +23,13 @@ type Stats struct {
 
 // Dropped counts dropped entries by reason.
 type Dropped struct {
-	// Written were changed through this cache. Invalidated were reported by servers: other
-	// clients changed them, or the server's tracking table was full (tracking-table-max-keys).
+	// Written counts entries whose keys were changed through this cache. Invalidated counts entries that
+	// a server has invalidated: another client has changed a key, or the server's tracking table was full
+	// (tracking-table-max-keys).
 	Written, Invalidated int64
-	// Space: evicted to make room. Aged: older than a reader accepts. Lease: the
-	// node was lost, or no longer serves the slot. User: dropped by Invalidate.
+	// Space counts entries that were evicted to make room, Aged those that were older than a reader
+	// accepts, Lease those whose lease has ended (the tracker was lost, or its node lost a slot), and User
+	// those dropped by Invalidate.
 	Space, Aged, Lease, User int64
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Replies that were read as one user are not served after the connection has become another user.
+// Replies that were read as one user are no longer served when the user of the connection has changed.
 func TestAnotherUser(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
@@ -93,10 +93,10 @@ func TestDataSocketDoesNotTrack(t *testing.T) {
 	assert.Equal(t, "2", calls(t, r.other, "set"))
 }
 
-// A user without the permission to track reads as without a cache.
+// If the user lacks the permission for CLIENT TRACKING, the cache forwards all reads.
 func TestNoPermission(t *testing.T) {
 	t.Parallel()
-	testbed.Needs(t, testbed.Version(7, 0)) // whose rules name subcommands
+	testbed.Needs(t, testbed.Version(7, 0)) // for ACL rules about subcommands
 	server := testbed.NewServer(t)
 	admin := redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{})}
 	must(t, admin.Do(t.Context(), "ACL SETUSER", "user", "on", ">p", "~*", "+@all", "-client|tracking"))
@@ -110,7 +110,7 @@ func TestNoPermission(t *testing.T) {
 	assert.EqualValues(t, 3, st.Passed)
 }
 
-// failures is a logger that keeps why trackers could not be made.
+// failures is a logger that records why trackers could not be opened.
 type failures struct {
 	redisconn.NoopLogger
 	of chan error
@@ -125,10 +125,10 @@ func (f failures) Report(_ *redisconn.Connection, event redisconn.LogEvent) {
 	}
 }
 
-// A user who may not track keys reads as without a cache, and the logger is told why.
+// If the server refuses CLIENT TRACKING, the cache forwards all reads, and the logger gets the reason.
 func TestTrackingRefused(t *testing.T) {
 	t.Parallel()
-	testbed.Needs(t, testbed.Version(7, 0)) // which refuse a subcommand
+	testbed.Needs(t, testbed.Version(7, 0)) // for ACL rules about subcommands
 	server := testbed.NewServer(t)
 	admin := redis.SyncCtx{S: connect(t, server.Addr(), redisconn.Opts{})}
 	must(t, admin.Do(t.Context(), "ACL SETUSER", "poor", "on", ">p", "~*", "+@all", "-client|tracking"))

@@ -59,8 +59,8 @@ func fill(t testing.TB, db redis.SyncCtx) {
 	}
 }
 
-// With either protocol the result of each request is the same as without a cache, when it is read
-// and when it is in memory.
+// With either protocol, the result of each request is the same as without a cache, both for a miss and for a
+// hit.
 func TestSameResults(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/rediscache/internal/memory"
 )
 
-// waiter resolves a caller that waits for a read.
+// waiter is a caller that waits for a reply. Its methods resolve the caller's future.
 type waiter memory.Waiter
 
 func (w waiter) resolve(res any) {
@@ -18,7 +18,7 @@ func (w waiter) resolve(res any) {
 	}
 }
 
-// resolveValue resolves with a value that does not change.
+// resolveValue resolves the future with v. If the future takes texts, it gets a text without a copy.
 func (w waiter) resolveValue(v memory.Value) {
 	if text, isText := v.Text(); isText {
 		if taker, ok := w.To.(send.TextTaker); ok {
@@ -29,19 +29,19 @@ func (w waiter) resolveValue(v memory.Value) {
 	w.resolve(v.Result())
 }
 
-// recalled resolves with a value from memory.
+// recalled resolves w with a value from memory.
 func (c *core) recalled(w waiter, v memory.Value) {
 	w.answeredBy(send.Server{Cached: true})
 	c.given(w, v)
 }
 
-// given resolves with a value, in any goroutine.
+// given resolves w with a value. It survives a panic of the future, so it may run in any goroutine.
 func (c *core) given(w waiter, v memory.Value) {
 	defer c.recovered()
 	w.resolveValue(v)
 }
 
-// refused resolves with the reason why nothing is sent.
+// refused resolves w with the error of a request that is not sent.
 func (c *core) refused(w waiter, err *errorx.Error) {
 	defer c.recovered()
 	w.resolve(err)
@@ -54,8 +54,8 @@ func (w waiter) answeredBy(p send.Server) {
 	}
 }
 
-// settle resolves in a goroutine that must not be blocked: it calls a user's future in a separate
-// goroutine, which ends with the call.
+// settle resolves w without blocking: it resolves a user's future in a separate goroutine, which ends with
+// the call.
 func (c *core) settle(w waiter, v memory.Value) {
 	if w.To == nil || send.CallerOf(w.To) != nil {
 		w.resolveValue(v)

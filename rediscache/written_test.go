@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// ways are those in which a request can be sent to change a key.
+// ways holds the ways in which a caller can change a key.
 var ways = map[string]func(ctx context.Context, c *Cache) error{
 	"Do": func(ctx context.Context, c *Cache) error { return redis.Err(c.Do(ctx, "SET", "key", "new")) },
 	"DoInto": func(ctx context.Context, c *Cache) error {
@@ -113,9 +113,9 @@ func TestKeysInOddPlaces(t *testing.T) {
 	t.Parallel()
 	dump := func(p *proxied) any { return must(t, p.other.Do(t.Context(), "DUMP", "from")) }
 	for _, w := range []struct {
-		before []string // of other clients
-		read   string   // is in memory
-		write  string   // through the cache
+		before []string // commands of another client
+		read   string   // a read whose reply is then in memory
+		write  string   // a write through the cache
 	}{
 		{[]string{"PFADD key a", "PFCOUNT key", "PFADD key b"}, "GET key", "PFCOUNT key"},
 		{[]string{"PFADD key a", "PFCOUNT key", "PFADD key b"}, "GET key", "pfcount key"},
@@ -213,7 +213,7 @@ func TestNestedMulti(t *testing.T) {
 	p.proxy.Heal()
 }
 
-// A command that removes all keys, or that is unknown, empties the memory.
+// A command that removes all keys, or that is unknown, drops all entries.
 func TestWriteOfAll(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range []string{"FLUSHALL", "FLUSHDB", "SOMEMODULE.CLEAR"} {
@@ -233,7 +233,7 @@ func TestWriteOfAll(t *testing.T) {
 	}
 }
 
-// Questions about a cluster leave in memory what is there, and what changes its slots does not.
+// Commands that only ask about a cluster drop no entries. Commands that change its slots drop all.
 func TestCommandsOfClusters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -327,7 +327,7 @@ func TestDroppedBeforeResolved(t *testing.T) {
 		send(redis.FuncFuture(func(any, uint64) { was <- kept(t, p.cache, "GET", "key") }))
 		assert.False(t, <-was, name)
 		p.proxy.Heal()
-		require.Eventually(t, func() bool { // the push that was held is not to come later
+		require.Eventually(t, func() bool { // wait until the push that was held back has arrived
 			get(t, p.cache, "key")
 			return kept(t, p.cache, "GET", "key")
 		}, patient, time.Millisecond)

@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// asked remembers which requests were sent, by 32 bits of their hashes. A request has a group of
-// places; if none of these is free, it replaces another request. So new requests gradually displace old
-// ones. There is no lock: if two goroutines write at the same time, a request may be forgotten.
+// asked remembers which requests were sent, by 32 bits of their hashes. The hash of a request determines a
+// group of places. If all places of the group are taken, the request replaces another one, so new requests
+// gradually displace old ones. There is no lock: if two goroutines write at the same time, a request may
+// be forgotten.
 type asked [][4]atomic.Uint32 // 0: free
 
 // groupBytes is the size of a group.
@@ -30,5 +31,5 @@ func (a asked) before(request uint64) bool {
 			place = i
 		}
 	}
-	return group[place].Swap(mark) == mark // another goroutine may have added it in the meantime
+	return group[place].Swap(mark) == mark // another goroutine may have added the request since the loop
 }

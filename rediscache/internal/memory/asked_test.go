@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A request is remembered from the first time on, until many others were asked for.
+// The table remembers a request from the first time on, until many other requests were added.
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	const bytes = 64 << 10
@@ -17,7 +17,7 @@ func TestAsked(t *testing.T) {
 	require.EqualValues(t, bytes, a.bytes())
 	require.Less(t, newAsked(bytes-1).bytes(), int64(bytes))
 	random := rand.New(rand.NewPCG(1, 2))
-	requests := make([]uint64, bytes/4/4) // a quarter of the places
+	requests := make([]uint64, bytes/4/4) // enough for a quarter of the places
 	known := func() (n int) {
 		for _, r := range requests {
 			if a.before(r) {

@@ -6,43 +6,43 @@ import (
 	"sync/atomic"
 )
 
-// entry is a kept reply, or one that is being read. It hangs from the tag of its first key.
+// entry is a reply that is kept or being read. The tag of its first key holds it.
 //
-// While it is being read, it belongs to its Read, which [Store.Fill] and [Store.GiveUp] end; after that
-// it belongs to its shard and, once removed, to the code that has removed it. Other code may look at it
-// only under the lock of the shard. The last owner recycles it. An entry with several keys is not
-// pooled, because a change of a key other than the first may still refer to it.
+// While the reply is being read, the entry belongs to its Read, which [Store.Fill] and [Store.GiveUp] end.
+// After that it belongs to its shard, and once it is removed, to the code that has removed it. Other code
+// may look at it only under the lock of the shard. The last owner recycles it. An entry with several keys
+// is not pooled, because a change of a key other than the first may still refer to it.
 type entry struct {
 	key    uint64 // the hash of its first key
 	tag    *tag
 	more   []hold // the other keys
 	lease  *Lease
 	sent   Instant // the request was sent at this time or later, so the reply is not older
-	listed bool
+	listed bool    // Read.Listed
 
 	// The lock of the tag's shard guards the fields below, except visited.
-	placed  bool // it hangs from its tag; otherwise it is no longer found or filled
-	filled  bool // its request and value are set, and it is in the queue of the shard
-	visited atomic.Bool
-	reading *Read  // until it is filled or given up
-	request string // as it is sent
+	placed  bool        // its tag holds the entry; otherwise the entry is no longer found or filled
+	filled  bool        // request and value are set, and the entry is in the queue of the shard
+	visited atomic.Bool // a reader has found the entry since the shard's hand last passed it
+	reading *Read       // the running read; nil once the entry is filled or given up
+	request string      // the encoded request
 	value   Value
 	size    int64
 
-	sibling      *entry // the next one of the tag
-	newer, older *entry // in the queue
+	sibling      *entry // the next entry of the tag
+	newer, older *entry // the neighbours in the queue of the shard
 }
 
 var entryPool = sync.Pool{New: func() any { return new(entry) }}
 
-// newEntry returns the entry of a read.
+// newEntry returns an entry for a read.
 func newEntry(q *Read) *entry {
 	e := entryPool.Get().(*entry)
 	e.key, e.lease, e.sent, e.listed, e.reading = q.Key, q.Lease, q.Sent, q.Listed, q
 	return e
 }
 
-// recycle ends the use of an entry.
+// recycle returns an entry to the pool, unless it has several keys.
 func (e *entry) recycle() {
 	if len(e.more) > 0 {
 		return
@@ -51,7 +51,7 @@ func (e *entry) recycle() {
 	entryPool.Put(e)
 }
 
-// answers reports whether the entry belongs to a request.
+// answers reports whether the entry is for the given encoded request.
 func (e *entry) answers(request []byte) bool {
 	if e.reading != nil {
 		return bytes.Equal(e.reading.Request, request)
@@ -67,7 +67,8 @@ func (e *entry) hash() uint64 {
 	return HashOf(e.request)
 }
 
-// alive reports whether no key of the entry is known to have changed since before its request was sent.
+// alive reports whether the tags of all keys of the entry are alive: no key is known to have changed since
+// the request was sent.
 func (e *entry) alive() bool {
 	for i := range e.more {
 		if e.more[i].tag.dead.Load() {
@@ -86,8 +87,8 @@ func (e *entry) fresh(now Instant, l *Limits) bool {
 	return (l.All || e.listed) && now-e.sent < Instant(age) && e.lease.Holds(now) && e.alive()
 }
 
-// joinable reports whether a caller may wait for an entry that is being read: its request must have
-// been sent under the caller's lease.
+// joinable reports whether a caller whose lease is l may wait for the entry: it must be being read, under
+// the same lease.
 func (e *entry) joinable(l *Lease) bool {
 	return e.reading != nil && e.lease == l && !l.ended() && e.alive()
 }

@@ -1,6 +1,7 @@
 package memory
 
-// victimLocked returns the entry to evict, or nil if there is none.
+// victimLocked returns the next entry to evict, as SIEVE chooses it (see shard), or nil if the shard is
+// empty.
 func (s *shard) victimLocked() *entry {
 	e := s.hand
 	for {

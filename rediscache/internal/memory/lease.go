@@ -17,16 +17,15 @@ func Now() Instant { return Instant(time.Since(began)) }
 // InstantOf returns the instant of a time.
 func InstantOf(t time.Time) Instant { return Instant(t.Sub(began)) }
 
-// Lease is the time until which replies that were read on a tracking socket are known to be valid,
-// because all changes that the server had reported when the lease was last renewed have been handled.
-// It ends with the socket, or when the node no longer serves its keys, and is then never renewed. The
-// zero lease has expired. The owner of the socket renews and ends it, at any time; entries only read
-// it.
+// Lease is the time until which replies that were read over a tracking socket may be served. When it is
+// renewed, all changes that the server had reported until then have been handled. A lease ends with the
+// socket, or when the node loses a slot; an ended lease is never renewed. The zero lease has expired. The
+// owner of the socket may renew and end the lease at any time; entries only read it.
 type Lease struct {
 	until atomic.Int64 // an Instant, or over
 }
 
-// over is the until of a lease that has ended.
+// over is the value of until in a lease that has ended.
 const over = math.MinInt64
 
 // Until returns when the lease expires.

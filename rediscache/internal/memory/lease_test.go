@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A lease is extended, never shortened, and once it has ended stays so.
+// A lease can be extended but not shortened. An ended lease can't be renewed.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	l := new(Lease)

@@ -8,12 +8,13 @@ import (
 // shards is the number of shards, each with its own lock.
 const shards = 256
 
-// shard has a part of the keys, with their entries. SIEVE chooses the entry to evict: a hand moves from
-// the oldest to the newest, and takes the first entry that was not visited since the hand last passed
-// it. So a hit moves nothing, and entries that are read once do not evict entries that are read often.
+// shard has a part of the keys, with their entries. The SIEVE algorithm chooses the entry to evict: a hand
+// moves from the oldest to the newest entry, and evicts the first one that was not visited since the hand
+// last passed it. So a hit moves nothing, and entries that are read once do not evict entries that are read
+// often.
 //
-// A shard fills two cache lines, which it shares with no other. The first has the fields that a hit, or
-// a miss that is not admitted, needs.
+// A shard fills two cache lines, which it shares with no other shard. The first line has the fields that
+// are needed for a hit, and for a miss that Store.Admits does not admit.
 type shard struct {
 	mu          sync.RWMutex // guards the fields below, and the fields of tags, entries and reads whose comments say so
 	tags        map[uint64]*tag
@@ -23,13 +24,14 @@ type shard struct {
 	newest *entry
 	oldest *entry
 	hand   *entry // nil: begin with the oldest
-	// bytes were allocated and are not in the sum of the store yet.
+	// bytes is the change of the allocated bytes that was not added to Store.bytes yet.
 	bytes                   int64
 	entries, misses, joined int64
 	_                       [8]byte
 }
 
-// holdLocked returns the tag of a key. The caller must use it or release it.
+// holdLocked returns the tag of a key, and creates it if necessary. The caller must give it an entry or
+// call releaseLocked.
 func (s *shard) holdLocked(key uint64) *tag {
 	t := s.tags[key]
 	if t == nil {
@@ -50,8 +52,8 @@ func (s *shard) releaseLocked(t *tag) {
 	}
 }
 
-// killLocked kills the tag of a key. It returns gone with the filled entries appended for which it is
-// the first key, and the list of entries for which it is another key.
+// killLocked kills the tag of a key. It removes the entries whose first key this is, and appends those that
+// were filled to gone. others is the list of the entries for which it is another key.
 func (s *shard) killLocked(key uint64, gone []*entry) (_ []*entry, others *hold) {
 	t := s.tags[key]
 	if t == nil {
@@ -70,7 +72,7 @@ func (s *shard) killLocked(key uint64, gone []*entry) (_ []*entry, others *hold)
 	return gone, others
 }
 
-// sumLocked moves the allocated bytes to the sum.
+// sumLocked moves the shard's bytes to sum.
 func (s *shard) sumLocked(sum *atomic.Int64) {
 	if s.bytes != 0 {
 		sum.Add(s.bytes)
@@ -92,7 +94,8 @@ func (s *shard) pushLocked(e *entry) {
 	s.entries++
 }
 
-// removeLocked removes an entry, and reports whether it was in place and filled.
+// removeLocked removes an entry from its tag and the queue. It returns true if the entry was still there
+// and filled; the caller must then recycle it.
 func (s *shard) removeLocked(e *entry) (filled bool) {
 	if !e.placed {
 		return false

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Shards share no line of the processor's caches: a store, which is large, begins with one.
+// Shards share no line of the processor's caches. A store is so large that the allocator aligns it with a
+// line, so it is enough that the size of a shard is a multiple of a line.
 func TestShardsShareNoLine(t *testing.T) {
 	t.Parallel()
 	if bits.UintSize < 64 {

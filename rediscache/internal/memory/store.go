@@ -1,5 +1,6 @@
 // Package memory keeps replies in memory, by request, until a key of the request changes or the lease
-// of the read ends. It does no I/O: its caller reports the replies, the changes and the ends of leases.
+// under which the reply was read ends. It does no I/O: its caller passes it the replies and the changes,
+// and ends the leases.
 package memory
 
 import "sync/atomic"
@@ -23,31 +24,30 @@ const (
 type Store struct {
 	shards [shards]shard
 	asked  asked
-	most   int64 // bytes of tags and entries
+	most   int64 // the bound for the bytes of tags and entries
 
-	bytes   atomic.Int64  // allocated bytes, without those that shards have not added yet
-	turn    atomic.Uint32 // the shard that makes room next
+	bytes   atomic.Int64  // the allocated bytes, except those that shards have not added yet (shard.bytes)
+	turn    atomic.Uint32 // chooses the shard that makes room next
 	dropped [reasons]atomic.Int64
 }
 
 const (
-	// entryOverhead is the size of an entry without its request and its value, holdOverhead of each key
-	// except the first, cellOverhead of a cell in a map whose keys come and go, tagOverhead of a tag
-	// with its cell, and storeOverhead of an empty store.
+	// Sizes in bytes: entryOverhead of an entry without its request and value; holdOverhead of each key
+	// except the first; cellOverhead of a cell in a map whose keys come and go; tagOverhead of a tag with
+	// its cell; storeOverhead of an empty store.
 	entryOverhead = 160
 	holdOverhead  = 32
 	cellOverhead  = 40
 	tagOverhead   = 48 + cellOverhead
 	storeOverhead = 100 << 10
-	// largestShare: an entry may take at most the bound / largestShare, so that a large value evicts no
-	// more than that.
+	// largestShare: an entry may take at most 1/largestShare of the bound, so that a large value does not
+	// evict many others.
 	largestShare = 32
-	// fullShare: a store counts as full when at most the bound / fullShare is free.
+	// fullShare: a store counts as full when at most 1/fullShare of the bound is free.
 	fullShare = 16
-	// askedShare: the table of asked takes at most the bound / askedShare, so that it remembers
-	// about as many requests as there is room for small entries. With a quarter of that, popular
-	// requests were forgotten before they came again; with four times as much, four times as many
-	// replies were kept that were not requested again.
+	// askedShare: the table of asked takes at most 1/askedShare of the bound, so that it remembers about
+	// as many requests as there is room for small entries. A smaller table forgets popular requests before
+	// they come again; with a larger one the cache keeps more replies that nobody requests again.
 	askedShare = 64
 )
 
@@ -63,9 +63,9 @@ func New(most int64) *Store {
 
 func (s *Store) shard(hash uint64) *shard { return &s.shards[hash>>56] }
 
-// Find sets v to the reply to a request if it is kept and within limits. key is the hash of the first
-// key. It sets v instead of returning it, because a hit must be fast and each function on the way would
-// copy the value.
+// Find sets v to the kept reply to a request, if there is one that l accepts. key is the hash of the
+// request's first key. Find sets v instead of returning it, because a hit must be fast and each function
+// on the way would copy the value.
 func (s *Store) Find(request []byte, key uint64, l *Limits, v *Value) (found bool) {
 	sh := s.shard(key)
 	sh.mu.RLock()
@@ -84,9 +84,10 @@ func (s *Store) Find(request []byte, key uint64, l *Limits, v *Value) (found boo
 	return found
 }
 
-// Admits reports whether the reply to a request should be kept: while there is room, every reply; after
-// that, replies to remembered requests. key is the hash of the first key. While there is much room, it
-// does not use the table, which is rarely in a processor's cache.
+// Admits reports whether the reply to a request should be kept. While there is room, it admits every
+// request; after that, it admits requests that were sent before. key is the hash of the first key. While
+// more than half of the memory is free, Admits does not use the table of requests, which is rarely in a
+// processor's cache.
 func (s *Store) Admits(request []byte, key uint64) bool {
 	free := s.most - s.bytes.Load()
 	if free > s.most/2 || s.asked.before(HashOfBytes(request)) || free > s.most/fullShare {
@@ -101,13 +102,13 @@ type Joined uint8
 
 // The results of Store.Join.
 const (
-	Asks    Joined = iota // it waits for the read, which is to be sent
-	Waits                 // it waits for a read that was sent before
-	IsThere               // it does not wait: the reply is kept
+	Asks    Joined = iota // w waits for the reply to q, and the caller must send q
+	Waits                 // w waits for the same request of another caller
+	IsThere               // w does not wait, because the reply is kept
 )
 
-// Join makes w wait for the reply to a request: to q, or to a suitable read that was already sent. If
-// the reply is kept and within limits, it returns that, and w does not wait.
+// Join makes w wait for the reply to a request: to q, or to the same request of another caller if that was
+// sent under the same lease. If a reply is kept that l accepts, Join returns it, and w does not wait.
 func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 	e := newEntry(q)
 	if len(q.More) > 0 {
@@ -148,7 +149,7 @@ func (s *Store) Join(q *Read, w Waiter, l Limits) (kept Value, how Joined) {
 	return kept, how
 }
 
-// hold makes an entry depend on the tags of its keys other than the first.
+// hold makes an entry depend on the tags of keys, which are all its keys but the first.
 func (s *Store) hold(e *entry, keys []uint64) {
 	e.more = make([]hold, len(keys))
 	for i, key := range keys {
@@ -173,8 +174,8 @@ func (s *Store) release(e *entry) {
 	}
 }
 
-// Fill keeps the reply to a read, with the text of its request, if it is still known to be valid. It
-// returns the waiters, in the memory of the read; after that no other waiter can join.
+// Fill keeps the reply v to a read, if it is still known to be valid. request is the encoded request. Fill
+// returns the waiters, in memory that belongs to the read; no further waiter can join.
 func (s *Store) Fill(q *Read, request string, v Value) (waiting []Waiter) {
 	e := q.entry
 	size := e.size + entryOverhead + taken(len(request)+len(v.text)) + holdOverhead*int64(len(e.more))
@@ -211,7 +212,7 @@ func (s *Store) GiveUp(q *Read) (waiting []Waiter) {
 	return q.waiting
 }
 
-// endLocked ends a read. If its entry is kept, it belongs to the shard.
+// endLocked ends a read. It removes the entry unless kept is set; a kept entry then belongs to the shard.
 func (s *Store) endLocked(sh *shard, q *Read, kept bool) {
 	if !kept {
 		sh.removeLocked(q.entry)
@@ -239,8 +240,7 @@ func (s *Store) forget(e *entry, why Reason) {
 	e.recycle()
 }
 
-// Changed drops the entries of the key with a hash. Later reads of the key see the state after the
-// change.
+// Changed drops the entries of a key, given its hash. Reads that join later are sent after the change.
 func (s *Store) Changed(key uint64, why Reason) {
 	sh := s.shard(key)
 	var room [few]*entry
@@ -276,7 +276,7 @@ func (s *Store) makeRoom() {
 	}
 }
 
-// Sweep drops replies that were read under leases that have ended and so are no longer served.
+// Sweep drops the replies whose leases have ended. Such replies are no longer served anyway.
 func (s *Store) Sweep() {
 	for i := range s.shards {
 		var gone []*entry
@@ -299,8 +299,8 @@ func (s *Store) Sweep() {
 
 // Counts counts the results of look-ups since the store was created, and its present contents.
 type Counts struct {
-	Hits, Joined, Misses int64 // IsThere or found, Waits, Asks
-	First                int64 // not admitted
+	Hits, Joined, Misses int64 // found by Find or IsThere; Waits; Asks
+	First                int64 // not admitted by Admits
 	Entries, Bytes       int64
 	Dropped              [reasons]int64
 }

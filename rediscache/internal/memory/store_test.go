@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reads are reads of a store without servers.
+// reads is a store whose reads a test begins and fills itself.
 type reads struct {
 	*Store
 	lease *Lease
@@ -35,10 +35,10 @@ func (r *reads) begin(request string, keys ...string) (q *Read, how Joined) {
 	return q, how
 }
 
-// anyReply is taken, whatever its age.
+// anyReply are limits that accept any reply.
 var anyReply = Limits{Age: time.Hour, NullAge: time.Hour, All: true}
 
-// fill fills what begin has begun.
+// fill fills a read that begin has begun.
 func (r *reads) fill(q *Read, value string) (waiting []Waiter) {
 	both := string(q.Request) + value
 	return r.Fill(q, both[:len(q.Request)], TextOf(both[len(q.Request):]))
@@ -49,7 +49,7 @@ func (r *reads) has(request string, keys ...string) bool {
 	return has
 }
 
-// text returns the reply, a text, to a request.
+// text returns the kept text reply to a request.
 func (r *reads) text(request, key string) (text string, found bool) {
 	var v Value
 	found = r.Find([]byte(request), HashOf(key), &anyReply, &v)
@@ -75,8 +75,8 @@ func (r *reads) isEmpty(t *testing.T) {
 	}
 }
 
-// A reply is kept only if neither its key nor its lease has changed since the read began. No caller
-// joins a read that was already sent.
+// A reply is kept only if its key has not changed and its lease has not ended since the read began. No
+// caller joins a read whose key has changed or whose lease has ended.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -107,7 +107,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// A change of any of its keys drops an entry, with everything that is known about it.
+// A change of any of its keys drops an entry. Nothing of the entry is left in the store.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	r := newReads(1 << 20)
@@ -189,7 +189,7 @@ func TestBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := heap()
 			r := newReads(c.most)
-			// It goes on until as many entries were evicted as are held.
+			// Add entries until as many were evicted as the store holds.
 			for i := 0; i%100 > 0 || r.dropped[BySpace].Load() <= r.Counts().Entries; i++ {
 				c.add(r, i)
 				if bytes := r.bytes.Load(); bytes > r.most {
@@ -205,7 +205,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// heap returns the bytes of what is reachable.
+// heap returns the number of reachable bytes on the heap.
 func heap() int64 {
 	var m runtime.MemStats
 	for range 3 {
@@ -215,7 +215,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// One large value does not push out everything: it is not kept if it is more than its share.
+// A value that would take more than its share of the store is not kept, so it does not evict other values.
 func TestLargeValue(t *testing.T) {
 	t.Parallel()
 	r := newReads(64 << 20)
@@ -256,7 +256,7 @@ func TestScanResistance(t *testing.T) {
 	assert.Greater(t, stayed, 700)
 }
 
-// After many concurrent calls the counters are right.
+// After many concurrent calls, the counters agree with the contents.
 func TestStoreAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newReads(1 << 20)
@@ -286,8 +286,9 @@ func TestStoreAtOnce(t *testing.T) {
 	r.isEmpty(t)
 }
 
-// BenchmarkZipf reads keys by a Zipf distribution with the exponent 1.01, and reports
-// which share of the reads is answered out of memory, and which is kept: each, and what is admitted.
+// BenchmarkZipf reads keys with a Zipf distribution of the exponent 1.01. It reports the share of reads that
+// are answered from memory and the share whose replies are kept, for a store that keeps every reply and for
+// one that keeps those that Admits admits.
 func BenchmarkZipf(b *testing.B) {
 	for name, wanted := range map[string]func(r *reads, key string) bool{
 		"each":     func(*reads, string) bool { return true },

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// seed is the seed of the hashes of keys and requests, so that nobody can choose two that collide. Keys
-// that do collide share a tag, so a change of one drops the entries of both.
+// seed is the random seed of the hashes of keys and requests, so that nobody can choose keys that collide.
+// If two keys do collide, they share a tag, and a change of one drops the entries of both.
 var seed = maphash.MakeSeed()
 
 // HashOf returns the hash of a key or a request.
@@ -17,27 +17,27 @@ func HashOf(text string) uint64 { return maphash.String(seed, text) }
 // HashOfBytes is HashOf for bytes.
 func HashOfBytes(text []byte) uint64 { return maphash.Bytes(seed, text) }
 
-// tag represents the value of a key since its last change. A reply is known to have that value if its
-// request was sent when the tag was in its shard and the tag is still alive. A change of the key
-// removes the tag from the shard and kills it, and the next read creates a new tag.
+// tag represents the value of a key since its last change. A change of the key removes the tag from the
+// shard and kills it, and the next read creates a new tag. So if a request was sent while the tag was in
+// the shard, and the tag is still alive, then the reply has the present value of the key.
 //
-// It belongs to its shard, which recycles it when it is removed, unless an entry has used it for a key
-// other than its first: such entries read it without a lock.
+// A tag belongs to its shard. The shard recycles a removed tag, unless an entry has used it for a key other
+// than its first: such entries read the tag without a lock.
 type tag struct {
 	hash uint64
 	dead atomic.Bool
 
-	// The lock of the tag's shard guards the fields below. Entries hang from the tag of their first
-	// key: in a list that starts at first, or in many if there are more than few.
+	// The lock of the tag's shard guards the fields below. The tag holds the entries whose first key it
+	// represents: in a list that starts at first, or in many if there are more than few.
 	first *entry
 	many  map[uint64]*entry // by the hash of the request
-	// others are the entries for which the key is not the first.
+	// others lists the entries for which the key is not the first.
 	others *hold
-	held   bool // it had others at some time
+	held   bool // others was not empty at some time
 }
 
-// hold is a key of an entry, other than the first, in the list of its tag. The list of a dead tag stays
-// unchanged.
+// hold connects an entry to the tag of a key other than its first: it is an element of tag.others. The
+// list of a dead tag does not change.
 type hold struct {
 	entry          *entry
 	tag            *tag
@@ -53,7 +53,7 @@ func (h *hold) enterLocked(t *tag) {
 	t.others, t.held = h, true
 }
 
-// leaveLocked removes h from the list.
+// leaveLocked removes h from the tag's list, unless the tag is dead.
 func (h *hold) leaveLocked() {
 	switch {
 	case h.tag.dead.Load():
@@ -70,7 +70,7 @@ func (h *hold) leaveLocked() {
 
 var tagPool = sync.Pool{New: func() any { return new(tag) }}
 
-// recycle returns a tag to the pool.
+// recycle returns a tag to the pool, unless entries may still read it.
 func (t *tag) recycle() {
 	if t.held {
 		return
@@ -79,7 +79,7 @@ func (t *tag) recycle() {
 	tagPool.Put(t)
 }
 
-// few is the greatest number of entries of a tag that are searched one after the other.
+// few is the greatest number of entries that a tag holds in a list; more entries are in a map.
 const few = 8
 
 // find returns the entry of a request, or nil if there is none.
@@ -98,8 +98,8 @@ func (t *tag) find(request []byte) *entry {
 	return nil
 }
 
-// add hangs an entry from the tag. The caller must then remove an older entry of the same request,
-// which find no longer returns.
+// add makes the tag hold an entry. If there is an older entry of the same request, find no longer returns
+// it, and the caller must remove it.
 func (t *tag) add(e *entry) {
 	if t.many != nil {
 		t.many[e.hash()] = e
@@ -121,7 +121,7 @@ func (t *tag) add(e *entry) {
 	t.first, t.many = nil, many
 }
 
-// all iterates over the entries that hang from the tag. The present entry may be removed.
+// all iterates over the entries that the tag holds. The present entry may be removed during the iteration.
 func (t *tag) all(yield func(*entry) bool) {
 	for e := t.first; e != nil; {
 		next := e.sibling
@@ -133,7 +133,7 @@ func (t *tag) all(yield func(*entry) bool) {
 	maps.Values(t.many)(yield)
 }
 
-// remove undoes add.
+// remove makes the tag no longer hold an entry.
 func (t *tag) remove(e *entry) {
 	if t.many != nil {
 		if hash := e.hash(); t.many[hash] == e {

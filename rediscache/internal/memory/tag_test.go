@@ -38,8 +38,8 @@ func TestRequestsOfOneKey(t *testing.T) {
 	}
 }
 
-// A read that takes the place of an older one of the same request is found, and the older one is
-// not filled.
+// If a read replaces an older read of the same request, the store finds the new one, and does not fill the
+// older one.
 func TestReadTakesPlace(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, few - 1, few + 1} {
@@ -48,7 +48,7 @@ func TestReadTakesPlace(t *testing.T) {
 			r.begin(fmt.Sprint("HGET:", i), "key")
 		}
 		before, _ := r.begin("HGET", "key")
-		r.lease = new(Lease) // another one
+		r.lease = new(Lease) // another lease, so that the next read does not join this one
 		r.lease.Renew(1 << 62)
 		after, how := r.begin("HGET", "key")
 		require.Equal(t, Asks, how)
@@ -89,7 +89,7 @@ func TestRequestsThatShareAKey(t *testing.T) {
 	r.isEmpty(t)
 }
 
-// BenchmarkSharedKey changes a key that many requests have in common, beside two of their own.
+// BenchmarkSharedKey changes a key that many requests share. Each request has two more keys of its own.
 func BenchmarkSharedKey(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

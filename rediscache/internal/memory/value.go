@@ -12,7 +12,7 @@ import (
 type Value struct {
 	text   string
 	isText bool
-	other  any // if it is not text
+	other  any // the reply if it is not a text
 }
 
 // TextOf returns a text as a value.
@@ -39,13 +39,13 @@ func (v *Value) Result() any {
 	return values.CopyResult(v.other)
 }
 
-// The sizes of a value without the bytes of its texts.
+// The sizes, in bytes, of the parts of a value.
 const (
 	sliceHeader  = 24
 	stringHeader = 16
 	elementSlot  = 16
 	mapHeader    = 48
-	pairs        = 7 // pairs per group of a map; one more if it is the only group
+	pairs        = 7 // the pairs in a group of a map; the only group of a small map has one more
 	groupOfPairs = 264
 	number       = 8
 )
@@ -56,9 +56,9 @@ const (
 	page           = 8 << 10
 )
 
-// objects are the size classes of the allocator, up to largestObject; larger objects take whole pages.
-// An object below smallestObject counts as that size, because it may share memory with objects that are
-// not kept.
+// objects returns the size classes of Go's allocator, up to largestObject; larger objects take whole pages.
+// An object smaller than smallestObject counts as smallestObject, because the allocator may put it into one
+// block of memory with other objects.
 var objects = sync.OnceValue(func() (sizes []int) {
 	for n := 0; n <= largestObject; n = max(sizes[len(sizes)-1]+1, smallestObject) {
 		sizes = append(sizes, cap(append([]byte(nil), make([]byte, n)...)))
@@ -76,7 +76,7 @@ func taken(n int) int64 {
 	return int64(sizes[at])
 }
 
-// sizeOf returns the approximate size of a result, without its interface value.
+// sizeOf returns the approximate size of a result, without the interface value that contains it.
 func sizeOf(v any) (size int64) {
 	switch v := v.(type) {
 	case nil, bool:

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// A copy shares nothing that can be changed.
+// A copied value shares no memory that can be modified.
 func TestCopied(t *testing.T) {
 	t.Parallel()
 	text, number := []byte("text"), big.NewInt(1)
