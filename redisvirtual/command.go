@@ -28,7 +28,8 @@ func (c *conn) command(buf []byte) (done bool) {
 	return done
 }
 
-// unusual handles a request that does not simply go to the server.
+// unusual handles a request that may not be part of a batch on the shared connection. It returns false if
+// only serve can handle it.
 func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	name := ""
 	if info != nil {
@@ -89,7 +90,7 @@ func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	case r.Shared == command.WouldBlock:
 		return c.block(r)
 	}
-	r.Shared = command.Allowed // the server reports the mistake
+	r.Shared = command.Allowed // send it, so that the server answers with its error
 	return c.alone(r, c.asking)
 }
 
@@ -103,8 +104,8 @@ func misworded(name string, words int) bool {
 	return name == "WATCH" && words == 1
 }
 
-// countsWrites reports whether a request waits until a number of servers have the writes of
-// its own connection. On another connection, a server may confirm at once.
+// countsWrites reports whether a request waits until a number of servers have the writes of its own
+// connection (WAIT, WAITAOF). Sent over another connection, it would not wait for the client's writes.
 func countsWrites(name string, r *send.Request) bool {
 	args := proto.Words(r.Buf)
 	switch {
@@ -113,10 +114,11 @@ func countsWrites(name string, r *send.Request) bool {
 	case name == "WAITAOF" && len(args) == 3:
 		return proto.Text(args[0]) != "0" || proto.Text(args[1]) != "0"
 	}
-	return false // waits for no server, or is malformed
+	return false // it waits for no server, or is malformed
 }
 
-// aboutConnection handles a request about the client's connection. For other requests, ours is false.
+// aboutConnection handles requests about the client's own connection. For other requests it returns ours =
+// false.
 func (c *conn) aboutConnection(name string, r *send.Request) (done, ours bool) {
 	switch name {
 	case "HELLO":
@@ -159,8 +161,8 @@ func (c *conn) alone(r *send.Request, asking bool) (done bool) {
 	return true
 }
 
-// block sends a blocking request. No other request of the client is in flight then, so the request
-// runs in its place in the client's order.
+// block sends a blocking request, which goes over a dedicated connection. Only serve calls it when no other
+// request of the client is in flight, so the client's requests keep their order.
 func (c *conn) block(r *send.Request) (done bool) {
 	if !c.served {
 		return false

@@ -14,7 +14,7 @@ import (
 // conn is a virtual connection. It has no goroutine, except while serve runs.
 type conn struct {
 	to     *upstream.Servers
-	stream replies.Stream // the replies for the client; its own mutex may be locked under mu
+	stream replies.Stream // the replies for the client; its mutex may be locked while mu is held
 
 	// writing is held by Write. The fields below belong to the writer, which is Write or, while
 	// serving is set, serve.
@@ -22,10 +22,10 @@ type conn struct {
 	scan     proto.Scan
 	batch    *replies.Flight // requests that are not sent yet
 	state                    // the settings of the client's connection
-	served   bool            // serve is the writer, and no request is unanswered
+	served   bool            // serve is the writer, and all earlier requests are answered
 	watching bool            // session is not nil
-	leaving  bool            // the next request gives the client a socket
-	own      net.Conn        // the socket for everything from here on; the stream closes it
+	leaving  bool            // the next request needs a separate socket for the client
+	own      net.Conn        // the client's separate socket: all further data goes there; the stream closes it
 
 	mu      sync.Mutex    // guards the rest
 	in      []byte        // data that was written and not sent; the writer sets it, and may read it without mu
@@ -39,16 +39,16 @@ type state struct {
 	protocol int
 	name     string
 	readOnly bool
-	nobody   bool         // the server has refused the client's credentials, and has accepted none since
-	asking   bool         // for the next request, or the transaction that starts with it
-	tx       *transaction // between MULTI and EXEC
-	quit     bool
-	// sendFailed is the error of Write, if it fails.
+	nobody   bool         // the server has refused the client's credentials, and has accepted none since then
+	asking   bool         // ASKING applies to the next request, or to the transaction that starts with it
+	tx       *transaction // the transaction between MULTI and EXEC; otherwise nil
+	quit     bool         // the client has sent QUIT
+	// sendFailed is the first error of sending, which Write returns.
 	sendFailed error
 }
 
-// wantsMaster reports whether the server is a replica whose shared socket would answer reads of
-// this client, which has not sent READONLY. On its own socket the client gets MOVED.
+// wantsMaster reports whether the shared socket leads to a replica and has sent READONLY, but this client
+// has not. On a separate socket the client's reads get MOVED, as it expects.
 func (c *conn) wantsMaster() bool { return c.to.ReadOnly && !c.readOnly }
 
 func newConn(to *upstream.Servers) *conn {

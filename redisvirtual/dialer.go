@@ -15,12 +15,14 @@ import (
 // request that goes to the shared connection or to a dedicated one, and MULTI to EXEC as one
 // transaction, without the values of replies.
 //
-// Over a connection to one server, every address leads to that server.
-// Over a cluster, or a master with replicas, the function is for clients that dial nodes, such as
+// If s is a connection to one server, every address leads to that server.
+//
+// If s is a cluster, or a master with replicas, the function is for clients that dial nodes, such as
 // go-redis with ClusterOptions or FailoverOptions. The address of a node leads to the shared
 // connection to that node. The function dials any other address, such as a sentinel's, in plain TCP,
-// without Opts.Dialer. If the shared connections use TLS, it returns a [redis.ErrOpts] instead, because
-// the client would send its password unencrypted. For a client that knows only one server, see [Conn].
+// without Opts.Dialer. But if the shared connections use TLS, it returns a [redis.ErrOpts] for such an
+// address, because the client would send its password unencrypted. For a client that knows only one
+// server, see [Conn].
 //
 // If s is of another type, the function returns a [redis.ErrOpts].
 func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -45,11 +47,11 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 // errAddress: an address is not a node's, and the nodes use TLS.
 var errAddress = redis.ErrOpts.NewType("virtual_address", redis.ErrTraitNotSent)
 
-// Conn returns a virtual connection over s, which is of a type that [Dialer] takes. Over a
-// cluster each request goes to the node of its keys, and requests to different nodes have no
-// order; a transaction needs keys in one slot, and uses a dedicated connection until
-// it ends. The client must use the protocol of the shared connections: RESP2, or RESP3 with
-// redisconn.Opts.Protocol 3. Otherwise its first request ends the connection with a
+// Conn returns a virtual connection over s, which must be of a type that [Dialer] takes. Over a
+// cluster each request goes to the node of its keys, and requests to different nodes may run in any
+// order. The keys of a transaction must be in one slot; the transaction uses a dedicated connection until
+// it ends. Over a cluster, the client must use the protocol of the shared connections: RESP2, or RESP3
+// with redisconn.Opts.Protocol 3. Otherwise its first request ends the connection with a
 // [redis.ErrOpts], not sent.
 //
 // If s is of another type, Read and Write fail with a [redis.ErrOpts].

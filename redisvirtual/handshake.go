@@ -65,7 +65,8 @@ func (c *conn) hello(r *send.Request) (done bool) {
 	return c.alone(&plain, false)
 }
 
-// helloArgs reads HELLO's arguments. The protocol is 0 without any.
+// helloArgs parses the arguments of HELLO. Without arguments, protocol is 0. If the arguments are invalid,
+// problem is the text of the error reply.
 func helloArgs(args []any) (protocol int, name *string, cr *dial.Credentials, problem string) {
 	if len(args) == 0 {
 		return 0, nil, nil, ""
@@ -117,8 +118,8 @@ func (c *conn) auth(r *send.Request) (done bool) {
 	return true
 }
 
-// authenticates reports whether credentials match those of the shared connection. If it would have to
-// block to find out, it returns known = false, except in serve, which may block.
+// authenticates reports whether credentials match those of the shared connection. A CredentialsProvider may
+// block, so only serve may call it; elsewhere authenticates then returns known = false.
 func (c *conn) authenticates(cr dial.Credentials) (matches, known bool) {
 	node, err := c.to.Node()
 	if err != nil {
@@ -172,7 +173,7 @@ func (c *conn) client(r *send.Request) (done, ours bool) {
 		c.answer(proto.AppendNull(nil, c.protocol))
 	case sub == "SETINFO" && len(args) == 3:
 		c.answer([]byte(proto.OK))
-	case command.Lookup("CLIENT "+sub) == nil: // it may change the replies of other users, for example with pushes
+	case command.Lookup("CLIENT "+sub) == nil: // an unknown subcommand may affect other users of the shared connection
 		c.answer(proto.AppendError(nil, "ERR unknown subcommand '"+proto.Text(args[0])+"'. Try CLIENT HELP."))
 	default:
 		return false, false

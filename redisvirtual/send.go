@@ -5,7 +5,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
-// answer answers a request without the server.
+// answer sends the batch, and then appends a reply that the library itself gives.
 func (c *conn) answer(frame []byte) {
 	c.broken(c.send())
 	c.stream.Answer(frame)

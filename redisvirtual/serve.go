@@ -2,10 +2,10 @@ package redisvirtual
 
 import "github.com/joomcode/redispipe/redis"
 
-// serve is the goroutine that handles, one after the other, requests that take time or must keep
-// their order: blocking commands, sessions, sockets of the client's own. Write starts it, and is then
-// no longer the writer. It ends when no such request is left, or with the connection. If
-// its only work is to open a socket of the client's own, Write calls it.
+// serve is the goroutine that handles requests for which Write must not wait, one after the other: blocking
+// commands, sessions, and requests that need a separate socket. Write starts it, and serve is the writer
+// until it ends. It ends when no such request is left, or with the connection. If all it has to do is to
+// open a separate socket, Write calls it instead of starting a goroutine.
 func (c *conn) serve() {
 	for c.stream.Settle() {
 		c.mu.Lock()
@@ -26,15 +26,15 @@ func (c *conn) serve() {
 		}
 	}
 	c.leaveSession()
-	c.stream.End() // also after a Write by serve has failed
+	c.stream.End() // in case the connection has not ended by itself, but take has returned an error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.in = nil
 	c.serveLocked(false)
 }
 
-// idle removes the data that was sent, and reports whether Write is the writer again, because serve
-// has nothing left to do.
+// idle removes the data that was sent from c.in. If serve has nothing left to do, idle makes Write the
+// writer again and returns true.
 func (c *conn) idle(sent, left int, later bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *conn) idle(sent, left int, later bool) bool {
 	return true
 }
 
-// serveLocked records whether serve is the writer, which then has its own input.
+// serveLocked records whether serve is the writer.
 func (c *conn) serveLocked(serving bool) {
 	c.serving = serving
 	c.takenLocked()

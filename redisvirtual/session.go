@@ -41,8 +41,8 @@ func keysOf(reqs []send.Request) (keys []string) {
 	return keys
 }
 
-// openSession takes a dedicated connection for keys. If it gets none, it fails the requests of
-// f.
+// openSession takes a dedicated connection for keys. If there is none, it returns false, and the requests of
+// f fail.
 func (c *conn) openSession(keys []string, f *replies.Flight) bool {
 	session, err := c.lend(keys)
 	if err != nil {
@@ -57,7 +57,8 @@ func (c *conn) openSession(keys []string, f *replies.Flight) bool {
 	return true
 }
 
-// lend returns a dedicated connection for keys, on which ASKING was sent if the client has sent it.
+// lend returns a dedicated connection for keys. If the client has sent ASKING, the connection has sent it
+// as well.
 func (c *conn) lend(keys []string) (send.Dedicated, error) {
 	if c.to.Several {
 		return c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)

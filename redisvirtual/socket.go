@@ -23,9 +23,9 @@ import (
 // errProtocol: over several servers, a client must use the protocol of the shared sockets.
 var errProtocol = redis.ErrOpts.NewType("virtual_protocol", redis.ErrTraitNotSent)
 
-// translated is pass for a client with a different protocol than the shared sockets, because only a
-// server knows the replies of both protocols. It fails for several servers, because a socket leads to one
-// master only.
+// translated handles a request of a client that uses another protocol than the shared sockets. Only a server
+// can translate replies, so the client gets a separate socket. With several servers the request fails,
+// because a socket leads to only one master.
 func (c *conn) translated(r *send.Request) (done bool) {
 	if c.to.Several && !c.watching {
 		c.lose(errProtocol.New("the client speaks RESP%d, and the shared connections to several servers RESP%d: "+
@@ -35,19 +35,20 @@ func (c *conn) translated(r *send.Request) (done bool) {
 	return c.pass(r)
 }
 
-// pass gives the client its own socket from now on, and sends the request there. It can't move
-// a WATCH to the socket.
+// pass gives the client a separate socket, and sends the request and all further data there. After WATCH it
+// refuses the request, because it can't move the WATCH to the socket.
 func (c *conn) pass(r *send.Request) (done bool) {
 	return c.leave(r, c.dial, r.Buf)
 }
 
-// passAs is pass of AUTH or HELLO of a user that is not the shared connection's.
+// passAs is pass for an AUTH or HELLO that names another user than the shared connection's.
 func (c *conn) passAs(name string, r *send.Request) (done bool) {
 	return c.leave(r, func() (net.Conn, error) { return c.dialAs(name, r) }, nil)
 }
 
-// leave moves everything, starting with out, to the socket that open returns, if it returns one. Write
-// waits until that is done, so that later requests of other clients run after a SUBSCRIBE.
+// leave moves the client to the socket that open returns, and writes out there. If open returns no socket,
+// the client stays. Write waits until leave is done, so that a message that is published after the Write of
+// a SUBSCRIBE arrives.
 func (c *conn) leave(r *send.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
 	case c.watching:
@@ -92,9 +93,9 @@ func (c *conn) dial() (net.Conn, error) {
 	})
 }
 
-// dialAs dials a socket for the user that r, an AUTH or HELLO, names, and answers r. The
-// credentials of the shared connection are not sent there. If the server refuses the user, dialAs returns
-// no socket, and the client has no user.
+// dialAs dials a socket for the user that r, an AUTH or HELLO, names, and answers r. It does not send the
+// credentials of the shared connection there. If the server refuses the user, dialAs returns no socket, and
+// sets c.nobody.
 func (c *conn) dialAs(name string, r *send.Request) (net.Conn, error) {
 	var answer []byte
 	own, err := c.open((*dial.Dialer).OpenSilent, func(s *socket) (err error) {
@@ -114,8 +115,8 @@ func (c *conn) dialAs(name string, r *send.Request) (net.Conn, error) {
 	return own, nil
 }
 
-// open opens a socket with open, and calls greet to send the client's settings on it. Close and
-// DialTimeout bound all of it.
+// open opens a socket with the function open, and calls greet to send the client's settings on it. It gives
+// up when the connection is closed or DialTimeout has passed.
 func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *errorx.Error), greet func(*socket) error) (net.Conn, error) {
 	node, err := c.to.Node()
 	if err != nil {
@@ -141,8 +142,8 @@ func (c *conn) open(open func(*dial.Dialer, context.Context) (*dial.Socket, *err
 	return s, nil
 }
 
-// history returns the requests that send the client's settings to the server of a new socket. greeted is
-// the request (AUTH or HELLO) that the client has already sent there, or "".
+// history returns the requests that give a new socket the client's settings, and the number of their
+// replies. greeted is the request (AUTH or HELLO) that was already sent on the socket, or "".
 func (c *conn) history(greeted string) (out []byte, replies int) {
 	say := func(words ...string) {
 		out = proto.AppendWords(out, words)
@@ -173,21 +174,21 @@ func (c *conn) history(greeted string) (out []byte, replies int) {
 	return out, replies
 }
 
-// socket is a separate socket of a client. It also ends with the sender. It awaits an answer while fewer
-// replies than requests have passed, or only a part of one. A push or message counts as a reply, because
-// servers answer SUBSCRIBE with them.
+// socket is a separate socket of a client. It ends with the sender at the latest. While it has passed on
+// fewer replies than requests, or a request only in part, it awaits an answer, and Shutdown waits for it.
+// A push or message counts as a reply, because servers answer SUBSCRIBE with them.
 type socket struct {
 	net.Conn
-	dec  *resp.Decoder // until the client reads
-	stop func() bool
-	ctx  context.Context // of the sender
+	dec  *resp.Decoder   // reads the replies to the handshake, before the client reads
+	stop func() bool     // stops the function that closes the socket with the sender
+	ctx  context.Context // the context of the sender
 	node backend.Conn
 
 	mu       sync.Mutex // guards the rest; Running.mu is taken under it
 	requests proto.Frames
 	replies  proto.Frames
-	open     int  // requests without a reply
-	awaits   bool // node counts the socket
+	open     int  // the number of requests without a reply
+	awaits   bool // node.Beside counts the socket as awaiting an answer
 }
 
 // Write implements net.Conn.
@@ -215,7 +216,8 @@ func (s *socket) Read(p []byte) (int, error) {
 // failed reports whether an error is the end of a socket.
 func failed(err error) bool { return err != nil && !errors.Is(err, os.ErrDeadlineExceeded) }
 
-// begin reports whether p, which is to be written, is accepted.
+// begin counts the requests in p, which is about to be written. It returns false if the sender is shutting
+// down and accepts no new request.
 func (s *socket) begin(p []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +229,7 @@ func (s *socket) begin(p []byte) bool {
 	return true
 }
 
-// answered handles data that was read.
+// answered counts the replies in p, which was read.
 func (s *socket) answered(p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +239,7 @@ func (s *socket) answered(p []byte) {
 	}
 }
 
-// settledLocked reports whether no answer will arrive.
+// settledLocked reports whether all requests are answered.
 func (s *socket) settledLocked() bool { return s.open == 0 && s.requests.Complete() }
 
 // ended records that no more answers will arrive.
@@ -254,8 +256,8 @@ func (s *socket) endLocked() {
 	}
 }
 
-// exchange sends requests, and returns the replies. It accepts that a server refuses one, such as
-// READONLY without a cluster.
+// exchange sends requests, and returns the replies. An error reply is no error: a server may refuse one of
+// the requests, such as READONLY without a cluster.
 func (s *socket) exchange(out []byte, replies int) (frames []byte, err error) {
 	if replies == 0 {
 		return nil, nil

@@ -14,16 +14,17 @@ const (
 	execRequest  = "*1\r\n$4\r\nEXEC\r\n"
 )
 
-// transaction is the requests since MULTI. They are sent when EXEC arrives.
+// transaction holds the requests since MULTI. The library sends them when EXEC arrives.
 type transaction struct {
 	buf     []byte
 	ends    []int // where the requests end in buf
 	refused bool  // one of the requests was refused
-	told    int   // the number of replies, to MULTI and to the requests, that the client has got
+	told    int   // how many replies to MULTI and the requests the library has given to the client
 }
 
-// tell answers the unanswered requests since MULTI without the server. The server answers requests
-// that arrive in one Write with EXEC.
+// tell gives the client the replies to MULTI and to the requests after it that it has not got yet. It is
+// called at the end of each Write, because the client may wait for these replies before it sends EXEC. If
+// EXEC arrives with the same Write, the server's replies are used instead.
 func (c *conn) tell() {
 	tx := c.tx
 	for ; tx != nil && tx.told <= len(tx.ends); tx.told++ {
@@ -116,7 +117,7 @@ func (c *conn) exec() (done bool) {
 	return true
 }
 
-// discard ends WATCH and MULTI, if there were any, without sending anything.
+// discard ends WATCH and MULTI, if there were any, without sending the transaction. answer is the reply.
 func (c *conn) discard(answer []byte) (done bool) {
 	if c.watching && !c.served {
 		return false
@@ -128,12 +129,13 @@ func (c *conn) discard(answer []byte) (done bool) {
 	return true
 }
 
-// fill fills f with the transaction. The client gets only the replies that it does not have yet.
+// fill adds the requests of the transaction to f. The client will read only the replies that it has not got
+// yet.
 func (c *conn) fill(f *replies.Flight, tx *transaction) {
 	add := func(buf []byte) {
 		r := f.Add()
 		c.to.Describe(r, buf)
-		r.Shared = command.Allowed // nothing blocks here
+		r.Shared = command.Allowed // commands do not block in a transaction
 	}
 	add([]byte(multiRequest))
 	start := 0

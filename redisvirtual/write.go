@@ -56,8 +56,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// behindMost is how many bytes may wait behind a request that takes its time. Then Write waits, like that of a
-// socket whose other end does not read. A Write that finds fewer adds all its bytes.
+// behindMost is how many bytes may wait for serve. If that many wait, Write blocks, like the Write of a
+// socket whose other end does not read. If fewer wait, Write adds all its bytes.
 const behindMost = 1 << 20
 
 // awaitRoomLocked waits, without the lock, until fewer than behindMost bytes wait for serve.
@@ -90,7 +90,7 @@ func (c *conn) takenLocked() {
 
 // keep keeps the data that was not sent, and reports whether serve must handle it.
 func (c *conn) keep(rest []byte, later bool) (serves bool) {
-	if len(rest) == 0 && len(c.in) == 0 && !later { // only the writer sets it
+	if len(rest) == 0 && len(c.in) == 0 && !later { // only the writer sets c.in, so this needs no lock
 		return false
 	}
 	c.mu.Lock()
@@ -133,7 +133,7 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 		}
 		buf = buf[end:]
 	}
-	if !later { // for a later request, serve or the server answers
+	if !later { // otherwise serve continues with the same transaction
 		c.tell()
 	}
 	return buf, later, c.send()

@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// Frames counts the complete replies, or the complete requests, in a stream. It stores nothing of
-// them. Pushes and messages count as replies; requests without words, which need no answer, do not
-// count.
+// Frames counts the complete replies, or the complete requests, in a stream, without storing them. Pushes
+// and messages count as replies. Requests without words do not count, because servers do not answer them.
 type Frames struct {
 	Requests bool // the stream has requests
 
 	values int64 // values still missing in the current frame, at any depth
 	skip   int64 // bytes that are missing in the current string
-	kind   byte  // of the current line, or 0 between lines
-	length int64 // in the current line
-	null   bool  // that length is negative
+	kind   byte  // the type byte of the current line, or 0 between lines
+	length int64 // the length in the current line
+	null   bool  // the length is negative
 	lost   bool  // the stream is not RESP
 }
 
 // lengthMost bounds lengths, so that sums of them don't overflow.
 const lengthMost = 1 << 40
 
-// Count returns how many frames end in the next part of the stream. In a stream that is not RESP each
-// part counts as one.
+// Count returns how many frames end in p, the next part of the stream. If the stream is not RESP, each part
+// counts as one frame.
 func (f *Frames) Count(p []byte) (ended int) {
 	for len(p) > 0 && !f.lost {
 		switch {
@@ -93,7 +92,7 @@ func (f *Frames) line() (ended int) {
 		return f.value()
 	case kind == '%':
 		f.values += 2 * n
-	case kind == '|': // precedes a value
+	case kind == '|': // attributes are no value: a value follows them
 		f.values += 2 * n
 		return 0
 	case kind == '$' || kind == '=' || kind == '!':

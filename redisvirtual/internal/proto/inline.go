@@ -6,8 +6,8 @@ import (
 )
 
 // inline reads a request in the form of a line of words, as a person types it. It returns the index
-// after the line, or 0 if the line is incomplete, and the request in the usual form, or nil if the
-// line is empty.
+// after the line, and the request in the form of an array. If the line is incomplete, end is 0. If the line
+// is empty, encoded is nil.
 func inline(buf []byte) (end int, encoded []byte, p Problem) {
 	i := bytes.IndexByte(buf[:min(len(buf), lineMost)], '\n')
 	switch {
@@ -26,8 +26,8 @@ func inline(buf []byte) (end int, encoded []byte, p Problem) {
 	return i + 1, AppendWords(nil, words), NoProblem
 }
 
-// split splits a line into words, which may be quoted. ok is false if a quotation does not end, or
-// if a character other than a space follows it.
+// split splits a line into words, which may be quoted. ok is false if a quotation does not end, or if its
+// end is not followed by a space.
 func split(line []byte) (words [][]byte, ok bool) {
 	for {
 		line = bytes.TrimLeft(line, " \t\r\v\f\x00")

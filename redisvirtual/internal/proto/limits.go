@@ -4,7 +4,7 @@ import "math"
 
 // The limits that Redis sets for the requests of a client.
 const (
-	// Most bounds the bytes that a client has written and that were not sent:
+	// Most bounds the bytes that a client has written and that were not sent yet. Redis calls this limit
 	// client-query-buffer-limit.
 	Most = 1 << 30
 

@@ -24,10 +24,9 @@ func AppendError(b []byte, text string) []byte {
 	return append(append(append(b, '-'), text...), "\r\n"...)
 }
 
-// AppendResult appends a decoded result as a server would have sent it. It is used in sessions, and
-// where a connection looks into all replies (Opts.Integrity, statistics of requests). Where several
-// types decode to the same value, it uses the most common one: a null string for null in RESP2, and
-// an array for a set.
+// AppendResult encodes a decoded result as a server would have sent it. It is needed in sessions, and if the
+// connection decodes all replies (Opts.Integrity, statistics of requests). If several types decode to the
+// same value, it uses the most common one: a null string for null in RESP2, and an array for a set.
 func AppendResult(b []byte, res any, protocol int) []byte {
 	switch r := res.(type) {
 	case nil:

@@ -2,19 +2,19 @@ package proto
 
 import "bytes"
 
-// Scan finds the requests in what a client writes. It remembers its progress, so that it reads each
-// byte of a request that arrives in pieces once. It keeps no reference to the bytes.
+// Scan finds the requests in the data that a client writes. If a request arrives in pieces, Scan continues
+// where it stopped, so it reads each byte once. It keeps no reference to the data.
 type Scan struct {
-	at    int // how much of the request has been read
-	words int // how many are missing
-	begun bool
+	at    int  // the index up to which the current request has been read
+	words int  // how many words of it are missing
+	begun bool // the number of words has been read
 }
 
-// Problem is the error text of Redis for a request that can't be parsed, after which it closes the
+// Problem is the error text with which Redis answers a request that it can't parse, before it closes the
 // connection.
 type Problem string
 
-// NoProblem: no error so far.
+// NoProblem means that there is no error so far.
 const NoProblem Problem = ""
 
 const (
@@ -30,8 +30,8 @@ const (
 	lengthWithoutEnd Problem = "Protocol error: a length is not followed by CRLF"
 )
 
-// Next returns the index after the first request of buf, or 0 if that is incomplete, and the
-// request in the form of an array. The request is nil if it has no words and needs no answer.
+// Next returns the index after the first request in buf, and the request in the form of an array. If the
+// request is incomplete, end is 0. If it has no words, so that servers do not answer it, request is nil.
 func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
 	if len(buf) == 0 {
 		return 0, nil, NoProblem
@@ -49,7 +49,7 @@ func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
 	return end, request, p
 }
 
-// array is Next for a request in the form of an array. empty is true if it has no words.
+// array is Next for a request in the form of an array. empty is true if the request has no words.
 func (s *Scan) array(buf []byte) (end int, empty bool, p Problem) {
 	if !s.begun {
 		n, at, p := number(buf, 0, tooManyWords, longCount)
@@ -96,8 +96,9 @@ func shown(b byte) string {
 	return string(rune(b))
 }
 
-// number parses the length after the type byte at an index, and returns the index after its line,
-// or 0 if that is incomplete. It accepts only plain decimals, because these are passed on.
+// number parses the length behind the type byte at the index at. It returns the length and the index after
+// the line; end is 0 if the line is incomplete. It accepts only plain decimal numbers, because the library
+// sends the bytes on to a server as they are.
 func number(buf []byte, at int, bad, long Problem) (n, end int, p Problem) {
 	line := buf[at+1:]
 	i := bytes.IndexByte(line[:min(len(line), lineMost)], '\n')

@@ -41,9 +41,9 @@ func (s *Stream) setDeadline(t time.Time, read, write bool) (err error) {
 	return err
 }
 
-// setAlarmLocked sets the alarm that wakes a waiting reader at the deadline. If the deadline only moves
-// later, as with each request, it does not reset the alarm, which then rings early and checks the
-// deadline.
+// setAlarmLocked sets the alarm that wakes a waiting reader at the read deadline. Clients move the deadline
+// to a later time with each request. That does not reset the alarm; it then rings early, and ring sets it
+// again.
 func (s *Stream) setAlarmLocked() {
 	s.alarmed = s.readBy
 	if s.alarm == nil {
@@ -53,7 +53,7 @@ func (s *Stream) setAlarmLocked() {
 	s.alarm.Reset(time.Until(s.readBy))
 }
 
-// ring is called by the alarm, in a goroutine that ends with it.
+// ring is the function of the alarm. It runs in its own goroutine.
 func (s *Stream) ring() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +67,8 @@ func (s *Stream) ring() {
 	}
 }
 
-// passedLocked reports whether a deadline has passed. While an alarm is set to ring before the
-// deadline, it has not, so no look at the clock is needed.
+// passedLocked reports whether a deadline has passed. If an alarm is set to an earlier time and has not
+// rung, the deadline has not passed, so passedLocked need not read the clock.
 func (s *Stream) passedLocked(deadline time.Time) bool {
 	if deadline.IsZero() || !s.alarmed.IsZero() && !deadline.Before(s.alarmed) {
 		return false
@@ -76,8 +76,8 @@ func (s *Stream) passedLocked(deadline time.Time) bool {
 	return !time.Now().Before(deadline)
 }
 
-// Await calls wait on behalf of a Write. Close ends the wait. If the write deadline passes during
-// the wait, it closes the stream, because it is not known how much of that Write was sent.
+// Await calls wait on behalf of a Write. Close must end the wait. If the write deadline passes during the
+// wait, Await closes the stream, because it is not known how much of that Write was sent.
 func (s *Stream) Await(wait func()) error {
 	s.await(wait)
 	s.mu.Lock()
@@ -115,7 +115,7 @@ func (s *Stream) await(wait func()) {
 	wait()
 }
 
-// boundLocked makes the write deadline end waiting calls.
+// boundLocked sets the timer that closes the stream at the write deadline, if a call of Await is running.
 func (s *Stream) boundLocked() {
 	if s.overdue != nil {
 		s.overdue.Stop()
@@ -126,7 +126,7 @@ func (s *Stream) boundLocked() {
 	}
 }
 
-// passed is called at a write deadline, in a goroutine that ends with it.
+// passed is the function of the timer for the write deadline. It runs in its own goroutine.
 func (s *Stream) passed() {
 	s.mu.Lock()
 	if s.waits == 0 || s.writeBy.IsZero() || time.Now().Before(s.writeBy) { // the deadline has moved, or the clock was set back

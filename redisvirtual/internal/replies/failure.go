@@ -20,11 +20,11 @@ type notSent struct{ why *errorx.Error }
 // Error implements error.
 func (e notSent) Error() string { return e.why.Error() }
 
-// Unwrap returns the reason, and the error by which clients recognize the end of a connection.
+// Unwrap returns the reason, and io.ErrUnexpectedEOF, by which clients recognize the end of a connection.
 func (e notSent) Unwrap() []error { return []error{e.why, io.ErrUnexpectedEOF} }
 
-// unknown returns the error that ends the connection otherwise. Clients that retry must not recognize
-// it as the end of a connection, so it hides its causes.
+// unknown returns the error that ends a virtual connection if one of the waiting requests may have run. It
+// hides its causes, so that clients do not recognize the end of a connection and retry.
 func unknown(why *errorx.Error) error {
 	if !why.HasTrait(redis.ErrTraitNotSent) {
 		return why
@@ -33,7 +33,7 @@ func unknown(why *errorx.Error) error {
 }
 
 // expired is the error of a deadline that has passed. If something was sent, it also matches
-// context.DeadlineExceeded, because then go-redis does not retry.
+// context.DeadlineExceeded, so that go-redis does not retry.
 type expired struct{ sent bool }
 
 // Error implements error.
@@ -45,16 +45,16 @@ func (expired) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (expired) Temporary() bool { return true }
 
-// Is is for errors.Is.
+// Is implements the method that errors.Is calls.
 func (e expired) Is(target error) bool {
 	return target == os.ErrDeadlineExceeded || e.sent && target == context.DeadlineExceeded
 }
 
 var _ net.Error = expired{}
 
-// refusedHere returns the reply to request n, if this library has refused the request itself with err;
-// otherwise lost is the reason why there is no reply. A transaction is refused in the reply to EXEC, as
-// servers do, because clients take a different answer to MULTI for a broken connection.
+// refusedHere returns the reply to request n, if the library itself has refused the request with err.
+// Otherwise it returns err as lost, the reason why there is no reply. A transaction is refused in the reply
+// to EXEC, as servers do it, because clients close the connection after an unexpected reply to MULTI.
 func (f *Flight) refusedHere(n int, err *errorx.Error) (frame []byte, lost *errorx.Error) {
 	frame = f.replies[n].frame[:0]
 	refused := err.IsOfType(redis.ErrNoSlotKey)

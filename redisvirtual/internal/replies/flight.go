@@ -13,52 +13,53 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// Flight is a group of requests that are sent together, and their future: it has the replies in order.
-// A reply without a server is also a flight, with one reply.
+// Flight is a group of requests that are sent together, and the future of these requests: it has the
+// replies in order. A reply that the library gives itself is also a flight, with one reply.
 //
-// It belongs to the writer until Push, and then to the stream. The sender also uses it until End, or
-// until Send has sent the last request. The stream returns it to the pool when all replies are read and
-// no sender uses it, unless the stream was closed before that.
+// A flight belongs to the writer until Push, and then to the stream. The code that sends it also uses it
+// until End, or until Send has sent the last request. The stream returns the flight to the pool when the
+// client has read all replies and no code sends it any more, unless the stream was closed before that.
 type Flight struct {
-	// Reqs belong to the writer, and to the sender until they are sent.
+	// Reqs belongs to the writer, and then to the code that sends the requests.
 	Reqs []send.Request
-	// Blocks: the context of the stream ends the request. Set before Push.
+	// Blocks: the request blocks at the server, and the end of the stream's context must end it. Set it
+	// before Push.
 	Blocks bool
 
 	to      *Stream
 	next    *Flight
 	replies []reply
-	read    int // how many replies the client has read; off is how many bytes of the next one
-	off     int
+	read    int // how many replies the client has read
+	off     int // how many bytes of the next reply the client has read
 	refs    []*send.Request
-	// whole: the requests are a transaction, from which none is removed.
+	// whole: the requests are a transaction, which is sent completely or not at all.
 	whole bool
-	// told is the number of replies, to MULTI and the requests after it, that the client has already
-	// got.
+	// told is the number of replies to MULTI and the requests after it that the library has already
+	// given to the client.
 	told     int
 	observed *observed // nil without hooks
 
 	// Guarded by Stream.mu.
-	sending bool                // the sender still uses the flight
+	sending bool                // the flight is still being sent
 	gone    bool                // all replies are read: put the flight into the pool when sending ends
-	from    uint64              // the request that is being sent, or the first of several
-	room    send.CapacityWaiter // not nil if the queue was full: send the requests from from on again
+	from    uint64              // the index of the first request that is being sent
+	room    send.CapacityWaiter // not nil if the queue was full: the requests from the index from on must be sent again
 }
 
 // reply is the reply to a request. It belongs to its resolver until done is set, and then to the
 // stream.
 type reply struct {
 	frame []byte
-	// framed: frame has the last reply that was read; otherwise the result has it.
+	// framed: DecodeReply has copied the reply into frame; otherwise Resolve must encode the result.
 	framed bool
-	done   bool          // guarded by Stream.mu
+	done   bool          // the request is resolved; guarded by Stream.mu
 	lost   *errorx.Error // why there will be no reply
 }
 
 var flights = sync.Pool{New: func() any { return new(Flight) }}
 
-// The greatest frames and numbers of replies that a flight keeps for its next use, so that a large
-// reply does not pin its memory forever.
+// framesKept bounds the bytes of frames, and repliesKept the number of replies, that a recycled flight
+// keeps, so that a large reply does not pin its memory forever.
 const (
 	framesKept  = 16 << 10
 	repliesKept = 1 << 10
@@ -105,12 +106,12 @@ func (f *Flight) Add() *send.Request {
 
 // Cut removes the request that was added last.
 func (f *Flight) Cut() {
-	f.Reqs[len(f.Reqs)-1] = send.Request{} // put clears only the part in use
+	f.Reqs[len(f.Reqs)-1] = send.Request{} // because put clears only the requests up to the length
 	f.Reqs, f.replies = f.Reqs[:len(f.Reqs)-1], f.replies[:len(f.replies)-1]
 }
 
-// AddReply adds a reply to a request that is not sent. Its frame is that of an earlier reply, for
-// reuse.
+// AddReply adds a reply, for a request that the library answers itself. The frame of the reply may have
+// memory from an earlier use.
 func (f *Flight) AddReply() *reply {
 	n := len(f.replies)
 	if n < cap(f.replies) {
@@ -121,7 +122,7 @@ func (f *Flight) AddReply() *reply {
 	return &f.replies[n]
 }
 
-// inFrame is the result of a request whose reply is in its frame. Senders only pass it on.
+// inFrame is the result of a request whose reply is in reply.frame. Senders only pass the result on.
 var inFrame any = new(Flight)
 
 // DecodeReply implements resp.ReplyDecoder. It may be called again for a retried request.
@@ -132,7 +133,7 @@ func (f *Flight) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	if refused != nil && refused.IsOfType(redis.ErrResult) {
 		return refused, err
 	}
-	return inFrame, err // also a redirect that is malformed, as a script can answer
+	return inFrame, err // for values, and for errors that are no valid redirect
 }
 
 // Resolve implements redis.Future.
@@ -167,7 +168,7 @@ func (f *Flight) Cancelled() error {
 	return nil
 }
 
-// Context is for send.ContextOf.
+// Context returns the context that ends the requests, for send.ContextOf.
 func (f *Flight) Context() context.Context {
 	if f.Blocks {
 		return f.to.Context()

@@ -12,7 +12,7 @@ import (
 
 // observed holds the operations of hooks for the requests of a flight.
 type observed struct {
-	ends  [][]func(res any, at send.Server) // by request, and by hook, the innermost first
+	ends  [][]func(res any, at send.Server) // for each request, the functions that end the operations, the innermost hook's first
 	where sync.Mutex                        // guards at
 	at    send.Server
 }
@@ -45,8 +45,8 @@ func (o *observed) add(i int, end func(any, send.Server)) {
 	o.ends[i] = slices.Insert(o.ends[i], 0, end)
 }
 
-// end tells the hooks the result of the request with index n: an error or a value, which is not
-// decoded.
+// end ends the operations of the request with index n. The hooks get its error, or nil instead of a value,
+// because values are not decoded.
 func (o *observed) end(n int, r *reply, refused *errorx.Error) {
 	o.where.Lock()
 	at := o.at

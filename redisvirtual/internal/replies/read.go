@@ -33,7 +33,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	}
 }
 
-// drainLocked reads the available replies, up to the first missing one.
+// drainLocked copies the available replies to p, up to the first missing one.
 func (s *Stream) drainLocked(p []byte) (n int) {
 	for f := s.head; f != nil; f = s.head {
 		for f.read < len(f.replies) {
@@ -58,8 +58,8 @@ func (s *Stream) drainLocked(p []byte) (n int) {
 	return n
 }
 
-// readableLocked returns the socket to read, or the reason why no more data will arrive. If it returns
-// neither, data may still arrive.
+// readableLocked returns the client's separate socket if the next data comes from there, or an error if no
+// more data will arrive. If it returns neither, replies may still arrive.
 func (s *Stream) readableLocked() (own net.Conn, err error) {
 	switch {
 	case s.closed.Load():
@@ -95,7 +95,7 @@ func (s *Stream) wakeReaderLocked() {
 	}
 }
 
-// wakeReader wakes a waiting reader. If there is none, the next reader checks once in vain.
+// wakeReader wakes a waiting reader. If there is none, the next reader wakes up once without need.
 func (s *Stream) wakeReader() {
 	select {
 	case s.wake <- struct{}{}:

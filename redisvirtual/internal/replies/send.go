@@ -8,9 +8,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Push appends the replies of f to those that the client will read. It returns false if an earlier
-// request has failed without an answer; then f must not be sent and has no owner. The client may
-// already have got the end of the connection, and the requests may depend on an unsent one, such as
+// Push appends the replies of f to those that the client will read. It returns false if an earlier request
+// has failed without an answer. Then f was recycled, and its requests must not be sent: the client may
+// already have got the end of the connection, and the requests may depend on one that was not sent, such as
 // SELECT.
 func (f *Flight) Push() bool {
 	s := f.to
@@ -38,16 +38,16 @@ func (s *Stream) push(f *Flight) bool {
 
 // Refs returns pointers to the requests.
 func (f *Flight) Refs() []*send.Request {
-	f.refs = f.refs[:0] // the requests may be sent again
+	f.refs = f.refs[:0] // Refs is called again if the queue was full
 	for i := range f.Reqs {
 		f.refs = append(f.refs, &f.Reqs[i])
 	}
 	return f.refs
 }
 
-// Send calls send, which sends the next request. While the queue is full, it calls send again
-// whenever there may be room. If last is set, it sends all remaining requests, and ends the sender's
-// use of the flight. If the write deadline passes during a wait, it ends the stream.
+// Send calls send, which must send the next request or, if last is set, all remaining requests. If the queue
+// is full, Send waits for room and calls send again. With last, the flight is then no longer being sent. If
+// the write deadline passes while Send waits, it ends the stream.
 func (f *Flight) Send(last bool, send func()) error {
 	s := f.to
 	for {
@@ -60,7 +60,7 @@ func (f *Flight) Send(last bool, send func()) error {
 		case last:
 			f.sentLocked()
 		default:
-			f.from++ // later refusals come from a queue that it was redirected to
+			f.from++ // if this request is still refused later, another queue to which it was redirected has refused it
 		}
 		s.mu.Unlock()
 		if room == nil {
@@ -76,8 +76,8 @@ func (f *Flight) Send(last bool, send func()) error {
 	}
 }
 
-// End ends the sender's use of a flight. err, if any, is the reason why no reply arrives from the index
-// from on.
+// End records that the flight is no longer being sent. If err is not nil, it is the reason why there are no
+// replies from the index from on.
 func (f *Flight) End(from int, err error) {
 	for ; err != nil && from < len(f.replies); from++ {
 		f.Resolve(err, uint64(from))
@@ -93,7 +93,7 @@ func (f *Flight) sentLocked() {
 	}
 }
 
-// closed returns why the stream was closed, while a Write waited for room.
+// closed returns the error of a Write that was waiting for room when the stream was closed.
 func (f *Flight) closed() error {
 	s := f.to
 	s.mu.Lock()
@@ -101,8 +101,8 @@ func (f *Flight) closed() error {
 	return s.closedLocked(s.ran || s.unresolved > len(f.replies)-int(f.from))
 }
 
-// awaitsRoom reports whether a refused request must be sent again. That is not the case if it was
-// already sent, and refused by the queue to which it was redirected.
+// awaitsRoom reports whether Send must send a refused request again when there is room. It need not if the
+// request was sent, redirected, and then refused by the queue of another node.
 func (f *Flight) awaitsRoom(n uint64, full *errorx.Error) bool {
 	room, ok := full.Property(errs.EKCapacity)
 	if !ok {

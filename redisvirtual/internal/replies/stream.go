@@ -14,9 +14,9 @@ import (
 
 // Terms are the settings that all virtual connections to the same servers share.
 type Terms struct {
-	Protocol int    // of the replies, 2 or 3
-	Several  bool   // requests are routed by their keys
-	Hooks    []Hook // around the sender, the outermost first
+	Protocol int    // the protocol of the replies, 2 or 3
+	Several  bool   // there are several servers, and requests are routed by their keys
+	Hooks    []Hook // the hooks around the sender, the outermost first
 }
 
 // Stream is the stream that one client reads. The client calls Read and sets deadlines; any goroutine
@@ -24,17 +24,17 @@ type Terms struct {
 type Stream struct {
 	terms *Terms
 
-	mu         sync.Mutex // guards the rest, and the fields of flights whose comments say so
-	head, tail *Flight    // the flights not read yet, in order
-	unresolved int        // replies that have not come yet
-	settling   chan struct{}
-	failed     *errorx.Error // why a reply will not come; nil if all have come or may come
+	mu         sync.Mutex    // guards the rest, and the fields of flights whose comments say so
+	head, tail *Flight       // the flights not read yet, in order
+	unresolved int           // the number of requests in flight
+	settling   chan struct{} // closed when unresolved is 0; nil if nobody waits for that
+	failed     *errorx.Error // why a request has no reply; nil if all have one or may still get one
 	// ran: since the client last read all replies, a request was answered or may have run.
 	ran     bool
-	serving bool        // the writer has requests of the client that it has not sent
+	serving bool        // see Serving
 	ended   bool        // the connection ends after the replies
 	closed  atomic.Bool // set under mu
-	own     net.Conn    // read after the replies
+	own     net.Conn    // the client's separate socket, which it reads after the replies; may be nil
 	ctx     context.Context
 	cancel  context.CancelFunc
 
@@ -44,8 +44,8 @@ type Stream struct {
 	alarm           *time.Timer
 	alarmed         time.Time   // when alarm rings, zero if it is not set
 	waits           int         // running calls of Await
-	overdue         *time.Timer // closes the stream at writeBy, nil if nothing waits or there is no deadline
-	late            bool        // it has
+	overdue         *time.Timer // closes the stream at writeBy; nil if no Await is running or there is no deadline
+	late            bool        // overdue has closed the stream
 }
 
 // Init initializes a stream.
@@ -96,8 +96,8 @@ func (s *Stream) Context() context.Context {
 	return s.ctx
 }
 
-// Writable returns an error if nothing can be written. If wanted is false, the request must not be
-// sent: the client gets the end of the connection after the last reply.
+// Writable returns an error if the client can't write any more. If wanted is false, the writer must drop the
+// data: an earlier request has failed, and the connection ends after the last reply.
 func (s *Stream) Writable() (wanted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,15 +114,15 @@ func (s *Stream) Writable() (wanted bool, err error) {
 	return s.failed == nil, err
 }
 
-// Serving records whether the writer has requests of the client that overdue has closed the stream not
-// sent yet. At a deadline the client can't know that these did not run.
+// Serving records whether the writer has accepted requests of the client that it has not sent yet. If a
+// deadline passes then, the client can't know whether they run.
 func (s *Stream) Serving(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serving = yes
 }
 
-// Answer gives the client a reply that does not come from a server.
+// Answer appends a reply that the library itself gives.
 func (s *Stream) Answer(frame []byte) {
 	f := s.NewFlight()
 	r := f.AddReply()
@@ -148,7 +148,7 @@ func (s *Stream) pushLocked(f *Flight) {
 	s.tail = f
 }
 
-// resolved handles the n-th reply of a flight, or the error that there is none.
+// resolved records that request n of a flight is resolved: by a reply or, if r.lost is set, without one.
 func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	s.mu.Lock()
 	r.done = true
@@ -170,7 +170,7 @@ func (s *Stream) resolved(f *Flight, r *reply, n int) {
 	}
 }
 
-// settledLocked tells Settle that no request is unanswered.
+// settledLocked wakes Settle.
 func (s *Stream) settledLocked() {
 	if s.settling != nil {
 		close(s.settling)
@@ -178,7 +178,7 @@ func (s *Stream) settledLocked() {
 	}
 }
 
-// Settle waits until no request is unanswered. It returns false if the connection has ended.
+// Settle waits until no request is in flight. It returns false if the connection has ended.
 func (s *Stream) Settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Stream) Settle() bool {
 	return !s.closed.Load() && s.failed == nil && !s.ended
 }
 
-// failureLocked returns the error that ends the connection after the last reply.
+// failureLocked returns the error that the client gets after the last reply, because a request has failed.
 func (s *Stream) failureLocked() error {
 	if s.ran {
 		return unknown(s.failed)
@@ -217,8 +217,8 @@ func (s *Stream) Fail(err *errorx.Error) {
 	s.failed = err
 }
 
-// Continue makes the client read from a socket after the replies. From then on the stream closes the
-// socket.
+// Continue makes the client read from the socket own after the replies. The stream then owns the socket,
+// and closes it.
 func (s *Stream) Continue(own net.Conn) {
 	s.mu.Lock()
 	s.own = own

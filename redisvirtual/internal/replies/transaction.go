@@ -7,15 +7,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Transaction marks the requests of f as MULTI to EXEC. told is the number of replies that the client
-// has already got.
+// Transaction marks the requests of f as a transaction, from MULTI to EXEC. told is the number of replies
+// that the library has already given to the client.
 func (f *Flight) Transaction(told int) { f.whole, f.told, f.read = true, told, told }
 
-// judge corrects the reply to EXEC if the client has already got OK for MULTI, and perhaps QUEUED for
-// requests, from this library. If the server has refused MULTI and all requests after it, the refusal
-// is the reply; if one of them has run alone, the outcome is unknown. If the server has refused a
-// request for which the client has already got QUEUED, the reply gives the reason, in the form that
-// Redis uses for a refused EXEC.
+// judge corrects the reply to EXEC if the library has already given the client OK for MULTI, and perhaps
+// QUEUED for requests. There are three cases. If the server has refused MULTI and all requests after it, the
+// refusal of MULTI becomes the reply. If the server has refused MULTI, but not all of the requests, some
+// have run alone, and the outcome is unknown. If the server has refused a request for which the client has
+// got QUEUED, the reply contains the reason, in the form that Redis uses for a refused EXEC.
 func (f *Flight) judge(exec *reply, res any) {
 	switch {
 	case exec.lost != nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// Describe makes r the request that is encoded in buf, and returns what the table says about its
-// command.
+// Describe fills in r for the request that is encoded in buf, and returns the entry of its command in the
+// command table, or nil if the command is unknown.
 func (s *Servers) Describe(r *send.Request, buf []byte) *command.Info {
 	name := proto.Name(buf)
 	info := lookup(name)
@@ -35,8 +35,8 @@ func (s *Servers) Describe(r *send.Request, buf []byte) *command.Info {
 	return info
 }
 
-// closes reports whether servers close the connection when they read this first word, because they
-// take it for an HTTP request.
+// closes reports whether servers close the connection when a request begins with this word, because it looks
+// like an HTTP request.
 func closes(name []byte) bool {
 	return bytes.EqualFold(name, []byte("POST")) || bytes.EqualFold(name, []byte("HOST:"))
 }

@@ -12,16 +12,17 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// place is the position of a SCAN in a cluster: all keys of lower slots have been returned. Clients
-// get it as the cursor. No connection stores it, because the next step may use a different one.
+// place is the position of a SCAN in a cluster: all keys of lower slots have been returned. Clients get it
+// as the cursor. The cursor contains the whole position, because the client may use another connection for
+// the next step.
 type place struct {
-	slot   int    // the scan of its master returns keys of this slot and of later slots of that master
-	master uint64 // some bits of the hash of the master's address: a cursor is only valid at its master
+	slot   int    // the scan of the slot's master returns keys of this slot and of the slots behind it
+	master uint64 // some bits of the hash of the master's address, because a cursor is valid only at that master
 	cursor uint64 // the master's own cursor
 }
 
-// These are the fields of a cursor, from the lowest bits on. The remaining bits hold a master's
-// cursor for up to 2^40 keys.
+// A cursor consists of the slot in the lowest bits, the bits of the master, and the master's own cursor in
+// the remaining bits, which suffice for 2^40 keys.
 const (
 	slotBits   = 14
 	masterBits = 10
@@ -99,7 +100,7 @@ func (s *Servers) served(from int) int {
 	return from
 }
 
-// end returns the first later slot that has a different master.
+// end returns the first slot after from that has a different master, or slots if there is none.
 func (s *Servers) end(from int, master backend.Node) int {
 	for from++; from < slots && s.nodes.Master(from) == master; from++ {
 	}

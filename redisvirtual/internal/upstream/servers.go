@@ -12,31 +12,31 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
-// errSender: virtual connections work only over senders of this library.
+// errSender: a sender is no connection, cluster or client of this library.
 var errSender = redis.ErrOpts.NewType("virtual_sender")
 
 // Servers are the servers behind virtual connections. It is read-only.
 type Servers struct {
 	replies.Terms
 	Sender send.Backend[redis.Future]
-	Shared backend.Conn // nil if there are several
+	Shared backend.Conn // the shared connection; nil if there are several servers
 	Ctx    context.Context
 	DB     int  // the database of the shared sockets
 	TLS    bool // whether the shared sockets use TLS
-	// ReadOnly: READONLY was sent on the shared sockets, to a replica of a cluster.
+	// ReadOnly: the server is a replica of a cluster, and READONLY was sent on its shared socket.
 	ReadOnly bool
 	// Sharded: the keys are spread over several masters.
 	Sharded bool
 
-	conn  *redisconn.Connection // nil if there are several
-	nodes backend.Cluster
+	conn  *redisconn.Connection // nil if there are several servers
+	nodes backend.Cluster       // nil if there is one server
 }
 
 // Of returns the servers of a sender.
 func Of(sender redis.Sender) (s *Servers, err error) {
 	var hooks []replies.Hook
 	inmost := backend.Inside(sender, func(s redis.Sender, _ func(redis.Sender) redis.Sender) {
-		if hook, ok := s.(replies.Hook); ok { // otherwise s adds retries, which are left out because the other client retries
+		if hook, ok := s.(replies.Hook); ok { // other layers, such as retries, are left out, because the other client retries itself
 			hooks = append(hooks, hook)
 		}
 	})
@@ -49,7 +49,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	case isCluster && lives:
 		s, err = ofCluster(cluster, life.Ctx())
 	default: // also for a nil pointer
-		err = errSender.New("%s has no virtual connections: pass the connection, cluster or client inside it", send.Describe(inmost))
+		err = errSender.New("%s is no connection, cluster or Client: pass the one inside it", send.Describe(inmost))
 	}
 	if err != nil {
 		return nil, err
@@ -77,8 +77,7 @@ func ofCluster(nodes backend.Cluster, ctx context.Context) (*Servers, error) {
 
 func (s *Servers) greeting(d *dial.Dialer) { s.Protocol, s.DB, s.TLS = max(d.Protocol, 2), d.DB, d.TLS }
 
-// At returns the node with an address, or nil. If there is one server, it returns that for every
-// address.
+// At returns the node with an address, or nil. If there is only one server, At returns it for every address.
 func (s *Servers) At(addr string) *Servers {
 	if !s.Several {
 		return s
@@ -97,8 +96,8 @@ func (s *Servers) At(addr string) *Servers {
 	return nil
 }
 
-// Node returns the connection to the server, or a connection to any master. A socket of a client's
-// own is dialed like the sockets of that connection.
+// Node returns the connection to the server, or a connection to any master. A client's separate socket is
+// dialed like the sockets of that connection.
 func (s *Servers) Node() (backend.Conn, error) {
 	if !s.Several {
 		return s.Shared, nil

@@ -15,16 +15,16 @@ import (
 // would give. It returns nil if that is impossible.
 type shared func(a, b any) any
 
-// onShards are the commands that concern every master of a cluster, with the functions that combine
-// the answers. SCAN also concerns them, but one after the other.
+// onShards maps the commands that concern every master of a cluster to the functions that combine the
+// answers. SCAN also concerns every master, but goes to one after the other.
 var onShards = map[string]shared{
 	"DBSIZE": sum, "KEYS": both, "SCRIPT EXISTS": everywhere,
 	"FLUSHALL": either, "FLUSHDB": either, "SCRIPT LOAD": either, "SCRIPT FLUSH": either,
 	"FUNCTION LOAD": either, "FUNCTION DELETE": either, "FUNCTION FLUSH": either, "FUNCTION RESTORE": either,
 }
 
-// OnShards returns the name of a request's command if that concerns every master of a cluster and
-// DoOnShards knows it, and "" otherwise.
+// OnShards returns the name of a request's command if DoOnShards must run it, because it concerns every
+// master of a cluster. Otherwise it returns "".
 func (s *Servers) OnShards(r *send.Request) (name string) {
 	if !s.Sharded || r.Slot != send.NoSlot {
 		return ""
@@ -37,7 +37,7 @@ func (s *Servers) OnShards(r *send.Request) (name string) {
 }
 
 // DoOnShards runs a request for which OnShards has returned a name: it sends the request to all
-// masters, or a SCAN to the one in its cursor. The result is a value or an error.
+// masters, or a SCAN to the master in its cursor. The result is a value or an error.
 func (s *Servers) DoOnShards(ctx context.Context, r *send.Request) any {
 	name, req := s.OnShards(r), redis.Request{Cmd: r.Cmd, Args: r.Args()}
 	if name == "SCAN" {
@@ -46,8 +46,8 @@ func (s *Servers) DoOnShards(ctx context.Context, r *send.Request) any {
 	return joined(onShards[name], rediscluster.DoEachShard(ctx, s.nodes.Masters(), req))
 }
 
-// joined combines the results of all masters. If one of them may have run the request, an error in
-// the result never says not sent.
+// joined combines the results of all masters. If one of them may have run the request, the outcome of the
+// combined error is not "not sent".
 func joined(join shared, results []any) any {
 	var values []any
 	var refused, notSent *errorx.Error
@@ -103,7 +103,7 @@ func both(a, b any) any {
 	return append(one, other...)
 }
 
-// everywhere combines lists of 1, for present, and 0, for absent.
+// everywhere combines two lists of 1 (present) and 0 (absent): an element stays 1 if it is 1 in both.
 func everywhere(a, b any) any {
 	one, ok := a.([]any)
 	other, also := b.([]any)
