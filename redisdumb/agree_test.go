@@ -42,7 +42,8 @@ func shape(res any) string {
 	return fmt.Sprintf("%T %q", res, res)
 }
 
-// agree requires that a transaction, and the requests by themselves, end as on a redisconn.Connection.
+// agree requires that a Conn returns the same results as a redisconn.Connection, for a transaction and for
+// the same requests without one.
 func agree(t *testing.T, addr, name string, reqs []redis.Request, before func()) {
 	t.Helper()
 	conn, err := redisconn.Connect(context.Background(), addr, redisconn.Opts{IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}})
@@ -81,7 +82,7 @@ func TestTransactionAsOfRedisconn(t *testing.T) {
 
 func TestTransactionOnOddServersAsOfRedisconn(t *testing.T) {
 	const abort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
-	for _, replies := range []string{ // to the requests; nothing cuts the connection
+	for _, replies := range []string{ // the server's replies by command; an empty one closes the connection
 		"MULTI=+QUEUED", "MULTI=$-1", "SET=", "SET=hello", "EXEC=", "EXEC=hello", "EXEC=*-1", "EXEC=$-1", "EXEC=+x", "EXEC=-OOM x", "EXEC=-LOADING x",
 		"EXEC=-MOVED 1 127.0.0.1:1", "EXEC=-READONLY x", "SET=-READONLY x|EXEC=" + abort, "EXEC=*2\r\n-READONLY x\r\n$-1", "EXEC=" + abort, "SET=-LOADING x|EXEC=" + abort, "INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort,
 		"SET=-ERR x|INCR=-MOVED 1 127.0.0.1:1|EXEC=" + abort, "SET=-ERR y|EXEC=*1\r\n:1", "SET=:1", "EXEC=-upstream failure", "EXEC=-ERR Connection timed out", "EXEC=*2\r\n-upstream failure\r\n:1", "SET=-no upstream host|EXEC=" + abort, "EXEC=*2\r\n-MOVED 1 127.0.0.1:1\r\n$-1",

@@ -44,9 +44,9 @@ type Conn struct {
 	Type ConnType
 	// TLSEnabled turns TLS on.
 	TLSEnabled bool
-	// TlsAddr is used instead of Addr when TLSEnabled, unless it is empty. With TypeCluster,
+	// TlsAddr is used instead of Addr if TLSEnabled is set and TlsAddr is not empty. With TypeCluster,
 	// the Conn still follows redirects to the address that they name.
-	TlsAddr string //nolint:revive // TLSAddr is not what programs set
+	TlsAddr string //nolint:revive // the name must not change, because programs use it
 	// TLSConfig is used when TLSEnabled; nil verifies the server against the
 	// system's roots. An empty ServerName means the host of the address.
 	TLSConfig *tls.Config
@@ -56,7 +56,7 @@ type Conn struct {
 	mu   sync.Mutex
 	sock *socket
 
-	// stopMu guards stop, which ends the present socket or the dialing of it.
+	// stopMu guards stop, which closes the present socket or ends its dialing.
 	stopMu sync.Mutex
 	stop   context.CancelFunc
 }

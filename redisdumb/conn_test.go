@@ -277,7 +277,8 @@ func TestConnFuturePanics(t *testing.T) {
 	require.Equal(t, "PONG", conn.Do("PING"))
 }
 
-// What no other server of a connection's can answer is not safe to send again, and says where it belongs.
+// A Conn has one server. If that refuses a request because another server must answer it, a retry is not
+// safe, and the error says where to send the request.
 func TestAdvice(t *testing.T) {
 	replica := testbed.NewServer(t)
 	require.Equal(t, "OK", replica.Do("REPLICAOF", "127.0.0.1", 1))

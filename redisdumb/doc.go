@@ -8,6 +8,6 @@
 //	defer conn.Close()
 //	if err := redis.AsError(conn.Do("SET", "key", 1)); err != nil { … }
 //
-// A [Conn] dials at its first call, and again at the first call after a failure, which
-// loses the state of the socket (AUTH, SELECT). It has no goroutine.
+// A [Conn] dials at its first call, and again at the first call after a failure. The new socket does not
+// have the state of the old one (AUTH, SELECT). A Conn has no goroutine.
 package redisdumb

@@ -13,8 +13,8 @@ var (
 	errNoAddress = redis.ErrNoAddressProvided.NewSubtype("dumb", redis.ErrTraitNotSent)
 )
 
-// broken reports whether the stream can't be trusted after res: after any error except one
-// from the server.
+// broken reports whether res is an error after which the socket can't be used any more: any error except
+// one from the server.
 func broken(res any) bool {
 	err := redis.AsErrorx(res)
 	return err != nil && !err.IsOfType(redis.ErrResult)

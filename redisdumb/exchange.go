@@ -91,7 +91,7 @@ func (c *Conn) multi(reqs []redis.Request, ask bool) any {
 	if redis.AsError(multi) != nil {
 		return withRequest(multi, redis.Req("MULTI"))
 	}
-	c.exchangeLocked(append(encoded, end), results) // never on another socket, where they would not be a transaction
+	c.exchangeLocked(append(encoded, end), results) // without dialing: on a new socket the requests would run outside of the transaction
 	res := redis.ExecResult(multi, withRequest(results[len(reqs)], exec), len(reqs))
 	for i, queued := range results[:len(reqs)] {
 		if refused := redis.AsErrorx(queued); refused != nil {
@@ -124,7 +124,7 @@ func malformed(reqs []redis.Request, bad *errorx.Error, failed int) *errorx.Erro
 		WithProperty(redis.EKRequests, reqs)
 }
 
-// advised recognizes the errors of proxies, and adds advice to others, as a connection does.
+// advised converts errors of proxies, and adds advice to other errors, as a redisconn.Connection does.
 func (c *Conn) advised(res any) any {
 	if err, ok := res.(*errorx.Error); ok {
 		return errs.Advised(errs.Proxied(err, false), c.Type != TypeCluster)

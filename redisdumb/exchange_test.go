@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// fake is a server that has serve answer each connection; nth counts from 1.
+// fake starts a server that calls serve for each connection. nth is the number of the connection, from 1 on.
 func fake(t *testing.T, serve func(conn net.Conn, nth int)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -75,8 +75,7 @@ func TestSendManyInOrder(t *testing.T) {
 	}
 }
 
-// A server that stops reading while its replies are not taken must not hang a
-// pipeline.
+// A pipeline must not hang if the server stops reading until its replies are read.
 func TestSendManyDoesNotDeadlock(t *testing.T) {
 	reply := "$65536\r\n" + strings.Repeat("x", 65536) + "\r\n"
 	addr := fake(t, func(conn net.Conn, _ int) {
@@ -114,7 +113,7 @@ func TestSendManyMalformed(t *testing.T) {
 // rest is not sent.
 func TestSendManyOnABreakingSocket(t *testing.T) {
 	addr := fake(t, func(conn net.Conn, _ int) { answer(conn, ping, "+PONG\r\n") })
-	const total = 5000 // several chunks
+	const total = 5000 // requests, in several chunks
 	results := redis.Sync{S: newConn(t, addr)}.SendMany(pings(total))
 	assert.Equal(t, "PONG", results[0])
 	unknown, unsent := 0, 0
@@ -159,8 +158,8 @@ func TestDoubtfulReplies(t *testing.T) {
 	}
 }
 
-// One reply too many in the middle of a pipeline does not become that of the next request, which is
-// not sent.
+// If there is one reply too many in the middle of a pipeline, the next request is not sent, so it does not
+// get that reply.
 func TestReplyTooManyInTheMiddle(t *testing.T) {
 	reqs := []redis.Request{redis.Req("ECHO", strings.Repeat("x", 16<<10)), redis.Req("PING")}
 	first, err := redis.AppendRequest(nil, reqs[0])
@@ -218,7 +217,7 @@ func TestTransactionRefused(t *testing.T) {
 	assert.Nil(t, conn.Do("GET", "n"))
 }
 
-// EXEC has to answer with a result of each request.
+// The reply to EXEC must have a result for each request.
 func TestTransactionCountsResults(t *testing.T) {
 	for _, exec := range []string{"*0\r\n", "*2\r\n:1\r\n:2\r\n"} {
 		server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -251,7 +250,8 @@ func TestTransactionRefusesItsBounds(t *testing.T) {
 	assert.Nil(t, conn.Do("GET", "n"))
 }
 
-// A transaction that Close interrupts does not go on without its MULTI, on another socket.
+// If Close interrupts a transaction, the remaining requests do not run on another socket, where they would
+// be outside of the transaction.
 func TestTransactionIsClosed(t *testing.T) {
 	var outside, whole atomic.Int64
 	addr := fake(t, func(conn net.Conn, _ int) {
@@ -293,12 +293,13 @@ func TestTransactionIsClosed(t *testing.T) {
 			return
 		default:
 			conn.Close()
-			runtime.Gosched() // on one processor the others would have a turn in 10 ms
+			runtime.Gosched() // on one processor, the other goroutines would otherwise wait for long
 		}
 	}
 }
 
-// What a proxy answers by itself does not say whether the request has run, and ends no socket.
+// If a proxy answers with its own error, it is unknown whether the request has run, and the socket stays
+// open.
 func TestErrorsOfProxies(t *testing.T) {
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		_, err := io.WriteString(c, map[string]string{

@@ -10,8 +10,8 @@ import (
 // one MOVED and one ASK; more means that nodes disagree.
 const maxHops = 5
 
-// redirect follows MOVED and ASK from the node at addr: send makes an attempt
-// on a connection to the node that the last result named.
+// redirect follows MOVED and ASK. res is the result from the node at addr. For each redirect, redirect calls
+// send with a connection to the node that the redirect names.
 func (c *Conn) redirect(addr string, res any, send func(to *Conn, ask bool) any) any {
 	for hop := 0; hop < maxHops; hop++ {
 		next, ask, ok := movedTo(res)
@@ -44,8 +44,9 @@ func movedTo(res any) (addr string, ask, ok bool) {
 	return addr, err.IsOfType(redis.ErrAsk), ok && addr != ""
 }
 
-// sameHost returns the address that a redirect names. If that has no host, it means the host that answered.
-// It reports false if the address is malformed, or there is no host, because the answer came over a unix socket.
+// sameHost returns the address that a redirect names. An address without a host means the host of answered,
+// the address of the node that answered. sameHost returns false if the address is malformed, or if answered
+// is a unix socket, which has no host.
 func sameHost(answered, addr string) (string, bool) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host != "" {

@@ -50,7 +50,7 @@ func TestRedirectInACircle(t *testing.T) {
 	addr := fake(t, func(conn net.Conn, _ int) {
 		hits.Add(1)
 		_, port, _ := net.SplitHostPort(conn.LocalAddr().String())
-		answer(conn, ping, "-MOVED 1 :"+port+"\r\n") // no host: the one that answers
+		answer(conn, ping, "-MOVED 1 :"+port+"\r\n") // no host means the host that answered
 	})
 	conn := newConn(t, addr)
 	conn.Type = redisdumb.TypeCluster

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// socket is a connection on which every reply so far was requested and read.
+// socket is a connection on which no reply is outstanding between two calls.
 type socket struct {
 	net.Conn
 	r *bufio.Reader
@@ -31,8 +31,8 @@ func (c *Conn) pipelineLocked(encoded [][]byte, results []any) {
 	c.exchangeLocked(encoded, results)
 }
 
-// exchangeLocked writes the encoded requests and fills results. A failure of
-// the socket resolves the present chunk as unknown and the rest as not sent.
+// exchangeLocked writes the encoded requests, in chunks, and fills results. If the socket fails, the
+// outcome of the requests in the present chunk is unknown, and later requests are not sent.
 func (c *Conn) exchangeLocked(encoded [][]byte, results []any) {
 	_ = c.sock.SetDeadline(c.deadline())
 	for done := 0; done < len(encoded); {
@@ -72,7 +72,7 @@ func (c *Conn) chunkLocked(chunk []byte, results []any) error {
 		results[i] = c.advised(res)
 	}
 	if c.sock.r.Buffered() > 0 {
-		// One reply too many, and no way to tell which of them is the extra one.
+		// There is one reply too many, and the client can't know which one.
 		failed := redis.ErrResponseUnexpected.New("more replies than requests").
 			WithProperty(redis.EKAddress, c.addr())
 		fill(results, failed)

@@ -10,16 +10,17 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// attempt is the future of requests that are sent to the member of a term. It records how they end.
-// A blocking request ends with the term.
+// attempt is the future of requests that are sent to the member of a term. It counts the results for the
+// member's health. If the request blocks, it ends with the term.
 type attempt struct {
 	send.Forward
 	of *term
-	// ctx is the context of a blocking request. It ends with the caller's context, with the term, and,
-	// by a call of end, when the request is resolved.
+	// ctx is the context of a blocking request; nil for other requests. It ends with the caller's context
+	// or with the term. When the request is resolved, end is called.
 	ctx context.Context
 	end context.CancelFunc
-	// pooled is set for one request to a sender of this library, which resolves it once.
+	// pooled is set for a single request to a sender of this library. Such a sender resolves the attempt
+	// once, so it can be recycled.
 	pooled bool
 }
 
@@ -45,7 +46,7 @@ func newAttempt(of *term, cb redis.Future, blocks bool) *attempt {
 	return a
 }
 
-// Context is for send.ContextOf.
+// Context returns the context of the request, for send.ContextOf.
 func (a *attempt) Context() context.Context {
 	if a.ctx != nil {
 		return a.ctx
@@ -56,8 +57,9 @@ func (a *attempt) Context() context.Context {
 	return a.of.ctx
 }
 
-// Cancelled implements redis.Future. A cluster that would send the request again, to servers that are down, asks it
-// before. If a caller waits, redis.WithRetry then sends the request to the member that is active, if it may.
+// Cancelled implements redis.Future. A cluster calls it before it sends a request again. If the member is
+// down and no longer active, Cancelled returns an error, so that redis.WithRetry can send the request to the
+// member that is active. It does so only if a caller waits.
 func (a *attempt) Cancelled() error {
 	if err := a.Forward.Cancelled(); err != nil || !a.of.failed.Load() || a.Caller() == nil {
 		return err
@@ -87,7 +89,7 @@ func (a *attempt) Resolve(res any, n uint64) {
 func (a *attempt) explained(err error) error {
 	typed := redis.AsErrorx(err)
 	if redis.CausedBy(err, errLeft) && !typed.HasTrait(redis.ErrTraitNotSent) {
-		return redis.ErrIO.New("%s: %s", a.of.left(), typed.Message()) // a read may be sent to another member
+		return redis.ErrIO.New("%s: %s", a.of.left(), typed.Message()) // with this error, redis.WithRetry may send a read to another member
 	}
 	if !typed.IsOfType(redis.ErrRequestCancelled) || !redis.CausedBy(err, context.Canceled) || !a.of.over() || send.IsCancelled(a.To) {
 		return err
@@ -95,7 +97,7 @@ func (a *attempt) explained(err error) error {
 	return errs.Like(typed, nil, a.of.left()+": "+typed.Message())
 }
 
-// DecodeReply implements resp.ReplyDecoder. It is used only if To implements it.
+// DecodeReply implements resp.ReplyDecoder. It must only be called if To implements it as well.
 func (a *attempt) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	return a.To.(resp.ReplyDecoder).DecodeReply(d, n)
 }

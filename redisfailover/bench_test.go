@@ -12,8 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// direct is a client of a server; over is a client that fails over between that server and another name
-// for it.
+// direct returns a client of a server.
 func direct(t testing.TB, server *testbed.Server) *redispipe.Client {
 	db, err := redispipe.Open(context.Background(), "redis://"+server.Addr(), redispipe.Logger(nil))
 	require.NoError(t, err)
@@ -29,7 +28,7 @@ func over(t testing.TB, server *testbed.Server) *redisfailover.Client {
 	return db
 }
 
-// This measures the additional cost of a client that fails over: compare it with the plain one.
+// BenchmarkDo compares a client with failover to a plain client.
 func BenchmarkDo(b *testing.B) {
 	server := testbed.NewServer(b)
 	for name, db := range map[string]redis.Sender{"plain": direct(b, server), "failover": over(b, server)} {

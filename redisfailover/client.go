@@ -29,10 +29,10 @@ type Client struct {
 	mu        sync.Mutex
 	preferred *member
 	shifted   time.Time // when the client last shifted by itself; zero if it has not
-	looked    time.Time // when it last judged the members
+	looked    time.Time // when the client last judged the members
 	shifts    [Switched + 1]uint64
-	// moved is closed when subscribers may have to move: when another member becomes active, or seen is
-	// closed, because the active member has other nodes.
+	// moved is closed when subscribers may have to move: when another member becomes active, or when seen
+	// is closed because the nodes of the active member have changed.
 	moved chan struct{}
 	seen  <-chan struct{}
 }
@@ -41,11 +41,11 @@ var _ redis.Sender = (*Client)(nil)
 
 // Open returns a client of the members. Among the members that are up, the one with the greatest weight
 // becomes active. Open waits until each member has answered or failed once. If no member can be opened,
-// it returns the errors of all, with their names; one server that is down counts as opened, as for
-// redispipe.Open. The logger gets a [LogDown] for each member that has failed. If a URL or an option is
-// invalid, or the members do not meet the rules of [Member], Open returns an error of the namespace
-// [redis.ErrOpts], such as [redis.ErrURL], [redis.ErrOption] or [ErrMembers]. After an error the given
-// Senders are still the caller's.
+// it returns the errors of all members, with their names. A URL of a single server that is down can be
+// opened, as with redispipe.Open. The logger gets a [LogDown] for each member that has failed. If a URL or
+// an option is invalid, or the members do not meet the rules of [Member], Open returns an error of the
+// namespace [redis.ErrOpts], such as [redis.ErrURL], [redis.ErrOption] or [ErrMembers]. After an error the
+// caller still owns the given Senders.
 //
 // ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
 func Open(ctx context.Context, members []Member, opts Opts) (*Client, error) {
@@ -120,7 +120,7 @@ func (c *Client) openOne(ctx context.Context, m *member) (up bool, err error) {
 	m.probe(ctx, to)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ctx.Err() != nil { // nobody else closes it
+	if c.ctx.Err() != nil { // the client was closed, so close the new member here
 		go opened.Close()
 		return false, c.ctx.Err()
 	}
@@ -129,8 +129,8 @@ func (c *Client) openOne(ctx context.Context, m *member) (up bool, err error) {
 	return m.up, nil
 }
 
-// best chooses among the members for which may returns true: the preferred member or, if that is not
-// one of them, the one with the greatest weight. It returns nil if there is none.
+// best chooses one of the members for which may returns true: the preferred member if it is one of them, and
+// otherwise the one with the greatest weight. It returns nil if may returns true for none.
 func (c *Client) best(may func(*member) bool) *member {
 	if may(c.preferred) {
 		return c.preferred
@@ -143,10 +143,11 @@ func (c *Client) best(may func(*member) bool) *member {
 	return nil
 }
 
-// SwitchTo makes the member with that name the active and the preferred one. When it returns, new
-// requests go there. The former member still answers the requests that it has got. SwitchTo does not
-// wait for them, nor until their writes are copied. If there is no such member, or it is down, the
-// error is an [ErrMembers], with the last failure as its cause, and nothing changes. Calling it again is safe.
+// SwitchTo makes the member with the given name the active and the preferred one. When it returns, new
+// requests go there. The former member still answers the requests that were sent to it. SwitchTo does not
+// wait for these answers, nor until the writes are copied. If there is no such member, or it is down,
+// SwitchTo returns an [ErrMembers], with the last failure as its cause, and changes nothing. Calling it again
+// is safe.
 func (c *Client) SwitchTo(name string) error {
 	i := slices.IndexFunc(c.members, func(m *member) bool { return m.name == name })
 	if i < 0 {
@@ -198,7 +199,7 @@ func (c *Client) Session(ctx context.Context, key string, f func(*redis.Session)
 }
 
 // Shutdown refuses new requests, waits until the accepted ones are answered or ctx is done, and closes
-// the members. The error joins those of the members.
+// the members. It returns the joined errors of the members.
 func (c *Client) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
@@ -225,7 +226,7 @@ func (c *Client) Close() {
 	}
 }
 
-// stop ends the goroutines, and returns the members that are open. No other is opened afterwards.
+// stop ends the goroutines, and returns the senders of the open members. After that, no member is opened.
 func (c *Client) stop() (opened []redis.Sender) {
 	c.cancel(lifetime.ErrClosed)
 	c.mu.Lock()

@@ -1,7 +1,6 @@
-// Package redisfailover provides a client over several databases, of which one is active: a server, a
-// cluster or a master with its replicas in each of two regions, say, or an old installation beside a
-// new one. The databases, or the program, must copy the data: the client writes each request to one
-// of them.
+// Package redisfailover provides a client for several databases, called members, one of which is active.
+// The members may be, for example, a cluster in each of two regions, or an old and a new server. The client
+// sends each request to one member, so the databases, or your program, must copy the data between them.
 //
 //	db, err := redisfailover.Open(ctx, []redisfailover.Member{
 //		{Name: "near", URL: "redis-cluster://near1:7000,near2:7000", Weight: 2},
@@ -38,11 +37,15 @@
 // # When another member becomes active
 //
 // The client sends a PING, or the requests of Opts.Probe, to each member four times per Opts.Patience,
-// and counts how all requests end. A member is down if nothing has succeeded for Opts.Patience, and at
-// least two requests or probes have failed since; or if, in both halves of that time, at least 10
-// requests ended and at least the share Opts.FailureRate of them failed. Errors that the request
-// itself or its caller causes do not count. A member is up again after three probes in a row have
-// succeeded.
+// and counts how all requests end. A member is down in either of two cases:
+//
+//   - Nothing has succeeded for Opts.Patience, and at least two requests or probes have failed since the
+//     last success.
+//   - In each half of the last Opts.Patience, at least 10 requests have ended, and at least the share
+//     Opts.FailureRate of them has failed.
+//
+// Errors that the request itself or its caller causes do not count. A member is up again after three
+// probes in a row have succeeded.
 //
 // If the active member is down, the member with the greatest weight among those that are up becomes
 // active. When the preferred member (of the greatest weight, or the last one given to

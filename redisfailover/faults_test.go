@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// failback of the pair.
+// failback is Opts.Failback of the pair.
 const failback = time.Second
 
 // pair is a client of two members, near and far, under load.
@@ -54,9 +54,10 @@ func newPair(t *testing.T, near, far string) *pair {
 	return p
 }
 
-// suffers begins a fault, logs when the first request after it is answered, and returns when it has lasted.
+// suffers begins a fault, logs how long the first request after that takes, and returns when the fault has
+// lasted for some time.
 func (p *pair) suffers(name string, begin func()) {
-	time.Sleep(failback) // before that, there is no other shift
+	time.Sleep(failback) // until another shift is allowed
 	begin()
 	began := time.Now()
 	answered := make(chan time.Duration, 1000)
@@ -71,8 +72,8 @@ func (p *pair) suffers(name string, begin func()) {
 	p.t.Logf("%s: first answer after %v", name, (<-answered).Round(time.Millisecond))
 }
 
-// Faults of a network between two servers, one after the other, under load: no write runs twice, none that was
-// acknowledged is lost, and none that was reported as not sent ran.
+// Under load, the network to two servers fails in several ways, one after the other. No write runs twice, no
+// acknowledged write is lost, and no write that was reported as not sent has run.
 func TestFaultsBetween(t *testing.T) {
 	if !drill.InFull {
 		t.Skip("it takes half a minute")
@@ -99,7 +100,7 @@ func TestFaultsBetween(t *testing.T) {
 	p.ledger.verify(t, near.Do, far.Do)
 }
 
-// The same for two clusters, of which all nodes of one are killed, or frozen.
+// The same holds for two clusters, if all nodes of one of them are killed or frozen.
 func TestFaultsOfClusters(t *testing.T) {
 	if !drill.InFull {
 		t.Skip("it takes half a minute")

@@ -12,14 +12,14 @@ import (
 
 // NewSubscriber returns a subscriber on the active member. After a shift its subscriptions move to the
 // new active member, and get a [redispubsub.Gap] with the reason [redispubsub.Failover], which begins
-// at least two seconds before the shift. If the connection was lost before the shift, the gap begins then, with
-// the reason [redispubsub.ConnectionLost]. They get no messages that are published on another member: if
-// publishers may shift later than this client, subscribe on every member instead (see
-// [MemberState].Sender). While a member of another library is active, a subscription waits for the next
-// shift. The subscriber is closed with the client.
+// at least two seconds before the shift. If the connection was lost before the shift, the gap begins when
+// the connection was lost, with the reason [redispubsub.ConnectionLost]. Subscriptions get only messages
+// that are published on the active member. If publishers may shift later than this client, subscribe on
+// every member instead (see [MemberState].Sender). While the active member is a Sender of another library,
+// subscriptions wait for the next shift. The subscriber is closed with the client.
 func (c *Client) NewSubscriber(opts redispubsub.Opts) *redispubsub.Subscriber {
 	f := follower{c: c}
-	sub, _ := redispubsub.NewCluster(&followed{backend.HolderOf(f), f}, opts) // fails without nodes only
+	sub, _ := redispubsub.NewCluster(&followed{backend.HolderOf(f), f}, opts) // fails only for a value without nodes
 	return sub
 }
 
@@ -31,7 +31,7 @@ type followed struct {
 
 // follower implements backend.Nodes with the nodes of the active member.
 type follower struct {
-	send.Backend[redis.Future] // for what nobody asks of them: it is nil
+	send.Backend[redis.Future] // nil: a subscriber calls none of its methods
 	c                          *Client
 }
 
@@ -98,7 +98,7 @@ func (c *Client) followLocked() {
 	c.moved = make(chan struct{})
 }
 
-// nodesOf returns the nodes of a member to subscribe on, or nil.
+// nodesOf returns the nodes of a member, for subscribers, or nil if the member has none.
 func nodesOf(s redis.Sender) backend.Nodes {
 	for {
 		s = backend.Inside(s, func(redis.Sender, func(redis.Sender) redis.Sender) {})

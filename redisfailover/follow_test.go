@@ -54,7 +54,7 @@ func TestSubscriberFollows(t *testing.T) {
 	}
 	message("from near")
 	for _, to := range []string{"far", "near"} {
-		if to == "near" { // over a member that has no servers
+		if to == "near" { // first shift to a member that is no Sender of this library
 			require.NoError(t, db.SwitchTo("foreign"))
 		}
 		shifted := time.Now()

@@ -8,16 +8,16 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// foreign is the future of one request to a sender of another library, which may resolve it twice, from
-// any goroutine, and ask for its context or its state at any time. Once it is resolved, it drops the
-// future behind it, because that future may be reused for another request. It does not pass on the
-// right to read either, because that sender may wait for something else before its Send returns.
+// foreign is the future of one request to a sender of another library. Such a sender may resolve the future
+// twice, from any goroutine, and call its other methods at any time. So once it is resolved, foreign drops
+// its attempt, whose future may be reused for another request. It also has no method Caller: the caller must
+// not get the right to read replies, because the sender may wait for something else before its Send returns.
 type foreign struct {
 	ctx      context.Context
 	observes bool
 
-	mu sync.Mutex // guards a; held while a is used, except while it is resolved
-	a  *attempt   // nil once it is resolved
+	mu sync.Mutex // guards a; held during calls of a's methods, except Resolve
+	a  *attempt   // nil once the future is resolved
 }
 
 func newForeign(a *attempt) *foreign {
@@ -45,7 +45,7 @@ func (f *foreign) Cancelled() error {
 	return f.a.Cancelled()
 }
 
-// Context is for send.ContextOf.
+// Context returns the context of the request, for send.ContextOf.
 func (f *foreign) Context() context.Context { return f.ctx }
 
 // Observes implements send.Observer.

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// twice is a sender of another library that resolves each future once more when the next request comes,
-// and asks it whether it is cancelled.
+// twice is a sender of another library. When the next request comes, it resolves the last future again, and
+// calls its Cancelled.
 type twice struct {
 	redis.Sender
 	last redis.Future

@@ -13,19 +13,20 @@ const (
 	windowTicks = 8
 	// probeTicks is the number of ticks from one probe to the next.
 	probeTicks = 2
-	// A member is down after at least leastFailed failures without a success.
+	// leastFailed is how many requests or probes must have failed since the last success for a member to
+	// be down.
 	leastFailed = 2
-	// The rate of failures is judged only if at least leastEnded requests have ended in half of
-	// Opts.Patience.
+	// leastEnded is how many requests must have ended in half of Opts.Patience for the share of failures
+	// to count.
 	leastEnded = 10
-	// A member is up again after leastProbes successful probes in a row.
+	// leastProbes is how many probes in a row must succeed for a member to be up again.
 	leastProbes = 3
 )
 
 // health judges a member by the numbers of requests that succeeded and failed. It does not read the
 // clock.
 type health struct {
-	last   count              // at the last tick
+	last   count              // the totals at the last tick
 	window [windowTicks]count // the requests that ended in each of the last ticks
 	n      int                // ticks so far
 	goodAt time.Time          // the last tick with a success
@@ -35,8 +36,8 @@ type health struct {
 // count is how many requests and probes have ended.
 type count struct{ good, bad uint64 }
 
-// tick adds what has ended since the last tick; now are the totals. If the tick is late, this process
-// was held up, so the failures may not be the member's.
+// tick adds the requests and probes that have ended since the last tick. now holds the totals. If the tick is
+// late, this process was held up and may have caused the failures, so they do not count.
 func (h *health) tick(at time.Time, now count, late bool) {
 	ended := count{now.good - h.last.good, now.bad - h.last.bad}
 	h.last = now
@@ -57,7 +58,8 @@ func (h *health) isDown(at time.Time, patience time.Duration, rate float64) bool
 	return h.failing(0, rate) && h.failing(windowTicks/2, rate)
 }
 
-// failing reports whether too many requests failed in the half of the window that begins with tick from.
+// failing reports whether too many requests have failed in the half of the window that begins at the index
+// from.
 func (h *health) failing(from int, rate float64) bool {
 	var ended count
 	for i := from; i < from+windowTicks/2; i++ {
@@ -74,7 +76,7 @@ type sign uint8
 const (
 	signGood sign = iota
 	signBad
-	signNone // nothing: the reason is the caller or the request itself
+	signNone // the result shows nothing about the member: the caller or the request itself is the reason
 )
 
 // signOf returns what a result shows about the member that it came from.
@@ -99,7 +101,7 @@ func signOf(res any) sign {
 	return signBad
 }
 
-// isOwn reports whether a request that got no answer, or its caller, is the reason.
+// isOwn reports whether the request itself, or its caller, is the reason why it got no answer.
 func isOwn(err *errorx.Error) bool {
 	return redis.ErrRequest.IsNamespaceOf(err.Type()) || redis.ErrOpts.IsNamespaceOf(err.Type()) ||
 		err.IsOfType(redis.ErrQueueFull)

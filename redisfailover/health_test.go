@@ -66,7 +66,7 @@ func TestIsDown(t *testing.T) {
 	}
 }
 
-// A process that did not run for a while does not judge its members by that time.
+// If the process has not run for a while, failures of that time do not count against a member.
 func TestLateTick(t *testing.T) {
 	var h health
 	begin := time.Unix(1000, 0)

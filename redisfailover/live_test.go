@@ -36,13 +36,13 @@ func (l *ledger) write(ctx context.Context, db redis.Sender, writer int) {
 	}
 }
 
-// listOf is the key of a writer, of which there are four.
+// listOf returns the key to which a writer pushes its values. There are four such keys.
 func listOf(writer int) string { return fmt.Sprint("list", writer%4) }
 
-// ask is the Do of a server, or of a client of a database.
+// ask is the method Do of a server, or of a client.
 type ask func(cmd string, args ...any) any
 
-// verify compares the ledger with what the databases ran.
+// verify compares the ledger with the values that the databases have.
 func (l *ledger) verify(t *testing.T, databases ...ask) {
 	ran := map[string]int{}
 	for _, do := range databases {
@@ -83,8 +83,8 @@ func awaits(t *testing.T, db *redisfailover.Client, name string) {
 	}, time.Minute, time.Millisecond, "%s becomes active", name)
 }
 
-// Two servers are killed, frozen and left, under load: no write runs twice or is lost, and none that was
-// reported as not sent ran.
+// Under load, two servers are killed and frozen, and the client switches between them. No write runs twice or
+// is lost, and no write that was reported as not sent has run.
 func TestWritesRunOnce(t *testing.T) {
 	t.Parallel()
 	near, far := testbed.NewServer(t, testbed.Options{Persist: true}), testbed.NewServer(t, testbed.Options{Persist: true})

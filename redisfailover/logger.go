@@ -10,8 +10,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Logger gets the events of a client. It runs in the goroutine that judges or opens the members, or in
-// that of Open or SwitchTo, so it should return quickly. So do hooks, which get shifts as redis.OperationShift.
+// Logger gets the events of a client. Report is called in the goroutine that judges or opens the members, or
+// by Open or SwitchTo, so it should return quickly. The same holds for hooks, which get shifts as
+// redis.OperationShift.
 type Logger interface {
 	Report(c *Client, event LogEvent)
 }
@@ -26,13 +27,13 @@ type LogEvent interface {
 type LogShift struct {
 	From, To string // names of members
 	Reason   Reason
-	Error    error // the last failure of From, if that has failed
+	Error    error // the last failure of From, if the reason is Failed
 }
 
 // LogDown: a member has failed for Opts.Patience, or its first probe has failed in Open, or Open could not open it.
 type LogDown struct {
 	Member string
-	Error  error // its last failure
+	Error  error // the member's last failure
 }
 
 // LogUp: a member that was down answers.
@@ -44,13 +45,13 @@ type LogUp struct{ Member string }
 type LogReturn struct {
 	From, To string // names of members
 	Ended    bool
-	Error    error // why To is down, if that ended it
+	Error    error // why To is down, if the return has ended for that reason
 }
 
 // LogPanic: the logger panicked.
 type LogPanic struct {
 	Value any    // the value of the panic
-	Stack []byte // as by debug.Stack
+	Stack []byte // in the format of debug.Stack
 }
 
 // Reason is the reason of a shift.
@@ -127,7 +128,7 @@ type NoopLogger struct{}
 // Report implements Logger.
 func (NoopLogger) Report(*Client, LogEvent) {}
 
-// hook calls a user's hook as redis.WithHook does.
+// hook is a user's hook in the form that redis.WithHook returns.
 type hook interface {
 	Around(ctx context.Context, op redis.Operation, f func() redis.Completion) redis.Completion
 }

@@ -19,7 +19,7 @@ import (
 // Member is one of the databases of a [Client].
 type Member struct {
 	// Name names the member in events and errors, and for [Client.SwitchTo]. Each member needs a different
-	// one. Default "member 1" and so on.
+	// name. Default "member 1" and so on.
 	Name string
 	// URL is the member's URL: see [redispipe.Open]. If the member can't be opened, for example because
 	// no server answers, the client's Open succeeds with the other members, and opens this one later.
@@ -27,9 +27,9 @@ type Member struct {
 	// Options are used with URL. Set hooks and retries in [Opts] instead.
 	Options []redispipe.Option
 	// Sender is the member, if URL is empty: a client, a connection, a cluster, or a cache of package
-	// rediscache around one of them. Its own retries are not used. If it has hooks, or is not a Sender of
-	// this library, requests cost more, and it has no sessions. Each member needs a different one. It is closed with
-	// the client.
+	// rediscache around one of them. The retries of a client are not used. If the Sender has hooks, requests
+	// cost more; if it is not a Sender of this library, they also cost more, and it has no sessions. Each
+	// member needs a different Sender. The Client owns it and closes it.
 	Sender redis.Sender
 	// Weight decides which member is preferred: the one with the greatest weight, or the first of
 	// several with that weight.
@@ -42,19 +42,19 @@ type member struct {
 	name string
 	opts *Opts
 
-	good, bad atomic.Uint64 // requests and probes that have ended
+	good, bad atomic.Uint64 // how many requests and probes have succeeded and failed
 	failure   atomic.Pointer[error]
-	probes    atomic.Uint64 // successful ones in a row
+	probes    atomic.Uint64 // how many probes in a row have succeeded
 
 	// Client.mu guards what follows.
-	opened redis.Sender // nil until it is open
-	sender redis.Sender // sends like opened, without retries
+	opened redis.Sender // nil until the member is open
+	sender redis.Sender // opened without its retries
 	up     bool
 	since  time.Time
 	health health
 }
 
-// membersOf checks the members, and returns them by weight, the preferred one first.
+// membersOf checks the given members, and returns them in the order of their weights, the greatest first.
 func membersOf(given []Member, opts *Opts) ([]*member, error) {
 	if len(given) == 0 {
 		return nil, redis.Err(ErrMembers.New("no members"))

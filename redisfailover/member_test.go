@@ -15,7 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// A nil pointer for a Sender, or the same Sender twice, is an error. So is what each rule of Member forbids.
+// Open returns an error for a Sender that is a nil pointer, for the same Sender twice, and for members that
+// break another rule of Member.
 func TestMembersOf(t *testing.T) {
 	a := redistest.NewMock(t)
 	for word, members := range map[string][]Member{
@@ -35,12 +36,13 @@ func TestMembersOf(t *testing.T) {
 	_, err := Open(t.Context(), []Member{{URL: "mailto:secret@example"}}, Opts{})
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL), "%v", err)
 	require.NotContains(t, err.Error(), "secret")
-	_, err = Open(nil, []Member{{Sender: a}}, Opts{}) //nolint:staticcheck // it is what is tested
+	_, err = Open(nil, []Member{{Sender: a}}, Opts{}) //nolint:staticcheck // the test needs a nil context
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil), "%v", err)
 }
 
-// A member that can't be opened, or does not answer its first probe, is reported, and so is that it is up later. If
-// none can be opened, the error names each. SwitchTo to such a member says why it is down.
+// The logger gets members that can't be opened, or do not answer the first probe, and later that they are up.
+// If no member can be opened, the error names each of them. SwitchTo to a member that is down says why it is
+// down.
 func TestMembersThatAreDown(t *testing.T) {
 	server, err := memserver.Start()
 	require.NoError(t, err)
@@ -82,7 +84,7 @@ func TestMembersThatAreDown(t *testing.T) {
 	require.ErrorContains(t, err, fails.Error())
 }
 
-// A member that could not be opened is opened later, and that is reported.
+// If Open could not open a member, the client opens it later, and reports that.
 func TestMemberIsOpenedLater(t *testing.T) {
 	server, err := memserver.Start()
 	require.NoError(t, err)

@@ -12,33 +12,33 @@ import (
 // Opts are the options of [Open]. The zero value is fit for production. If a value is out of its bounds, Open
 // returns a [redis.ErrOption].
 type Opts struct {
-	// Patience is how long the active member fails before another one becomes active; the shift takes
-	// up to a quarter longer, or up to half longer if the member does not answer at all. A probe must
-	// be answered within half of Patience. Choose at least ten times the time that a request takes, and
-	// longer than a failover within a member, if the member should heal by itself. Default 500 ms, at
-	// least 10 ms.
+	// Patience is how long the active member must fail before another one becomes active. The shift happens
+	// up to a quarter of Patience later, or up to half of it if the member does not answer at all. A probe
+	// must be answered within half of Patience. Choose at least ten times the time that a request takes. If
+	// failovers within a member should not cause a shift, choose longer than such a failover takes. Default
+	// 500 ms, at least 10 ms.
 	Patience time.Duration
 	// FailureRate is the share of failed requests at which a member is down: above 0, at most 1.
 	// Default 0.5.
 	FailureRate float64
 	// Failback is the least time between two shifts, and the time for which the preferred member must
-	// be up before it becomes active again. If it is negative, only SwitchTo makes it active again,
-	// and shifts from a member that is down are 10 s apart. Default 10 s.
+	// be up before it becomes active again. If Failback is negative, only SwitchTo makes the preferred
+	// member active again, and shifts from a member that is down are at least 10 s apart. Default 10 s.
 	Failback time.Duration
 	// Ramp is how long the return to the preferred member takes: its keys, chosen by their slots, move at
 	// a steady rate, so that a member that has just started gets its load gradually. A request whose keys
 	// have not all moved goes to the member that is still active, as do sessions without keys, iterators
 	// and PUBLISH. If the preferred member fails during this time, all keys return at once. While keys
-	// move, requests write to both members. It is not negative. Default 0: all requests move at once.
+	// move, requests write to both members. Ramp must not be negative. Default 0: all requests move at once.
 	Ramp time.Duration
-	// Probe reports whether a member is well. It sends through member, which does not retry. It is
-	// called in a separate goroutine, with a context that ends after half of Patience. Default:
-	// PING.
+	// Probe returns an error if a member is not healthy. It must send its requests through member, which
+	// does not retry. It is called in a separate goroutine, with a context that ends after half of
+	// Patience. Default: PING.
 	Probe func(ctx context.Context, member redis.Sender) error
 	// Hooks are called around each attempt of an operation, the first one outermost: see
-	// [redis.WithHook]. None is nil.
+	// [redis.WithHook]. No element may be nil.
 	Hooks []redis.Hook
-	// Retry sets how long requests wait for a member, and which are sent again: see
+	// Retry sets how long requests wait for a member, and which requests are sent again: see
 	// [redis.WithRetry]. With [redis.NoRetry] each request is sent once.
 	Retry redis.RetryOpts
 	// Logger gets the events. Default [DefaultLogger].
@@ -91,7 +91,7 @@ func (o *Opts) between() time.Duration {
 	return o.Failback
 }
 
-// ping is the default of Opts.Probe. A member that refuses PING to this user answers.
+// ping is the default of Opts.Probe. It also succeeds if the server refuses PING to this user.
 func ping(ctx context.Context, member redis.Sender) error {
 	res := redis.SyncCtx{S: member}.Do(ctx, "PING")
 	if signOf(res) == signGood {

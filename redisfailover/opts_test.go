@@ -11,7 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redistest"
 )
 
-// An option out of its bounds is an error that names it. Nothing is opened, or bent.
+// If an option is out of its bounds, Open returns an error that names the option. It opens no member, and
+// does not correct the option.
 func TestOptsOutOfBounds(t *testing.T) {
 	for word, opts := range map[string]Opts{
 		"Patience is at least 10ms, or 0 for the default, not 1ms": {Patience: time.Millisecond},

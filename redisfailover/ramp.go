@@ -15,11 +15,11 @@ import (
 type ramp struct {
 	to    *term
 	began time.Time
-	moved atomic.Int32 // how many slots, the lowest ranks
+	moved atomic.Int32 // how many slots have moved, in the order of slot.Rank
 }
 
-// of returns the term that the keys of a slot belong to. It returns t for requests without a slot, or
-// with several.
+// of returns the term of the member that gets requests for a slot: t or, if the slot has moved, the term to
+// which the ramp leads. For requests without a slot, or with several, it returns t.
 func (t *term) of(s int) *term {
 	if b := t.back.Load(); b != nil && s >= 0 && slot.Rank(s) < int(b.moved.Load()) {
 		return b.to
@@ -27,7 +27,7 @@ func (t *term) of(s int) *term {
 	return t
 }
 
-// ofKeys returns the term that the keys belong to.
+// ofKeys returns the term of the member that gets requests for the keys.
 func (t *term) ofKeys(keys []string) *term {
 	if t.back.Load() == nil || len(keys) == 0 {
 		return t
@@ -41,7 +41,7 @@ func (t *term) ofKeys(keys []string) *term {
 	return of
 }
 
-// ofRequests returns the term that the keys of all requests belong to.
+// ofRequests returns the term of the member that gets the requests together.
 func (t *term) ofRequests(reqs ...redis.Request) *term {
 	if t.back.Load() == nil {
 		return t
@@ -64,7 +64,8 @@ func (t *term) ofRequests(reqs ...redis.Request) *term {
 	return of
 }
 
-// ofFirst returns the term of the first request, and how many requests from there on belong to it.
+// ofFirst returns the term of the member that gets the first request, and how many requests in a row go to
+// the same member.
 func (t *term) ofFirst(reqs []redis.Request) (of *term, n int) {
 	if t.back.Load() == nil {
 		return t, len(reqs)

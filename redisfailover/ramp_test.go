@@ -31,8 +31,8 @@ func (a *answers) SendTransaction(_ []redis.Request, cb redis.Future, n uint64) 
 	cb.Resolve([]any{a.name}, n)
 }
 
-// ramping returns a client whose keys move back from b to a, and which does not check its members
-// by itself.
+// ramping returns a client whose keys are moving back from b to a. The client does not judge its members by
+// itself: the test calls look.
 func ramping(t *testing.T, logger Logger) (c *Client, begin time.Time) {
 	c, err := Open(t.Context(), []Member{{Name: "a", Weight: 1, Sender: &answers{name: "a"}}, {Name: "b", Sender: &answers{name: "b"}}}, Opts{
 		Probe: well, Logger: logger, Patience: 24 * time.Hour, Ramp: time.Minute,
@@ -47,8 +47,8 @@ func ramping(t *testing.T, logger Logger) (c *Client, begin time.Time) {
 	return c, begin
 }
 
-// The keys move one after the other, and none moves back. A request goes to the member of its key, no
-// matter how it is sent.
+// During a ramp the slots move one after the other, and no slot moves back. A request goes to the member that
+// has its key, no matter how it is sent.
 func TestRamp(t *testing.T) {
 	ctx := t.Context()
 	c, begin := ramping(t, NoopLogger{})
@@ -126,9 +126,9 @@ func TestRampOfSeveralKeys(t *testing.T) {
 	}))
 }
 
-// What ends a ramp early.
+// A ramp ends early in each of these cases.
 func TestRampEnds(t *testing.T) {
-	const key = "key" // moves at the end
+	const key = "key" // its slot moves last
 	for name, tt := range map[string]struct {
 		end    func(t *testing.T, c *Client)
 		events []LogEvent
@@ -177,7 +177,7 @@ func TestSlotsOfRamp(t *testing.T) {
 	require.Equal(t, slot.Count/3, n)
 }
 
-// shifts is a hook that takes shifts.
+// shifts is a hook that sends the ends of shifts on the channel.
 type shifts chan redis.Completion
 
 func (shifts) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
@@ -188,7 +188,7 @@ func (s shifts) After(_ context.Context, op redis.Operation, end redis.Completio
 	}
 }
 
-// Hooks get the shifts.
+// Hooks are called for shifts.
 func TestHooksSeeShifts(t *testing.T) {
 	seen := make(shifts, 1)
 	db, _, _ := mocks(t, Opts{Hooks: []redis.Hook{seen}})

@@ -23,7 +23,7 @@ func (s *sender) Ctx() context.Context { return s.c.ctx }
 // SendEncoded implements send.Backend.
 func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	t := s.c.active.Load()
-	if b := t.back.Load(); b != nil && !r.Is("SPUBLISH") { // subscribers are where the active member is
+	if b := t.back.Load(); b != nil && !r.Is("SPUBLISH") { // messages go to the active member, where subscribers are
 		t = t.of(r.Slot)
 	}
 	a := newAttempt(t, cb, r.Shared == command.WouldBlock)
@@ -55,14 +55,14 @@ func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (
 	return &dedicated{Dedicated: d, of: t}, nil
 }
 
-// Restored implements send.Restorer. It returns nil: another member may take a request before the one
-// that has lost its connection is restored.
+// Restored implements send.Restorer. It returns nil, because a retry need not wait until the member that has
+// lost its connection is back: another member may become active before that.
 func (s *sender) Restored() <-chan struct{} { return nil }
 
 // Send implements redis.Sender.
 func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {
 	t := s.c.active.Load().ofRequests(r)
-	t.sender.Send(r, anyNumber(t, cb), n) // not pooled: a connection may pass it the ticket after it was resolved
+	t.sender.Send(r, anyNumber(t, cb), n) // not pooled, because a connection may pass it a ticket after it was resolved
 }
 
 // SendMany implements redis.Sender.
@@ -80,8 +80,8 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 	t.sender.SendTransaction(reqs, anyNumber(t, cb), start)
 }
 
-// anyNumber returns the future of any number of requests. The sender may still use it after it is
-// resolved, so it is not pooled.
+// anyNumber returns the future for any number of requests. It is not pooled, because the sender may still use
+// it after it is resolved.
 func anyNumber(t *term, cb redis.Future) redis.Future {
 	a := &attempt{Forward: send.Forward{To: cb}, of: t}
 	if _, names := cb.(send.Namer); names {
@@ -90,7 +90,7 @@ func anyNumber(t *term, cb redis.Future) redis.Future {
 	return a
 }
 
-// naming is an attempt for a future that itself adds the requests to their errors.
+// naming is an attempt whose user's future itself adds the requests to their errors.
 type naming struct{ *attempt }
 
 // NamesRequests implements send.Namer.
@@ -105,8 +105,8 @@ func (s *sender) EachShard(f func(redis.Sender, error) bool) { s.c.active.Load()
 // Close implements redis.Sender.
 func (s *sender) Close() { s.c.Close() }
 
-// scanner iterates on the active member. It starts again when another member is active, because
-// cursors are valid on one member only.
+// scanner iterates on the active member. It starts again when another member becomes active, because
+// a cursor is valid on only one member.
 type scanner struct {
 	c    *Client
 	opts redis.ScanOpts
@@ -135,7 +135,7 @@ func (s *scanStep) Resolve(res any, n uint64) {
 	s.attempt.Resolve(res, n)
 }
 
-// dedicated is the connection of a session. It is not used after its term.
+// dedicated is the connection of a session. It refuses requests after its term has ended.
 type dedicated struct {
 	send.Dedicated
 	of *term

@@ -28,7 +28,7 @@ func mocks(t *testing.T, opts Opts) (db *Client, a, b *redistest.Mock) {
 	return db, a, b
 }
 
-// Everything goes to the active member, in each way in which it can be sent.
+// Requests go to the active member, no matter how they are sent.
 func TestSendsToTheActiveMember(t *testing.T) {
 	db, a, b := mocks(t, Opts{})
 	ctx := t.Context()
@@ -60,7 +60,7 @@ func TestSendsToTheActiveMember(t *testing.T) {
 	}
 }
 
-// ticketed is a future that counts its tickets.
+// ticketed is a future that counts the tickets that it gets.
 type ticketed struct {
 	resolved chan any
 	tickets  atomic.Int64
@@ -70,8 +70,8 @@ func (f *ticketed) Resolve(res any, _ uint64) { f.resolved <- res }
 func (*ticketed) Cancelled() error            { return nil }
 func (f *ticketed) Queued(send.Ticket)        { f.tickets.Add(1) }
 
-// A connection gives a future its ticket after it has sent the request: until then the attempt's object
-// is not reused for another request.
+// A connection gives a future its ticket after it has sent the request, which may already be resolved by
+// then. So the attempt must not have been reused for another request.
 func TestTicketsOfFutures(t *testing.T) {
 	server, err := memserver.Start()
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestHooksSeeEachAttempt(t *testing.T) {
 	require.Equal(t, redis.OutcomeValue, <-seen)
 }
 
-// attempted is a hook that takes outcomes.
+// attempted is a hook that sends the outcome of each attempt on the channel.
 type attempted chan redis.Outcome
 
 func (attempted) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// run starts the goroutines of the client: one judges the members, and one for each member probes it,
+// run starts the goroutines of the client. One judges all members; another one for each member probes it,
 // and opens it if Open could not. They end with the client's context.
 func (c *Client) run() {
 	go c.judge()
@@ -16,7 +16,7 @@ func (c *Client) run() {
 	}
 }
 
-// judge looks at the members with each tick.
+// judge is the goroutine that calls look with each tick.
 func (c *Client) judge() {
 	tick := time.NewTicker(c.opts.Patience / windowTicks)
 	defer tick.Stop()
@@ -52,7 +52,7 @@ func (c *Client) look(now time.Time) (events []LogEvent) {
 	return events
 }
 
-// moves makes another member the active one, if requests should go there. Client.mu is held.
+// moves makes another member active if requests should go there now. Client.mu is held.
 func (c *Client) moves(now time.Time, active *term) LogEvent {
 	if active.back.Load() != nil {
 		return c.ramped(now, active)
@@ -146,11 +146,11 @@ func (c *Client) attend(m *member) {
 	every := c.opts.Patience / windowTicks * probeTicks
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for tries := 0; m.opened == nil; tries++ { // nobody else sets it
+	for tries := 0; m.opened == nil; tries++ { // only this goroutine sets m.opened now
 		if _, err := lifetime.Pause(c.ctx, lifetime.Jitter(lifetime.DoubledPause(every, c.opts.between(), tries)), nil); err != nil {
 			return
 		}
-		if up, _ := c.openOne(c.ctx, m); up { // it has noted an error
+		if up, _ := c.openOne(c.ctx, m); up { // openOne has recorded an error
 			c.report(LogUp{Member: m.name})
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redistest"
 )
 
-// clientOf returns a client that judges nothing by itself, of members a, b and c of the weights 3, 2, 1.
+// clientOf returns a client of the members a, b and c with the weights 3, 2 and 1. The client does not judge
+// its members by itself.
 func clientOf(t *testing.T, opts Opts) *Client {
 	opts.Logger = NoopLogger{}
 	c := &Client{opts: opts.withDefaults(), moved: make(chan struct{})}
@@ -45,7 +46,7 @@ func TestNext(t *testing.T) {
 	for name, tt := range map[string]struct {
 		active, preferred string
 		down              string
-		shifted, restored time.Duration // before now; 0 is never, and ever
+		shifted, restored time.Duration // how long ago the last shift was (0: never), and the preferred member came up (0: always up)
 		failback          time.Duration
 		to                string
 		reason            Reason

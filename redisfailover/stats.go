@@ -23,7 +23,7 @@ type MemberState struct {
 	// Share is the share of the keys whose requests go to the member, from 0 to 1. It is above 0 for two
 	// members only while keys move (Opts.Ramp).
 	Share float64
-	// Up is set if the member could be active.
+	// Up is set if the member is open and not down.
 	Up bool
 	// Since is the time when Up last changed, or the member was opened.
 	Since time.Time

@@ -19,7 +19,7 @@ type term struct {
 	sender  redis.Sender
 	backend send.Backend[redis.Future] // the backend of sender; nil if sender is not one of this library
 	slots   bool                       // backend needs the slots of requests
-	once    bool                       // sender resolves each request once, and then forgets its future
+	once    bool                       // sender resolves each request once, and does not use its future after that
 	nodes   backend.Nodes              // where subscribers subscribe; nil if the member has none
 	began   time.Time
 	back    atomic.Pointer[ramp] // set while keys move from this member to the preferred one
@@ -42,23 +42,23 @@ func (c *Client) begin(m *member) *term {
 // over reports whether the term has ended.
 func (t *term) over() bool { return t.ctx.Err() != nil }
 
-// errLeft is the reason why a request is not sent to a member again that is down and no longer active.
+// errLeft is the reason why a request is not sent again: its member is down and no longer active.
 var errLeft = errors.New("it is not sent again to a member that is down")
 
-// left returns an error text that says that the term is over.
+// left returns the error text of requests whose term is over.
 func (t *term) left() string {
 	return fmt.Sprintf("%s is not the active member any more", t.member.name)
 }
 
-// backendOf returns the backend of s, or nil. once is set for connections and clusters, which resolve each
-// request once, and then forget its future; a cache may still ask it.
+// backendOf returns the backend of s, or nil. once is set for connections and clusters, which do not use a
+// future after they have resolved it. A cache may.
 func backendOf(s redis.Sender) (to send.Backend[redis.Future], once bool) {
 	to = send.BackendOf[redis.Future](s)
 	_, caches := to.(send.Memory[redis.Future])
 	return to, to != nil && !caches
 }
 
-// plain returns s without retries, or the sender that s sends through, if that is a client.
+// plain returns s without retries.
 func plain(s redis.Sender) redis.Sender {
 	s = redis.WithRetry(s, redis.NoRetry)
 	if d, is := send.DelegateOf[redis.Future](s); is {

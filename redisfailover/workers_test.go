@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// delivered are the values that a worker has got.
+// delivered holds the values that a worker has got.
 type delivered struct {
 	mu     sync.Mutex // guards values
 	values map[string]bool
@@ -27,7 +27,7 @@ func (d *delivered) add(value string) {
 	d.values[value] = true
 }
 
-// all reports whether a worker has got those that a server was given.
+// all reports whether the worker has got all values that were added on a server.
 func (d *delivered) all(name string, n int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,8 +39,8 @@ func (d *delivered) all(name string, n int) bool {
 	return true
 }
 
-// Readers of streams and jobs continue on the active member, and finish the pending entries there.
-// Scripts are loaded there.
+// After a shift, readers of streams and workers of jobs continue on the active member, and also get the
+// pending entries there. Scripts are loaded there again.
 func TestWorkersGoOn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +75,7 @@ func TestWorkersGoOn(t *testing.T) {
 		for m, err := range group.Messages(ctx) {
 			if fields, _ := redis.As[map[string]string](m.Fields); err == nil {
 				entries.add(fields["value"])
-				_ = group.Ack(m.ID) // an entry that stays pending comes again
+				_ = group.Ack(m.ID) // after an error the entry stays pending, and is delivered again
 			}
 		}
 	})

@@ -17,8 +17,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// The keys of one cluster are copied to another one, and cut over, to and fro, under load: all acknowledged writes are on
-// both, once and in their order.
+// Under load, the keys of one cluster are copied to another one, and cut over forth and back. Both clusters
+// have each acknowledged write once, in order.
 func TestCutOverOfClusters(t *testing.T) {
 	if !drill.InFull {
 		t.Skip("it starts two clusters")

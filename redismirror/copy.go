@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// copyMost is the number of keys that are copied at once.
+	// copyMost is the number of keys that Copy and Repair copy at once.
 	copyMost = 64
-	// ttlSlack is how much longer a copy may live, in milliseconds.
+	// ttlSlack is the greatest difference in milliseconds between the times to live of a key and its copy
+	// for Compare to treat them as equal.
 	ttlSlack = 2000
 )
 
-// Copy copies all keys that match to the database that does not decide for them, with their times to
-// live. Writes of the keys that are being copied wait. Set nothing in opts but Match and Count. It
-// returns how many keys it has copied. Copying them again is safe: after an error call it again.
-// Without Match, Copy also forgets the findings that are not listed.
+// Copy copies all keys that match opts.Match, with their times to live, to the database that does not
+// decide for them. Writes of the keys that are being copied wait. Set only Match and Count in opts. Copy
+// returns how many keys it has copied. It is safe to call it again, for example after an error.
+// Without Match, Copy also resets [Stats].Unlisted.
 func (m *Mirror) Copy(ctx context.Context, opts redis.ScanOpts) (n int, err error) {
 	if err := m.ended(); err != nil {
 		return 0, redis.Err(err)
@@ -51,9 +52,10 @@ func (m *Mirror) Copy(ctx context.Context, opts redis.ScanOpts) (n int, err erro
 	}
 }
 
-// Repair copies the keys of [Mirror.Findings] from the database that decides for them to the other one, and removes
-// them from the list. It returns how many there were. Writes of these keys wait. A command without keys, such as
-// SCRIPT LOAD, can't be repaired: Repair only removes it. After an error, call it again.
+// Repair copies the keys of [Mirror.Findings] from the database that decides for them to the other one, and
+// removes them from the list. It returns the number of keys. Writes of these keys wait. A finding without a
+// key, such as that of SCRIPT LOAD, can't be repaired: Repair only removes it from the list. After an error,
+// call it again.
 func (m *Mirror) Repair(ctx context.Context) (n int, err error) {
 	if err := m.ended(); err != nil {
 		return 0, redis.Err(err)
@@ -92,9 +94,10 @@ func (m *Mirror) copy(ctx context.Context, keys []string) error {
 	})
 }
 
-// CopyKeys copies keys by DUMP and RESTORE, and deletes those that from does not have. A copy expires
-// later, by the time that copying takes. Writes at the same time may be lost: compare afterwards, or
-// use [Mirror.Copy]. It returns the first error; a retry is safe.
+// CopyKeys copies keys by DUMP and RESTORE, and deletes those keys from the database to that the database
+// from does not have. A copy expires a little later than its original, by the time that copying takes.
+// Writes during the copy may be lost: compare afterwards, or use [Mirror.Copy]. CopyKeys returns the first
+// error; a retry is safe.
 func CopyKeys(ctx context.Context, from, to redis.Sender, keys []string) error {
 	dumps, err := dump(ctx, from, keys)
 	if err != nil {
@@ -110,8 +113,8 @@ func CopyKeys(ctx context.Context, from, to redis.Sender, keys []string) error {
 	return redis.FirstError(redis.SyncCtx{S: redis.WithRetry(to, redis.RetryOpts{})}.SendMany(ctx, reqs))
 }
 
-// dumped is a key as DUMP returns it, or nil if it does not exist, with its time to live in
-// milliseconds, which is 0 or less if it has none.
+// dumped is the value of a key as DUMP returns it (nil if the key does not exist) and its time to live in
+// milliseconds (0 or less if the key has none).
 type dumped struct {
 	value []byte
 	ttl   int64
@@ -130,14 +133,14 @@ func dump(ctx context.Context, from redis.Sender, keys []string) ([]dumped, erro
 	for i := range dumps {
 		dumps[i].value, _ = results[2*i].([]byte)
 		dumps[i].ttl, _ = results[2*i+1].(int64)
-		if dumps[i].ttl == -2 { // it has just expired
+		if dumps[i].ttl == -2 { // the key has expired since the DUMP
 			dumps[i].value = nil
 		}
 	}
 	return dumps, nil
 }
 
-// contents are the commands that read a value of each type.
+// contents holds the command that reads a whole value, for each type of value.
 var contents = map[string][]any{
 	"string": {"GET"}, "hash": {"HGETALL"}, "set": {"SMEMBERS"},
 	"list": {"LRANGE", 0, -1}, "zset": {"ZRANGE", 0, -1, "WITHSCORES"}, "stream": {"XRANGE", "-", "+"},
@@ -183,7 +186,7 @@ func sameValue(ctx context.Context, a, b redis.Sender, key string) (same bool, e
 		}
 		read, known := contents[kind]
 		if !known {
-			return false, nil // only DUMP tells
+			return false, nil // no command reads a value of this type, so only DUMP can compare it
 		}
 		cmd := read[0].(string)
 		res := db.Do(ctx, cmd, append([]any{key}, read[1:]...)...)

@@ -8,14 +8,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// CutOver lets the new database decide for a share of the keys, from 0 to 1, and the old one for the
-// rest. The slot of a key determines from which share on the new database decides for it. So a larger
+// CutOver lets the new database decide for a share of the keys, from 0 to 1, and the old database for the
+// others. The slot of a key determines the share from which on the new database decides for it. So a larger
 // share only adds keys, and a smaller one only moves keys back. The database that does not decide for a
-// key still gets its writes.
+// key still gets the writes of the key.
 //
-// Writes of the keys that move wait until those in flight have ended on both databases, so that both have the same
-// state, and no acknowledged write is lost. If ctx is done before, or a key that moves may be different, nothing
-// moves: the error is that of ctx, or an [ErrDifferent]. A share out of range is an [ErrShare]. A retry is safe.
+// New writes of the keys that move wait until earlier ones have ended on both databases, so that both have
+// the same state, and no acknowledged write is lost. If ctx is done before that, CutOver returns its error;
+// if a key that is to move may be different, it returns an [ErrDifferent]. In both cases nothing moves. If
+// share is out of range, the error is an [ErrShare]. A retry is safe.
 func (m *Mirror) CutOver(ctx context.Context, share float64) error {
 	switch {
 	case ctx == nil:
@@ -74,8 +75,8 @@ func (f *findings) among(slots []int) error {
 	return nil
 }
 
-// quietly calls f while no write of the slots, and none without keys, is in flight on either database. moving is
-// held.
+// quietly calls f while no write of the slots, and no write without keys, is in flight on either database.
+// m.moving must be held.
 func (m *Mirror) quietly(ctx context.Context, slots []int, f func(context.Context) error) error {
 	if err := m.ended(); err != nil {
 		return err

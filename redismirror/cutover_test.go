@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// bed is two servers with a Mirror.
+// bed is a Mirror with its two servers.
 type bed struct {
 	*testing.T
 	servers [2]*testbed.Server
@@ -43,12 +43,12 @@ func newBed(t *testing.T, opts redismirror.Opts) *bed {
 	return b
 }
 
-// settle waits until everything is repeated.
+// settle waits until all requests were repeated.
 func (b *bed) settle() {
 	require.Eventually(b, func() bool { return b.m.Stats().Pending == 0 }, time.Minute, time.Millisecond)
 }
 
-// different returns the keys that are different, of all that a server has.
+// different returns those keys of the first server that are different on the second one.
 func (b *bed) different() []string {
 	keys, err := redis.As[[]string](b.servers[0].Do("KEYS", "*"))
 	require.NoError(b, err)
@@ -61,8 +61,8 @@ func (b *bed) different() []string {
 	return different
 }
 
-// Under load all keys are copied and cut over, share by share, and back, and once more. Every write ran once, on both
-// databases, in order; no counter gave two callers the same number.
+// Under load, all keys are copied and cut over share by share, then moved back, then cut over again. Both
+// databases have run each write once, in order. No counter has given two callers the same number.
 func TestCutOver(t *testing.T) {
 	t.Parallel()
 	const writers, lists = 4, 16
@@ -86,7 +86,7 @@ func TestCutOver(t *testing.T) {
 					l.End(id, ledger.Value, res)
 				}
 				for range 2 {
-					_, id := all.Issue(key) // the second of two futures waits for nobody
+					_, id := all.Issue(key) // two writes, and only the second one waits for a reply
 					b.m.Send(redis.Req("RPUSH", key, l.Tag(id)), redis.FuncFuture(func(res any, _ uint64) {
 						if assert.Equal(t, redis.OutcomeValue, redis.OutcomeOf(res), "%v", res) {
 							l.End(id, ledger.Value, res)

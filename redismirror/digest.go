@@ -18,11 +18,11 @@ const (
 	inOrder order = iota
 	anyOrder
 	anyOrderOfPairs
-	onlySign // of a number: how long a key lives is another number at another time
+	onlySign // compare only the sign of a number, because a time to live changes
 	anything // the reply is different each time
 )
 
-// orders are the commands whose replies are not compared in order.
+// orders holds the commands whose replies are not compared element by element in order.
 var orders = map[string]order{
 	"SMEMBERS": anyOrder, "SINTER": anyOrder, "SUNION": anyOrder, "SDIFF": anyOrder, "HKEYS": anyOrder, "HVALS": anyOrder,
 	"KEYS": anyOrder, "HGETALL": anyOrderOfPairs,
@@ -58,7 +58,7 @@ func digestOf(command string, res any) digest {
 	return sum
 }
 
-// digestOfValue returns the digest of a result, as package redis returns it.
+// digestOfValue returns the digest of a result of package redis.
 func digestOfValue(res any) digest {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -85,7 +85,7 @@ func write(h *maphash.Hash, res any) {
 	}
 }
 
-// writeWord writes a word in a form in which different lists of words have different bytes.
+// writeWord writes a word with its length, so that different lists of words never give the same bytes.
 func writeWord(h *maphash.Hash, kind byte, word string) {
 	_ = h.WriteByte(kind)
 	maphash.WriteComparable(h, len(word))

@@ -11,14 +11,15 @@ import (
 type Finding struct {
 	// Key is the key, or empty for a command without keys.
 	Key string
-	// Command is the command that has shown it; EXEC for a transaction.
+	// Command is the command after which the key may be different; EXEC for a transaction.
 	Command string
-	// Kind says how.
+	// Kind says why the key may be different.
 	Kind Kind
-	// Count is how often, First and Last when.
+	// Count is how often this has happened, First when it happened for the first time, and Last for the
+	// last time.
 	Count       int
 	First, Last time.Time
-	// Err is the error of the last one, or nil.
+	// Err is the error of the last time, or nil.
 	Err error
 }
 
@@ -30,9 +31,9 @@ const (
 	Different Kind = iota + 1
 	// Failed: a write has not succeeded on the database that does not decide.
 	Failed
-	// Unknown: a write has ended unknown on the database that decides, or a script has failed there.
+	// Unknown: on the database that decides, the outcome of a write is unknown, or a script has failed.
 	Unknown
-	// Dropped: a write was not repeated, because too many were waiting.
+	// Dropped: a write was not repeated, because too many requests were waiting to be repeated.
 	Dropped
 )
 
@@ -52,7 +53,7 @@ type findingKey struct {
 	kind         Kind
 }
 
-// findings are the findings so far.
+// findings holds the findings of a Mirror.
 type findings struct {
 	mu       sync.Mutex // guards what follows, except most
 	of       map[findingKey]*Finding
@@ -60,7 +61,7 @@ type findings struct {
 	most     int
 }
 
-// add adds an operation's keys.
+// add adds the keys of an operation.
 func (f *findings) add(o *mirrored, kind Kind, err error) {
 	now := time.Now()
 	keys := o.keys
@@ -97,7 +98,7 @@ func (f *findings) repaired(keys []string) {
 	}
 }
 
-// forget forgets the findings that are not listed, and returns how many they were.
+// forget sets the number of findings that are not listed to zero, and returns the former number.
 func (f *findings) forget() (unlisted int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

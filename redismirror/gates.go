@@ -18,12 +18,12 @@ type gate struct {
 	moved    atomic.Bool   // the new database decides
 }
 
-// gates are the gates of all slots, and, at slot.Count, that of requests without keys. A write enters the gates of
-// its keys, and leaves them when it has ended on both databases. So when a gate was closed and is empty, both
-// databases have run the same writes, in the same order.
+// gates holds a gate for each slot and, at slot.Count, one for requests without keys. A write enters the gates
+// of its keys, and leaves them when it has ended on both databases. So when a gate is closed and no write is
+// inside, both databases have run the same writes of the slot, in the same order.
 type gates struct {
 	of      [slot.Count + 1]gate
-	emptied chan struct{} // a closed gate may be empty; it has room for one
+	emptied chan struct{} // signals that a closed gate may be empty; has room for one
 
 	mu   sync.Mutex   // guards held
 	held []*operation // writes that wait for a closed gate, in their order
@@ -32,8 +32,8 @@ type gates struct {
 // heldMost bounds the writes that wait for closed gates.
 const heldMost = 1 << 16
 
-// enter counts the operation in and returns true, or keeps it for openAll if its gates are closed. It refuses the
-// operation if too many wait.
+// enter makes an operation enter its gates and returns true. If one of them is closed, enter returns false,
+// and openAll will send the operation; if too many operations already wait, enter refuses this one.
 func (g *gates) enter(o *operation) bool {
 	for !g.admit(o) {
 		g.mu.Lock()
@@ -57,7 +57,7 @@ func (g *gates) enter(o *operation) bool {
 	return true
 }
 
-// count counts the operation in, whether its gates are closed or not.
+// count counts the operation as inside its gates, even if they are closed.
 func (g *gates) count(o *operation) {
 	o.inside = true
 	for _, s := range o.slots {
@@ -66,7 +66,7 @@ func (g *gates) count(o *operation) {
 	}
 }
 
-// admit counts the operation in, unless a gate is closed.
+// admit counts the operation as inside its gates, unless one of them is closed.
 func (g *gates) admit(o *operation) bool {
 	g.count(o)
 	if g.closed(o) {
@@ -76,7 +76,7 @@ func (g *gates) admit(o *operation) bool {
 	return true
 }
 
-// leave counts the operation out.
+// leave counts the operation as no longer inside its gates.
 func (g *gates) leave(o *mirrored) {
 	if !o.inside {
 		return
@@ -99,7 +99,8 @@ func (g *gates) closed(o *operation) bool {
 	return false
 }
 
-// closeAll closes gates, and waits until they are empty or ctx is done. The caller opens them in either case.
+// closeAll closes gates, and waits until they are empty or ctx is done. In both cases the caller must open
+// them again.
 func (g *gates) closeAll(ctx context.Context, slots []int) error {
 	for _, s := range slots {
 		g.of[s].closed.Store(true)
@@ -116,7 +117,7 @@ func (g *gates) closeAll(ctx context.Context, slots []int) error {
 	return nil
 }
 
-// openAll passes the writes that wait to send, and opens the gates.
+// openAll calls send with each waiting write, and opens the gates.
 func (g *gates) openAll(slots []int, send func(*operation)) {
 	for {
 		g.mu.Lock()
@@ -144,7 +145,8 @@ func (g *gates) side(s int) int {
 	return 0
 }
 
-// sideOf returns the index of the database that decides for all slots, or false if there is none.
+// sideOf returns the index of the database that decides for all of the slots, or false if each database
+// decides for some of them.
 func (g *gates) sideOf(slots []int) (side int, one bool) {
 	side = g.side(slots[0])
 	for _, s := range slots[1:] {
@@ -155,7 +157,8 @@ func (g *gates) sideOf(slots []int) (side int, one bool) {
 	return side, true
 }
 
-// version returns a number that changes with each write of the slots, and whether none is in flight.
+// version returns a number that changes with each write of the slots. quiet is set if no such write is in
+// flight.
 func (g *gates) version(slots []int) (n uint64, quiet bool) {
 	quiet = true
 	for _, s := range slots {

@@ -14,7 +14,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Mirror is a sender over two databases: see [New]. It is safe for concurrent use. Create one, and share it.
+// Mirror is a [redis.Sender] over two databases: see [New]. It is safe for concurrent use. Create one, and
+// share it.
 type Mirror struct {
 	sides    [2]redis.Sender // the old database and the new one
 	opts     Opts
@@ -25,18 +26,19 @@ type Mirror struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	// moving is held by CutOver, Copy and Repair, of which one runs at a time.
+	// moving is held by CutOver, Copy and Repair, so that only one of them runs at a time.
 	moving sync.Mutex
-	// moved is how many slots were cut over, the lowest ranks. moving guards it.
+	// moved is how many slots were cut over, in the order of slot.Rank. It changes only under moving.
 	moved atomic.Int32
 }
 
 var _ redis.Sender = (*Mirror)(nil)
 
-// New returns a Mirror of two databases, the old one, which decides, and the new one. Both senders may be
-// clients, connections or clusters, with the same protocol; with clusters, leave ConnHostPolicy as it is, so that the writes of a key keep their
-// order. Nothing else may write to the new database. The error is an [ErrSenders] if a sender is missing, or both are
-// the same, and a [redis.ErrOption] if an option is out of its bounds.
+// New returns a Mirror of two databases: from, the old one, which decides at first, and to, the new one. Both
+// may be clients, connections or clusters, with the same protocol. Leave ConnHostPolicy of a cluster at its
+// default, so that the writes of a key keep their order. Nothing else may write to the new database. New
+// returns an [ErrSenders] if a sender is nil or both are the same, and a [redis.ErrOption] if an option is out
+// of its bounds.
 func New(from, to redis.Sender, opts Opts) (*Mirror, error) {
 	if errs.IsNil(from) || errs.IsNil(to) {
 		return nil, redis.Err(ErrSenders.New("a Mirror needs two senders"))
@@ -64,8 +66,8 @@ func (m *Mirror) Send(req redis.Request, cb redis.Future, n uint64) {
 	m.send(m.operation(cb, n, false), []redis.Request{req})
 }
 
-// SendMany implements [redis.Sender]. Each request is mirrored by itself; their order is kept. If one of them is
-// malformed, none is sent.
+// SendMany implements [redis.Sender]. It mirrors each request separately, and keeps their order. If one of the
+// requests is malformed, it sends none.
 func (m *Mirror) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	for _, req := range reqs {
 		if _, err := redis.AppendRequest(nil, req); err != nil {
@@ -78,7 +80,7 @@ func (m *Mirror) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 	}
 }
 
-// SendTransaction implements [redis.Sender]. The transaction is repeated as one.
+// SendTransaction implements [redis.Sender]. The Mirror repeats the requests as a transaction as well.
 func (m *Mirror) SendTransaction(reqs []redis.Request, cb redis.Future, n uint64) {
 	m.send(m.operation(cb, n, true), reqs)
 }
@@ -87,11 +89,12 @@ func (m *Mirror) operation(cb redis.Future, n uint64, transaction bool) *operati
 	return &operation{Forward: send.Forward{To: cb}, m: m, n: n, mirrored: &mirrored{transaction: transaction}}
 }
 
-// Scanner implements [redis.Sender], for the old database until all keys are cut over.
+// Scanner implements [redis.Sender]. It scans the old database until all keys are cut over, and then the new
+// one.
 func (m *Mirror) Scanner(opts redis.ScanOpts) redis.Scanner { return m.keyless().Scanner(opts) }
 
-// EachShard implements [redis.Sender], for the old database until all keys are cut over. Writes through the
-// senders of shards are not repeated.
+// EachShard implements [redis.Sender], for the old database until all keys are cut over, and then for the new
+// one. Writes through the senders of shards are not repeated.
 func (m *Mirror) EachShard(f func(redis.Sender, error) bool) { m.keyless().EachShard(f) }
 
 // Close ends the Mirror and closes both senders. Requests that wait to be repeated are dropped. Afterwards
@@ -154,7 +157,7 @@ func (m *Mirror) sendNow(o *operation, reqs []redis.Request) {
 	}
 }
 
-// describe finds out what the requests are. It returns an error for one that can't be mirrored.
+// describe records the properties of the requests. It returns an error if one of them can't be mirrored.
 func (o *mirrored) describe(reqs []redis.Request) error {
 	for _, req := range reqs {
 		call := command.Of(req.Cmd, req.Args)
@@ -186,7 +189,7 @@ func (o *mirrored) describe(reqs []redis.Request) error {
 	return nil
 }
 
-// repeated are the commands without keys that are repeated.
+// repeated holds the commands without keys that the Mirror repeats.
 var repeated = map[string]bool{
 	"FLUSHALL": true, "FLUSHDB": true, "PUBLISH": true, "SCRIPT LOAD": true, "SCRIPT FLUSH": true,
 	"FUNCTION LOAD": true, "FUNCTION DELETE": true, "FUNCTION FLUSH": true, "FUNCTION RESTORE": true,

@@ -24,7 +24,7 @@ func mocks(t *testing.T, opts Opts) (m *Mirror, from, to *redistest.Mock) {
 	return m, from, to
 }
 
-// settle waits until everything is repeated.
+// settle waits until all requests were repeated.
 func settle(t *testing.T, m *Mirror) {
 	require.Eventually(t, func() bool { return m.Stats().Pending == 0 }, time.Minute, time.Millisecond)
 }
@@ -66,7 +66,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Each way of sending is repeated, and gets the answer of the old database.
+// No matter how requests are sent, they are repeated, and their callers get the answer of the old database.
 func TestSends(t *testing.T) {
 	ctx := t.Context()
 	m, from, to := mocks(t, Opts{Reads: 1})
@@ -86,7 +86,7 @@ func TestSends(t *testing.T) {
 	value := []byte("x")
 	got := make(chan any, 2)
 	m.SendMany([]redis.Request{redis.Req("SET", "a", value), redis.Req("SET", "b", "y")}, redis.FuncFuture(func(res any, n uint64) { got <- fmt.Sprint(res, n) }), 5)
-	value[0] = 'z' // it is the caller's
+	value[0] = 'z' // the caller may change its arguments
 	require.ElementsMatch(t, []any{"OK5", "OK6"}, []any{<-got, <-got})
 	results, err := db.Transact(ctx, []redis.Request{redis.Req("INCR", "n"), redis.Req("GET", "n")})
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestSends(t *testing.T) {
 	require.Equal(t, uint64(1), m.Stats().Reads)
 }
 
-// What can't be mirrored is not sent.
+// Requests that can't be mirrored are not sent.
 func TestRefuses(t *testing.T) {
 	ctx := t.Context()
 	m, from, to := mocks(t, Opts{})
@@ -141,7 +141,7 @@ func TestRefuses(t *testing.T) {
 	require.Equal(t, 0.5, m.Stats().Share)
 }
 
-// Senders and options that can't be right are errors of New.
+// New returns errors for invalid senders and options.
 func TestNewRefuses(t *testing.T) {
 	from, to := redistest.NewMock(t), redistest.NewMock(t)
 	for _, sides := range [][2]redis.Sender{
@@ -161,7 +161,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A request that both databases decide for is not tried again.
+// If each database decides for some keys of a request, redis.WithRetry does not retry the request.
 func TestBothSidesIsNotRetried(t *testing.T) {
 	m, _, _ := mocks(t, Opts{})
 	require.NoError(t, m.CutOver(t.Context(), 0.5))
@@ -183,7 +183,7 @@ func TestNoSessions(t *testing.T) {
 	}
 }
 
-// Whatever is called on a closed Mirror fails with the same error.
+// All methods of a closed Mirror return the same error.
 func TestClosed(t *testing.T) {
 	m, _, _ := mocks(t, Opts{})
 	m.Close()
@@ -201,14 +201,14 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// silent is a sender that takes requests and never answers.
+// silent is a sender that accepts requests and never answers.
 type silent struct{ redis.Sender }
 
 func (silent) Send(redis.Request, redis.Future, uint64) {}
 func (silent) Close()                                   {}
 
-// A dead database does not delay callers, memory is bounded, and keys are listed up to the bound. If
-// keys can't be cut over, they stay, and their writes continue.
+// A dead database does not delay callers, and takes bounded memory; keys are listed up to the bound. If
+// keys can't be cut over, the old database still decides for them, and their writes continue.
 func TestDeadDatabase(t *testing.T) {
 	from := redistest.NewMock(t)
 	m, err := New(from, silent{}, Opts{MaxPending: 10, MaxFindings: 20, Reads: 1})

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// operation is the future of a request or a transaction, by the database that decides.
+// operation is the future of a request or a transaction on the database that decides.
 type operation struct {
 	send.Forward
 	m        *Mirror
@@ -20,24 +20,24 @@ type operation struct {
 // mirrored is the Mirror's copy of an operation. It outlives the operation, because it is repeated
 // later, and has no reference to the caller.
 type mirrored struct {
-	name        string // of the command, or EXEC
+	name        string // the name of the command; EXEC for a transaction
 	transaction bool
 	keys        []string
-	slots       []int // of keys, or slot.Count
+	slots       []int // the slots of keys; slot.Count without keys
 	writes      bool
-	code        bool // scripts and functions, which may have written when they fail
+	code        bool // a script or function, which may have written even if it fails
 	flushes     bool
 	blocks      bool
-	reqs        []send.Request // encoded, if they are to be repeated
-	bytes       int
+	reqs        []send.Request // the encoded requests, if they must be repeated
+	bytes       int            // the size of reqs
 
 	side    int    // the index of the database that decides
-	inside  bool   // of the gates of slots
-	sampled bool   // a read that is to be compared
-	digest  digest // of the answer
+	inside  bool   // the gates of slots count the operation
+	sampled bool   // the operation is a read that must be compared
+	digest  digest // the digest of the deciding database's answer
 }
 
-// encode keeps the requests, whose arguments are their caller's.
+// encode keeps an encoded copy of the requests, because their arguments belong to the caller.
 func (o *mirrored) encode(reqs []redis.Request) error {
 	if o.reqs != nil {
 		return nil
@@ -77,7 +77,7 @@ func (o *operation) refuse(err error) { send.Resolve(o.To, err, o.n) }
 
 // Resolve implements redis.Future.
 func (o *operation) Resolve(res any, n uint64) {
-	if o.resolved.Swap(true) { // a sender of another library may do it twice
+	if o.resolved.Swap(true) { // a sender of another library may resolve the future twice
 		return
 	}
 	o.m.decided(o.mirrored, res)

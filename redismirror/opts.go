@@ -8,10 +8,10 @@ import (
 
 // Opts are the options of [New]. If a value is out of its bounds, New returns a [redis.ErrOption].
 type Opts struct {
-	// Reads is the share of the reads that are repeated and compared: from 0, which is the default, to 1.
+	// Reads is the share of the reads that are repeated and compared, from 0 to 1. Default 0.
 	Reads float64
-	// MaxPending is how many requests may wait to be repeated, or for the answer to their repetition. Together they
-	// may have 64 MiB. Default 16,384, at most 1,048,576.
+	// MaxPending is how many requests may wait to be repeated, or for the answer to their repetition. Together
+	// they may take at most 64 MiB. Default 16,384, at most 1,048,576.
 	MaxPending int
 	// MaxFindings bounds the list of [Mirror.Findings]. Default 1,024, at most 1,048,576.
 	MaxFindings int

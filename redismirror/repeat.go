@@ -9,26 +9,27 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// repeats are the operations that are repeated on the database that does not decide.
+// repeats holds the operations that are repeated on the database that does not decide.
 type repeats struct {
-	queue    chan *mirrored // has room for all that may be pending
+	queue    chan *mirrored // has room for Opts.MaxPending operations
 	suspects chan *mirrored // reads whose replies were different
-	pending  atomic.Int64   // in the queue, or on their way
-	bytes    atomic.Int64   // of these
+	pending  atomic.Int64   // the number of operations in the queue or in flight
+	bytes    atomic.Int64   // the total size of these operations
 }
 
 const (
 	// suspectsMost bounds the reads that are to be compared again.
 	suspectsMost = 256
-	// checks is how often in a row the replies to a read must be different, checkAfter the time in between: another
-	// process may write the key in between, and what it writes may arrive on the other database later.
+	// checks is how often in a row the replies to a read must be different to count as a finding, and
+	// checkAfter the time in between. A single difference shows little: another process may write the key
+	// between the two reads, and its write may reach the other database later.
 	checks     = 3
 	checkAfter = 50 * time.Millisecond
 	// checkWithin is how long a comparison may take.
 	checkWithin = 2 * time.Second
 )
 
-// add adds an operation to the queue. If there is no room, it is not repeated.
+// add adds an operation to the queue. If there is no room, the operation is not repeated.
 func (m *Mirror) add(o *mirrored) {
 	r := &m.repeats
 	pending, bytes := r.pending.Add(1), r.bytes.Add(int64(o.bytes))
@@ -50,8 +51,8 @@ func (m *Mirror) done(o *mirrored) {
 	m.gates.leave(o)
 }
 
-// repeat sends what is in the queue, in its order. New starts it; it ends with Close. If a sender blocks, nobody
-// else waits for it.
+// repeat is the goroutine that sends the operations in the queue, in order. New starts it; it ends with Close.
+// If a sender blocks, only repeat waits.
 func (m *Mirror) repeat() {
 	for {
 		select {
@@ -110,7 +111,8 @@ func (m *Mirror) compared(o *mirrored, same bool) {
 	}
 }
 
-// checkAgain reads again what was different. New starts it; it ends with Close.
+// checkAgain is the goroutine that repeats reads whose replies were different. New starts it; it ends with
+// Close.
 func (m *Mirror) checkAgain() {
 	for {
 		var suspects []*mirrored
@@ -142,8 +144,8 @@ func (m *Mirror) checkAgain() {
 	}
 }
 
-// check compares a read once more, and reports whether the replies are different. Keys that are written at the same
-// time are not compared.
+// check sends a read to both databases once more, and reports whether the replies are different. It gives up
+// if one of the keys is written at the same time.
 func (m *Mirror) check(o *mirrored) (different bool) {
 	ctx, cancel := context.WithTimeout(m.ctx, checkWithin)
 	defer cancel()

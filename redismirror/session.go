@@ -2,7 +2,7 @@ package redismirror
 
 import "github.com/joomcode/redispipe/internal/send"
 
-// sessionless is what package redis knows of a Mirror: why it has no sessions.
+// sessionless tells package redis why a Mirror has no sessions.
 type sessionless struct{}
 
 var _ send.Sessionless = sessionless{}

@@ -12,12 +12,13 @@ type Stats struct {
 	Share float64
 	// Pending is how many requests wait to be repeated, or for the answer to their repetition.
 	Pending int
-	// Reads are the reads that were compared, Writes the writes that were repeated.
+	// Reads counts the reads that were compared, and Writes the writes that were repeated.
 	Reads, Writes uint64
-	// Failed are the repetitions that have failed, Dropped those that there was no room for, and Raced the
-	// comparisons that were given up because the keys were written at the same time.
+	// Failed counts repetitions that have failed, Dropped requests that were not repeated because the queue
+	// was full, and Raced comparisons that were given up because the keys were written at the same time.
 	Failed, Dropped, Raced uint64
-	// Findings is how many findings are listed, and Unlisted those that there was no room for.
+	// Findings is the number of listed findings. Unlisted is the number of findings for which the list had
+	// no room.
 	Findings, Unlisted int
 }
 

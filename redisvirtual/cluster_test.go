@@ -86,7 +86,7 @@ func TestClusterWithTLS(t *testing.T) {
 	}
 }
 
-// A replica sends a client to the master that has not said READONLY.
+// Unless a client has sent READONLY, a replica redirects its reads to the master.
 func TestReplica(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
@@ -107,7 +107,7 @@ func TestReplica(t *testing.T) {
 	reads.say(words("READONLY"))
 	reads.hear(proto.OK)
 	key := ""
-	for i := 0; key == ""; i++ { // a third of the reads go to the replica
+	for i := 0; key == ""; i++ { // until a key belongs to the replica's master
 		reads.say(words("GET", fmt.Sprint("none", i)))
 		if reply := reads.frame(); reply == "$-1\r\n" {
 			key = fmt.Sprint("none", i)
@@ -133,8 +133,8 @@ func TestReplica(t *testing.T) {
 }
 
 // A client that speaks RESP2 gets an error if the shared connections to several servers speak RESP3,
-// because a socket of its own would lead to only one master. A connection to one node, and requests
-// that need a separate socket anyway, work as over one server.
+// because a separate socket would lead to only one master. A connection to one node, and requests
+// that need a separate socket anyway, work as with a single server.
 func TestClusterProtocol(t *testing.T) {
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
@@ -185,7 +185,7 @@ func TestClusterProtocol(t *testing.T) {
 	require.True(t, reply == "*0\r\n" || strings.HasPrefix(reply, "-MOVED "), reply)
 }
 
-// decorated is a sender of a user's.
+// decorated is a user's decorator.
 type decorated struct{ *redisconn.Connection }
 
 // A sender that wraps another is refused, because virtual connections would bypass it.

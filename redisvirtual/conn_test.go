@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// worded replaces newer servers' error texts for a request in a transaction by those of Redis 7.0,
-// which virtual connections use.
+// worded replaces a newer server's error text for a request that is refused in a transaction by the text of
+// Redis 7.0, which virtual connections use.
 func worded(say, reply string) string {
 	switch refused := strings.HasPrefix(reply, "-ERR Command ") && strings.HasSuffix(reply, "not allowed inside a transaction\r\n"); {
 	case refused && strings.Contains(say, "MULTI"):
@@ -119,7 +119,7 @@ func TestRandomAsSocket(t *testing.T) {
 			say := said[r.IntN(len(said))]
 			switch say {
 			case multi, watch:
-				if inside { // newer servers refuse the EXEC then
+				if inside { // not inside a transaction, because newer servers then refuse EXEC
 					continue
 				}
 				inside = say == multi

@@ -11,7 +11,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Written requests go over the shared connection. Reads return the replies.
+// A program writes requests to a virtual connection, and reads the replies from it. They go over the shared
+// connection.
 func ExampleConn() {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {

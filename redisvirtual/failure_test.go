@@ -17,8 +17,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// retried reports whether go-redis repeats a request that ended with err. It uses the same
-// conditions.
+// retried reports whether go-redis repeats a request that ended with err. It checks the same conditions as
+// go-redis.
 func retried(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, context.DeadlineExceeded) && errors.As(err, &network)
@@ -31,8 +31,8 @@ func proxied(t *testing.T) *chaos.Proxy {
 	return proxy
 }
 
-// A request whose reply was lost may have run, so go-redis must not repeat it. It must not repeat
-// requests that were answered before it, or not sent after it, either.
+// A request whose reply was lost may have run, so go-redis must not repeat it. Nor must it repeat the other
+// requests of the same pipeline, whether they were answered or not sent.
 func TestUnknown(t *testing.T) {
 	for _, say := range []string{words("INCR", "visits"), words("PING") + words("INCR", "visits") + words("PING")} {
 		proxy := proxied(t)
@@ -86,7 +86,8 @@ func TestDeadline(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-// Close ends Reads and blocking commands, so the server gives no element to a client that has left.
+// Close ends Reads and blocking commands, so that the server does not pop an element for a client that has
+// left.
 func TestClose(t *testing.T) {
 	conn := connect(t, server.Addr(), defaults)
 	v := over(t, conn)

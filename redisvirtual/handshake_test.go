@@ -136,7 +136,7 @@ func TestAuthAsOther(t *testing.T) {
 	}
 }
 
-// spy keeps what is written to a socket.
+// spy records the data that is written to a socket.
 type spy struct {
 	net.Conn
 	mu  sync.Mutex
@@ -202,7 +202,7 @@ func TestSubscribe(t *testing.T) {
 	w.say(words("MONITOR"))
 	w.hear(proto.OK)
 	require.NoError(t, w.SetReadDeadline(time.Now()))
-	for { // others' requests, and then the deadline
+	for { // read until the deadline
 		if _, err := w.r.ReadByte(); err != nil {
 			require.True(t, retried(err))
 			break

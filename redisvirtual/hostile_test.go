@@ -20,7 +20,7 @@ import (
 func TestHostile(t *testing.T) {
 	for _, c := range []struct {
 		input string
-		own   bool // servers answer otherwise: they don't look whether lines end in CRLF, nor behind a zero; Valkey 9.1 takes what follows a quote, Redis 8.6 waits for the end of a length
+		own   bool // servers answer differently: they check neither the CRLF at the end of a line nor the bytes behind a zero; Valkey 9.1 accepts characters behind a quote, and Redis 8.6 waits for the end of a length
 	}{
 		{input: "*1\r\n$600000000\r\n"}, {input: "*1\r\n$-1\r\n"}, {input: "*1\r\n$+1\r\n"}, {input: "*1\r\n$01\r\n"},
 		{input: "*1\r\n$-0\r\n\r\n"}, {input: "*2\r\n$4\r\nECHO\r\n$-0\r\n\r\n"}, {input: "*-0\r\n"},
@@ -121,7 +121,7 @@ func TestAllAtOnce(t *testing.T) {
 	require.Zero(t, conn.Stats().Disconnects)
 }
 
-// Half a request does not affect other connections, whatever length it announces.
+// An incomplete request does not affect other connections, no matter what length it announces.
 func TestHalf(t *testing.T) {
 	v := virtual(t)
 	v.say("*3\r\n$3\r\nSET\r\n$4\r\nhalf\r\n$500000000\r\nabc")

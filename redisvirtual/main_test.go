@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 var connect = conntest.Connect
 
-// client is a client that speaks in bytes.
+// client is a client that writes and reads bytes.
 type client struct {
 	t testing.TB
 	net.Conn
@@ -52,10 +52,10 @@ func clientOf(t testing.TB, conn net.Conn) *client {
 	return &client{t, conn, bufio.NewReader(conn)}
 }
 
-// virtual returns a client over a connection of its own.
+// virtual returns a client with its own shared connection.
 func virtual(t testing.TB) *client { return over(t, connect(t, server.Addr(), redisconn.Opts{})) }
 
-// socket returns a client on a socket.
+// socketOf returns a client on a socket.
 func socketOf(t testing.TB) *client {
 	conn, err := net.Dial("tcp", server.Addr())
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func (c *client) say(text string) {
 	require.NoError(c.t, err)
 }
 
-// hear requires that this comes.
+// hear requires that text is what the client reads next.
 func (c *client) hear(text string) {
 	c.t.Helper()
 	got := make([]byte, len(text))
@@ -104,7 +104,7 @@ func (c *client) frame() string {
 	return line
 }
 
-// ends requires that the connection ends.
+// ends requires that the connection ends without further data.
 func (c *client) ends() {
 	c.t.Helper()
 	_, err := c.r.ReadByte()

@@ -13,8 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// A connection that has answered a request under a deadline, and waits for the next, takes at most 1 KiB,
-// and no goroutine.
+// An idle connection that has answered a request under a deadline takes at most 1 KiB, and no goroutine.
 func TestIdle(t *testing.T) {
 	const many = 10_000
 	shared := connect(t, server.Addr(), defaults)
@@ -37,7 +36,7 @@ func TestIdle(t *testing.T) {
 			require.Equal(t, "+PONG\r\n", string(pong[:n]))
 		}
 	}
-	add(100) // what all share
+	add(100) // allocates the memory that all connections share
 	before, goroutines := heap(), runtime.NumGoroutine()
 	add(many - len(conns))
 	each := int(heap()-before) / (many - 100)
@@ -46,16 +45,16 @@ func TestIdle(t *testing.T) {
 	require.Less(t, runtime.NumGoroutine()-goroutines, 10)
 }
 
-// heap returns how many bytes are reachable.
+// heap returns the number of reachable bytes on the heap.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // also of pools
+	runtime.GC() // the second collection empties pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// A Write waits while 1 MiB is queued behind a blocking request, until that is answered.
+// While 1 MiB is queued behind a blocking request, Write waits until that request is answered.
 func TestInputBounded(t *testing.T) {
 	shared := connect(t, server.Addr(), defaults)
 	v, other := over(t, shared), over(t, shared)
@@ -67,8 +66,8 @@ func TestInputBounded(t *testing.T) {
 	require.NoError(t, <-written)
 }
 
-// A Write that waits ends at its deadline, whether it was set before the Write or during it, and
-// when the connection ends.
+// A waiting Write ends when the connection ends, and at its deadline, whether that was set before the Write or
+// during it.
 func TestInputBoundedUntil(t *testing.T) {
 	for name, end := range map[string]func(v *client) (err error){
 		"deadline": func(v *client) error { return v.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) },
@@ -90,8 +89,8 @@ func TestInputBoundedUntil(t *testing.T) {
 	}
 }
 
-// writeBehind writes a blocking request, as many bytes as may wait, and another request, and returns
-// when the last Write waits.
+// writeBehind writes a blocking request, then as many bytes as may wait behind it, and then another request.
+// It returns when the last Write waits.
 func writeBehind(t *testing.T, v *client, request string) (written chan error) {
 	c := v.Conn.(*conn)
 	v.say(words("BLPOP", "bounded", "0"))

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// recorder is a hook that counts what it sees.
+// recorder is a hook that counts operations.
 type recorder struct {
 	mu    sync.Mutex
 	begun int
@@ -89,7 +89,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook gets lost requests, and the server that answered, also in a cluster.
+// A hook gets requests that were lost, and the address of the server that has answered, even in a cluster.
 func TestHooksOfFailures(t *testing.T) {
 	proxy := proxied(t)
 	conn := connect(t, proxy.Addr(), redisconn.Opts{ReconnectPause: -1})
@@ -120,7 +120,7 @@ func TestHooksOfFailures(t *testing.T) {
 	require.Len(t, h.at, 4, "three masters, and those that nobody knows")
 }
 
-// A hook gets requests that waited for room until the client closed its connection.
+// A hook also gets requests that were waiting for room when the client closed its connection.
 func TestHooksOfNoRoom(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{MaxRequests: 1, AsyncDial: true, Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()

@@ -52,7 +52,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// A pipeline may be longer than a queue.
+// A pipeline may have more requests than the queue has room for.
 func TestLongPipeline(t *testing.T) {
 	conn := connect(t, server.Addr(), redisconn.Opts{MaxRequests: 100})
 	v := over(t, conn)
@@ -79,8 +79,8 @@ func TestAllocs(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, round), 1.0)
 }
 
-// If a server refuses to queue a request, the error comes in its place if all requests came at
-// once, and otherwise with EXEC.
+// If the server refuses to queue a request of a transaction, the client gets the error as the reply to that
+// request if it has written the whole transaction at once, and otherwise as the reply to EXEC.
 func TestQueueRefused(t *testing.T) {
 	v := virtual(t)
 	v.say(words("MULTI") + words("GET") + words("PING") + words("EXEC") + words("PING"))

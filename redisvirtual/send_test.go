@@ -19,8 +19,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/upstream"
 )
 
-// A server that paused its clients reports that a command was unblocked, and runs it later: the
-// later answer is the reply.
+// A server that has paused its clients may answer a blocking command with UNBLOCKED, run it later, and answer
+// again. The later answer is the reply.
 func TestReplyBehindUnblocked(t *testing.T) {
 	const unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
 	for _, reply := range []string{"*2\r\n$1\r\nk\r\n$1\r\nx\r\n", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"} {
@@ -38,19 +38,19 @@ func TestReplyBehindUnblocked(t *testing.T) {
 	}
 }
 
-// A script can answer with what looks like a redirect. It is a reply like others.
+// A script can return an error that looks like a redirect but is malformed. It is an ordinary reply.
 func TestMalformedRedirect(t *testing.T) {
 	v := virtual(t)
 	v.say(words("EVAL", "return redis.error_reply('MOVED nowhere')", "0") + words("ECHO", "next"))
 	v.hear("-MOVED nowhere\r\n$4\r\nnext\r\n")
 }
 
-// room is room in a queue that was full.
+// room is a send.CapacityWaiter for a queue that has room again.
 type room struct{}
 
 func (room) AwaitCapacity(context.Context) error { return nil }
 
-// noRoom is in a queue that stays full.
+// noRoom is a send.CapacityWaiter for a queue that stays full.
 type noRoom struct{}
 
 func (noRoom) AwaitCapacity(ctx context.Context) error {
@@ -58,7 +58,7 @@ func (noRoom) AwaitCapacity(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// halfFull is a cluster in which one node takes requests, and another has a queue that is full.
+// halfFull is a cluster in which one node accepts requests, and the queue of another one is full.
 type halfFull struct{ send.Backend[redis.Future] }
 
 func (halfFull) WantsSlot() bool { return true }
@@ -69,8 +69,8 @@ func (halfFull) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// If there is no room for a Write in time, its error is not "not sent" if its first request was
-// sent.
+// If there is no room in time for all requests of a Write, and the first one was sent, the outcome of the
+// error is not "not sent".
 func TestQueueFullBehindSent(t *testing.T) {
 	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: halfFull{}})
 	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Millisecond)))
@@ -79,7 +79,7 @@ func TestQueueFullBehindSent(t *testing.T) {
 	require.False(t, retried(err), "the first may have run")
 }
 
-// filling is a cluster whose queue is full after the first request and a blocking one.
+// filling is a cluster whose queue is full after a first request and a blocking one.
 type filling struct {
 	send.Backend[redis.Future]
 	sent int
@@ -95,8 +95,8 @@ func (s *filling) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 	cb.Resolve(int64(1), n)
 }
 
-// If there is no room in time after a blocking request, that Write returns no error; Read and the
-// next Write do. Their error does not say that nothing has run if a request has.
+// If there is no room in time for requests behind a blocking one, their Write has already returned without an
+// error. Read and the next Write return the error. If a request has run, the error does not say "not sent".
 func TestQueueFullBehindBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Several: true}, Sender: &filling{}})

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A virtual connection refuses WAIT, because WAIT counts only the writes of its own connection, and
-// the client's writes went over another one.
+// A virtual connection refuses WAIT, because a server waits only for the writes of the connection on which it
+// gets WAIT, and the client's writes went over another one.
 func TestWait(t *testing.T) {
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1})
 	require.NoError(t, group.Servers()[1].Pause())

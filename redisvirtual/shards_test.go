@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-const sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db" // of return 1
+const sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db" // the SHA1 of the script "return 1"
 
 func clusterOf(t *testing.T, nodes *testbed.Cluster, opts redisconn.Opts) *rediscluster.Cluster {
 	opts.IOTimeout = time.Minute
@@ -38,7 +38,7 @@ func (c *client) list() (words []string) {
 	return words
 }
 
-// scan returns the keys that SCAN finds, each step on a connection of its own.
+// scan returns the keys that SCAN finds. It makes each step on a different connection.
 func scan(t *testing.T, virtual func() *client, args ...string) (keys []string) {
 	for cursor := ""; cursor != "0"; {
 		v := virtual()
@@ -54,7 +54,8 @@ func scan(t *testing.T, virtual func() *client, args ...string) (keys []string) 
 	return keys
 }
 
-// Over a cluster, commands for all masters are answered like by a single server with all keys.
+// Over a cluster, the answer to a command that concerns all masters is the one that a single server with all
+// keys would give.
 func TestShards(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	for _, protocol := range []int{2, 3} {
@@ -76,7 +77,7 @@ func TestShards(t *testing.T) {
 			all = append(all, key)
 			v.say(words("SET", key, "v"))
 		}
-		v.say(words("DBSIZE") + words("GET", "key1")) // in its place in a pipeline
+		v.say(words("DBSIZE") + words("GET", "key1")) // the replies of a pipeline keep their order
 		for range all {
 			v.hear(proto.OK)
 		}
@@ -104,7 +105,7 @@ func TestShards(t *testing.T) {
 		cluster.EachShard(func(s redis.Sender, err error) bool {
 			require.NoError(t, err)
 			require.Equal(t, "OK", redis.Sync{S: s}.Do("SCRIPT", "FLUSH"))
-			return false // one of them
+			return false // only the first master
 		})
 		v.say(words("SCRIPT", "EXISTS", sha) + words("FLUSHDB", "ASYNC") + words("DBSIZE"))
 		v.hear("*1\r\n:0\r\n" + proto.OK + ":0\r\n")
@@ -150,7 +151,7 @@ func TestTransactionOfTwoSlots(t *testing.T) {
 	}
 	v.say(words("WATCH", "a") + strings.Join(parts, ""))
 	v.hear(proto.OK + proto.OK)
-	for range 2 { // one of the keys may be of another master
+	for range 2 { // the second key may belong to another master
 		require.Regexp(t, `^(\+QUEUED|-MOVED .*)\r\n$`, v.frame())
 	}
 	require.Regexp(t, `^-(CROSSSLOT|EXECABORT) `, v.frame())
@@ -191,8 +192,8 @@ func TestScanOfChangingCluster(t *testing.T) {
 		known(slot)
 	}
 	changes := []func(){
-		func() { failover(0) },     // the master that is walked now
-		func() { failover(16383) }, // a master that is walked later
+		func() { failover(0) },     // the master that SCAN is walking
+		func() { failover(16383) }, // a master that SCAN will walk later
 		func() {
 			require.NoError(t, nodes.MoveSlot(0, masterOf(16383)))
 			known(0)

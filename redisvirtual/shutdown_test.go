@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Shutdown waits for the replies that virtual connections expect, also on separate sockets, which
-// accept no more requests.
+// Shutdown waits for the replies that virtual connections expect, including those on separate sockets. These
+// accept no further requests.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)
@@ -41,7 +41,7 @@ func TestShutdown(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Shutdown waits until a reply on a separate socket has arrived as a whole, and for each of several.
+// Shutdown waits until all replies on separate sockets have arrived completely.
 func TestShutdownCutsNoReply(t *testing.T) {
 	t.Parallel()
 	s := testbed.NewServer(t)

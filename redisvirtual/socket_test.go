@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// silentAbout answers everything except the command that names a client, which a virtual connection
-// sends in the handshake of its client's own socket. It signals named when it gets that command.
+// silentAbout starts a server that answers every command except CLIENT SETNAME, which a virtual connection
+// sends in the handshake of a separate socket. It signals named when it gets that command.
 func silentAbout(t *testing.T, named chan<- struct{}) string {
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		reply := "+OK\r\n"
@@ -35,8 +35,8 @@ func silentAbout(t *testing.T, named chan<- struct{}) string {
 	return server.Addr()
 }
 
-// If a server stops answering while a client gets its own socket, the client waits no longer than a
-// handshake may take. Hooks do not get the requests for that socket.
+// If a server stops answering during the handshake of a separate socket, the client waits no longer than
+// DialTimeout. Hooks do not get the requests of the handshake.
 func TestSilentSocket(t *testing.T) {
 	conn, h := connect(t, silentAbout(t, make(chan struct{}, 2)), redisconn.Opts{DialTimeout: 50 * time.Millisecond}), &recorder{}
 	for _, s := range []redis.Sender{conn, redis.WithHook(conn, h)} {
@@ -49,7 +49,7 @@ func TestSilentSocket(t *testing.T) {
 	require.Empty(t, h.saw(t))
 }
 
-// Close ends a Write that waits for a socket of the client's own.
+// Close ends a Write that waits for a separate socket.
 func TestCloseWhileSocketIsMade(t *testing.T) {
 	named := make(chan struct{}, 1)
 	v := over(t, connect(t, silentAbout(t, named), redisconn.Opts{}))
@@ -63,8 +63,8 @@ func TestCloseWhileSocketIsMade(t *testing.T) {
 	<-written
 }
 
-// A Write that waits for the client's own socket, or for earlier replies, fails at its deadline, also
-// if the deadline is set while it waits.
+// A Write that waits for a separate socket, or for earlier replies, fails at its deadline, even if the deadline
+// is set while it waits.
 func TestDeadlineWhileSocketIsMade(t *testing.T) {
 	waits := words("CLIENT", "SETNAME", "me") + words("SUBSCRIBE", "x")
 	for _, say := range []string{waits, words("HANG") + waits} {
@@ -79,7 +79,7 @@ func TestDeadlineWhileSocketIsMade(t *testing.T) {
 				written <- err
 			}()
 			if when == 0 {
-				time.Sleep(time.Millisecond) // so that Write is usually waiting when the deadline is set
+				time.Sleep(time.Millisecond) // so that Write is probably waiting when the deadline is set
 				require.NoError(t, v.SetWriteDeadline(time.Unix(1, 0)))
 			}
 			err := <-written
@@ -89,7 +89,7 @@ func TestDeadlineWhileSocketIsMade(t *testing.T) {
 	}
 }
 
-// After a part of a request the server gets nothing else.
+// If a Write to a separate socket fails in the middle of a request, the server gets nothing after that part.
 func TestSocketTakesPart(t *testing.T) {
 	begun, full := make(chan struct{}), make(chan struct{})
 	server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {

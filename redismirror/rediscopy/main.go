@@ -1,11 +1,12 @@
-// Command rediscopy copies keys from one database to another, with the time that they live, and then compares them:
+// Command rediscopy copies keys from one database to another, with their times to live, and then compares
+// them:
 //
 //	rediscopy -from redis://old:6379 -to redis-cluster://new1:7000,new2:7000 -match 'user:*'
 //
-// Keys that are different afterwards, such as those that were written at the same time, are copied again, up to
-// -rounds times. With -check it only compares. It prints the keys that are different. Keys that only the second
-// database has are found with -from and -to exchanged, and -check. It exits with 0 if no key is different, with 1 if
-// some are, and with 2 after an error.
+// It copies keys that are different afterwards again, up to -rounds times; a key may be different because it
+// was written during the copy. With -check it only compares. It prints the keys that are different. To find
+// keys that only the second database has, exchange -from and -to and add -check. It exits with 0 if no key is
+// different, with 1 if some keys are, and with 2 after an error.
 package main
 
 import (
@@ -34,12 +35,12 @@ func main() {
 	}
 }
 
-// different is the error of a run that has found so many different keys.
+// different is the error of a run that has found different keys. Its value is their number.
 type different int
 
 func (n different) Error() string { return fmt.Sprintf("%d keys are different", int(n)) }
 
-// exitCode returns the exit code of a run, as diff does.
+// exitCode returns the exit code of a run, with the same meaning as for the program diff.
 func exitCode(err error) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -134,7 +135,7 @@ func (c *copier) compare(ctx context.Context, rounds int) error {
 	return err
 }
 
-// each calls f with the keys of the first database, some at a time, and returns how many it was called with.
+// each calls f with the keys of the first database, in batches, and returns the number of keys.
 func (c *copier) each(ctx context.Context, f func(keys []string) error) (n int, err error) {
 	for it := (redis.SyncCtx{S: c.from}).Scanner(ctx, redis.ScanOpts{Match: c.match, Count: batch}); ; {
 		keys, err := it.Next()

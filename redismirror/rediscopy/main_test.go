@@ -52,7 +52,7 @@ func TestCopies(t *testing.T) {
 	_, err = run("-to", "redis://"+from.Addr())
 	require.ErrorContains(t, err, "are the same")
 	do(to, "SET", "s9", "other")
-	_, err = run("true", "-check") // flags behind a word that is not one would be left out
+	_, err = run("true", "-check") // package flag would ignore flags behind a word that is not a flag
 	require.ErrorContains(t, err, `unexpected argument "true"`)
 	require.Equal(t, "other", string(to.Do("GET", "s9").([]byte)))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Frames are counted however the stream is cut.
+// Frames counts the same number of frames no matter into which pieces the stream is cut.
 func TestFrames(t *testing.T) {
 	for _, c := range []struct {
 		requests bool

@@ -53,7 +53,7 @@ func FuzzAppendResult(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, reply string, old bool) {
 		res, err := decode(reply)
-		if err != nil || len(reply) > 4096 { // a long error is no line
+		if err != nil || len(reply) > 4096 { // the text of an error is cut if it is long
 			return
 		}
 		protocol := 3
@@ -66,7 +66,7 @@ func FuzzAppendResult(f *testing.F) {
 		second, err := decode(string(AppendResult(nil, again, protocol)))
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprintf("%q", again), fmt.Sprintf("%q", second))
-		if !strings.Contains(reply, "!") { // in this function an error is always one line
+		if !strings.Contains(reply, "!") { // AppendResult writes an error as one line, but a reply of the type '!' may have several
 			require.Equal(t, fmt.Sprintf("%q", res), fmt.Sprintf("%q", again))
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// Requests that arrive in pieces are found like whole ones.
+// Scan finds the same requests, no matter into which pieces they are cut.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\nrest"), 3)
 	f.Add([]byte("*1\r\n$4\r\nPING\r\n"), 0)

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A flight in the pool keeps no reference to anything it was sent with, or that was taken out of
-// it.
+// A flight in the pool keeps no reference to its former requests, even to those that Cut has removed.
 func TestFlightKeepsNothing(t *testing.T) {
 	var s Stream
 	s.Init(new(Terms))
@@ -16,7 +15,7 @@ func TestFlightKeepsNothing(t *testing.T) {
 		f.Add().Buf = []byte("request")
 	}
 	f.Refs()
-	for range 20 { // of another array
+	for range 20 { // enough requests that append allocates another array
 		f.Add().Buf = []byte("request")
 	}
 	f.Cut()

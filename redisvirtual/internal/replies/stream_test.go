@@ -29,7 +29,7 @@ func (s *Stream) sent(n int) *Flight {
 	return f
 }
 
-// A reply that is made without a server waits for the replies before it.
+// A reply that the library itself gives waits for the replies before it.
 func TestOrder(t *testing.T) {
 	s := stream()
 	f := s.sent(2)
@@ -77,7 +77,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// After these replies the client reads from its own socket, which Close closes.
+// After Continue, the client first reads the earlier replies, and then from its separate socket. Close closes
+// that socket.
 func TestContinue(t *testing.T) {
 	s := stream()
 	s.Answer([]byte("+OK\r\n"))
@@ -98,7 +99,7 @@ func TestContinue(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe, "the stream is closed already")
 }
 
-// Close ends Reads, blocking commands and calls of settle.
+// Close ends Reads, blocking commands and calls of Settle.
 func TestClose(t *testing.T) {
 	s := stream()
 	f := s.sent(1)
@@ -121,7 +122,7 @@ func TestClose(t *testing.T) {
 	require.Error(t, s.Context().Err())
 }
 
-// roomy is in a queue that has room again.
+// roomy is a send.CapacityWaiter for a queue that has room again.
 type roomy struct{}
 
 func (roomy) AwaitCapacity(context.Context) error { return nil }

@@ -9,9 +9,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// If MULTI was answered before it was sent, the client gets the later results with EXEC. If the
-// server refused MULTI, EXEC gets that error, unless a request has run. If a request was answered
-// with QUEUED but was not queued, EXEC says why.
+// If the library has answered MULTI before it was sent, the reply to EXEC must show what happened later. If
+// the server has refused MULTI, EXEC gets that error, unless a request has run. If the library has answered a
+// request with QUEUED, and the server has refused it, the reply to EXEC says why.
 func TestTransaction(t *testing.T) {
 	refused := redis.ErrResult.New("READONLY no")
 	slots := redis.ErrNoSlotKey.New("keys of several slots")

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// A request that some masters have run, or may have run, is not reported as not sent.
+// If a master has run a request, or may have run it, the outcome is not "not sent".
 func TestJoined(t *testing.T) {
 	notSent, unknown := redis.ErrRequestWithdrawn.New("full"), redis.ErrIO.New("lost")
 	refused := redis.ErrResult.New("ERR no")
