@@ -32,9 +32,9 @@ var (
 	ErrClosed = errors.New("rediscasbin: the watcher is closed")
 )
 
-// Watcher tells the watchers of other processes by a Pub/Sub message that the policy has changed, and calls its
-// callback when another watcher says so, or when messages may have been lost. It implements casbin's
-// persist.Watcher, and is safe for concurrent use.
+// Watcher tells the watchers of other processes, by a Pub/Sub message, that the policy has changed. It calls its
+// callback when another watcher has sent such a message, or when messages may have been lost. It implements
+// casbin's persist.Watcher, and is safe for concurrent use.
 type Watcher struct {
 	db      *redispipe.Client
 	channel string
@@ -43,7 +43,7 @@ type Watcher struct {
 	closed context.Context // ends with Close
 	cancel context.CancelFunc
 	ended  chan struct{}
-	ready  chan struct{} // closed when there is a callback
+	ready  chan struct{} // closed when a callback is set
 
 	mu       sync.Mutex // guards callback
 	callback func(string)
@@ -57,8 +57,8 @@ func New(ctx context.Context, client *redispipe.Client, channel string) (*Watche
 	if client.Connection() == nil && client.Cluster() == nil {
 		return nil, ErrClient
 	}
-	// Each call of the callback covers all earlier messages, so one of them is enough. If others are
-	// dropped, there is a gap.
+	// Each call of the callback covers all earlier messages, so one message in the buffer is enough. If
+	// others are dropped, there is a gap, which also causes a call.
 	sub := client.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1})
 	if err := sub.Subscribe(ctx, redispubsub.Channel(channel)); err != nil {
 		sub.Close()
@@ -108,7 +108,8 @@ func (w *Watcher) watch(ctx context.Context, sub *redispubsub.Subscription) {
 // call at a time. Its argument is the ID of the other watcher, or empty if messages may have been lost. If
 // the policy has changed before there is a callback, it is called at once.
 //
-// Set one that calls casbin.SyncedEnforcer.LoadPolicy, after SetWatcher, which sets one that ignores errors.
+// Call SetUpdateCallback after SetWatcher, with a function that calls casbin.SyncedEnforcer.LoadPolicy.
+// SetWatcher itself sets a callback that ignores errors.
 func (w *Watcher) SetUpdateCallback(callback func(string)) error {
 	if callback == nil {
 		return ErrCallback
@@ -122,9 +123,9 @@ func (w *Watcher) SetUpdateCallback(callback func(string)) error {
 	return nil
 }
 
-// Update tells the other watchers that the policy has changed; the enforcer calls it. After an error, which is that of
-// the client, call it again: doing so is safe. If the error matches redis.ErrUnknown, the others may know. After Close it
-// returns [ErrClosed].
+// Update tells the other watchers that the policy has changed. The enforcer calls it. It returns the error of the
+// client. After an error, call it again, which is safe. If the error matches redis.ErrUnknown, the other watchers
+// may have got the message.
 func (w *Watcher) Update() error {
 	if w.closed.Err() != nil {
 		return ErrClosed
@@ -132,7 +133,7 @@ func (w *Watcher) Update() error {
 	return redis.Err(w.db.Do(context.Background(), "PUBLISH", w.channel, w.id))
 }
 
-// Close ends the watcher. It waits until the callback returns if it runs, so the callback must not call
+// Close ends the watcher. If the callback is running, Close waits until it returns, so the callback must not call
 // Close. The client remains open.
 func (w *Watcher) Close() {
 	w.cancel()

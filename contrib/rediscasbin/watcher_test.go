@@ -45,7 +45,7 @@ func newWatcher(t *testing.T, db *redispipe.Client) *Watcher {
 	return w
 }
 
-// policies is an adapter: the database of all enforcers.
+// policies is a casbin adapter in memory: the database that all enforcers share.
 type policies struct {
 	mu    sync.Mutex
 	rules [][]string
@@ -107,7 +107,7 @@ m = r.sub == p.sub && r.obj == p.obj && r.act == p.act
 	return e
 }
 
-// The documented use: an enforcer changes the policy, and the others load it.
+// With the documented code, an enforcer changes the policy, and the other enforcers load it.
 func TestEnforcers(t *testing.T) {
 	server := testbed.NewServer(t)
 	var p policies
@@ -132,13 +132,14 @@ func TestEnforcers(t *testing.T) {
 	require.NoError(t, err)
 	everywhere(false)
 
-	// A change that no message tells is loaded when messages may have been lost.
+	// A change without a message is loaded when messages may have been lost.
 	require.NoError(t, p.AddPolicy("p", "p", []string{"ann", "data", "read"}))
 	require.NoError(t, redis.Err(server.Do("CLIENT KILL", "TYPE", "pubsub")))
 	everywhere(true)
 }
 
-// A watcher calls its last callback for what others tell, also before there was one, and not after Close.
+// A watcher calls its latest callback for the messages of other watchers, even for those that arrived before there
+// was a callback. It does not call it after Close.
 func TestCallback(t *testing.T) {
 	server := testbed.NewServer(t)
 	first, second := newWatcher(t, opened(t, server)), newWatcher(t, opened(t, server))
@@ -179,7 +180,7 @@ func TestCallback(t *testing.T) {
 	until("replaced", "first")
 }
 
-// The caller learns that the others may not know.
+// Update returns an error if the other watchers may not have got the message.
 func TestErrors(t *testing.T) {
 	server := testbed.NewServer(t)
 	db := opened(t, server)
@@ -187,7 +188,7 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, w.SetUpdateCallback(func(string) {}))
 	db.Close()
 	require.ErrorIs(t, w.Update(), redis.ErrNotSent)
-	<-w.ended // with its client
+	<-w.ended // the watcher ends with its client
 
 	nowhere, err := redispipe.Open(t.Context(), "redis://127.0.0.1:1", redispipe.Logger(nil))
 	require.NoError(t, err)

@@ -22,8 +22,8 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// Page is an [http.Handler] that shows statistics, as JSON if the URL has the query ?json. It is also a [redis.Hook]: the
-// slow operations on the page are those of the clients that it is a hook of. It is safe for concurrent use.
+// Page is an [http.Handler] that shows statistics, as JSON if the URL has the query ?json. It is also a [redis.Hook]:
+// the page lists the slow operations of the clients that have it as a hook. It is safe for concurrent use.
 type Page struct {
 	slow operations
 
@@ -37,7 +37,7 @@ type source struct {
 	read func(v *View)
 }
 
-// New returns a page without sources, which keeps the last operations that took at least slow.
+// New returns a page without statistics. As a hook, it keeps the last operations that took at least slow.
 func New(slow time.Duration) *Page { return &Page{slow: operations{least: slow}} }
 
 // Add lets the page show the statistics of a *[redispipe.Client], *[redisconn.Connection], *[rediscluster.Cluster],
@@ -77,7 +77,8 @@ func (p *Page) Add(name string, from any) error {
 	return nil
 }
 
-// View returns what the page shows now. Its rates are those since a view that is at least a second older.
+// View returns the data that the page shows. The rates are computed since an earlier view that is at least a
+// second older.
 func (p *Page) View() View {
 	p.mu.Lock()
 	sources := slices.Clone(p.sources)

@@ -137,7 +137,7 @@ func TestAddRefuses(t *testing.T) {
 	require.Empty(t, page.View().Clients)
 }
 
-// changing has statistics that change.
+// changing is a source whose statistics the test can change.
 type changing struct{ now *redisconn.Stats }
 
 func (c changing) Stats() redisconn.Stats { return *c.now }
@@ -160,7 +160,7 @@ func TestRates(t *testing.T) {
 	})
 }
 
-// stats has the statistics that it is made of.
+// stats is a source that returns the statistics in of.
 type stats[T any] struct{ of T }
 
 func (s stats[T]) Stats() T { return s.of }

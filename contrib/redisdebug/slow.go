@@ -20,11 +20,11 @@ type Slow struct {
 	Node     string
 	Took     string
 	Outcome  string
-	// Stages is how long its batch took in each stage: of an error, if that knows.
+	// Stages says how long the batch took in each stage. Only some errors contain this.
 	Stages string
 }
 
-// operations are the last slow ones.
+// operations holds the last slow operations.
 type operations struct {
 	least time.Duration
 	mu    sync.Mutex // guards kept

@@ -14,19 +14,20 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// View is what the page shows. What counts is counted from the start, and has the names of Stats.
+// View is the data that the page shows. Counters count from the start of the client, and have the same names as in
+// Stats.
 type View struct {
 	At          time.Time
 	Clients     []Client
 	Caches      []Cache
 	Subscribers []Subscriber
 	Failovers   []Failover
-	// SlowFrom is how long an operation takes at least to be in Slow, which begins with the last one.
+	// SlowFrom is how long an operation must take to be listed in Slow. The last operation comes first.
 	SlowFrom string
 	Slow     []Slow
 }
 
-// Client are the statistics of a client. PerSecond, PerWrite and Stages are of the last seconds.
+// Client are the statistics of a client. PerSecond, PerWrite and Stages are those of the last seconds.
 type Client struct {
 	Name                string
 	PerSecond, PerWrite float64 // requests
@@ -54,7 +55,7 @@ type Cache struct {
 // Subscriber are the statistics of a subscriber, without errors, whose texts may come from a server.
 type Subscriber struct {
 	Name    string
-	Sockets []Socket // instead of those of Stats
+	Sockets []Socket // hides Stats.Sockets
 	redispubsub.Stats
 }
 
@@ -98,7 +99,7 @@ func (r *rates) since(now redisconn.Stats) (redisconn.Stats, time.Duration) {
 		r.old, r.older = r.last, r.at
 		r.last, r.at = now, time.Now()
 	}
-	if r.older.IsZero() || now.Writes < r.old.Writes || now.Requests() < r.old.Requests() { // of nodes that are gone
+	if r.older.IsZero() || now.Writes < r.old.Writes || now.Requests() < r.old.Requests() { // the sum falls if nodes are gone
 		return redisconn.Stats{}, 0
 	}
 	return r.old, time.Since(r.older)

@@ -33,8 +33,8 @@ func (s *Storage) GetWithContext(ctx context.Context, key string) ([]byte, error
 	return redis.As[[]byte](s.db.Do(ctx, "GET", key))
 }
 
-// SetWithContext stores a value for a time, in milliseconds, or, with 0, until it is deleted. A negative
-// time deletes the value. An empty key or value is ignored.
+// SetWithContext stores a value for the time exp, rounded to milliseconds. With 0 the value stays until it is
+// deleted. A negative time deletes the value. An empty key or value is ignored.
 func (s *Storage) SetWithContext(ctx context.Context, key string, val []byte, exp time.Duration) error {
 	switch {
 	case key == "" || len(val) == 0:

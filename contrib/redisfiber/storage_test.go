@@ -30,7 +30,7 @@ func opened(t *testing.T, server *memserver.Server) *redispipe.Client {
 	return db
 }
 
-// The cases of the tests of fiber's own storages.
+// TestStorage has the same cases as the tests of fiber's own storages.
 func TestStorage(t *testing.T) {
 	server := memserver.Strict(t)
 	recorder := redistest.NewRecorder(opened(t, server))
@@ -75,7 +75,7 @@ func TestEmpty(t *testing.T) {
 	require.Nil(t, b)
 }
 
-// Reset deletes what has the prefix of the Sender, and nothing else.
+// Reset deletes the keys with the prefix of the Sender, and no others.
 func TestReset(t *testing.T) {
 	server := memserver.Strict(t)
 	db := opened(t, server)
@@ -90,7 +90,7 @@ func TestReset(t *testing.T) {
 	require.Empty(t, server.Miniredis().Keys())
 }
 
-// The caller learns that a value may be stored or deleted.
+// If a value may have been stored or deleted, the caller gets an error that says so.
 func TestErrors(t *testing.T) {
 	mock := redistest.NewMock(t)
 	mock.Expect("SET", "a", "b").Unknown()
@@ -103,7 +103,8 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, err, redis.ErrRefused)
 }
 
-// The documented use of fiber's sessions: two requests with a cookie, and one without.
+// With the documented code for fiber's sessions, two requests with the same cookie share a session, and a request
+// without a cookie gets a new one.
 func TestSessions(t *testing.T) {
 	app := fiber.New()
 	app.Use(session.New(session.Config{Storage: New(opened(t, memserver.Strict(t)))}))

@@ -12,9 +12,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Store is a [redissessions.Store] with the method that gin's sessions need in addition. Errors of
-// reading a session are logged by gin's sessions, and the handler gets a new session; Session.Save returns
-// the errors of writing.
+// Store is a [redissessions.Store] with the additional method that gin's sessions need. If a session can't be
+// read, gin's sessions log the error, and the handler gets a new session. Session.Save returns the errors of
+// writing.
 type Store struct{ *redissessions.Store }
 
 var _ sessions.Store = (*Store)(nil)

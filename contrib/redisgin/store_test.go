@@ -22,7 +22,7 @@ func newStore(t *testing.T) sessions.Store {
 	return New(db, []byte("0123456789abcdef0123456789abcdef"))
 }
 
-// The suite of gin's sessions, as gin's own stores run it.
+// TestSuite runs the suite of gin's sessions in the same way as gin's own stores.
 func TestSuite(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	t.Run("GetSet", func(t *testing.T) { tester.GetSet(t, newStore) })
@@ -33,7 +33,7 @@ func TestSuite(t *testing.T) {
 	t.Run("Many", func(t *testing.T) { tester.Many(t, newStore) })
 }
 
-// With a MaxAge of 0 the cookie ends with the browser, and the session is there until then.
+// With a MaxAge of 0, the cookie ends with the browser, and the store keeps the session.
 func TestBrowserSession(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	store := newStore(t)

@@ -26,12 +26,12 @@ var (
 )
 
 const (
-	// tagPrefix is put before a tag: the set under this key holds the keys of the values with the tag.
-	// gocache's own store for Redis uses the same.
+	// tagPrefix is put before a tag. The set under this key holds the keys of the values that have the tag.
+	// gocache's own store for Redis uses the same prefix.
 	tagPrefix = "gocache_tag_"
 	// tagsTTL is how long a tag lives after the last Set, without store.WithTagsTTL: as in gocache's own store.
 	tagsTTL = 720 * time.Hour
-	// page is how many keys Clear deletes in one batch, and Invalidate.
+	// page is how many keys Clear and Invalidate delete in one batch.
 	page = 256
 )
 
@@ -65,7 +65,7 @@ func (s *Store[T]) Get(ctx context.Context, key any) (any, error) {
 	return value[T](s.db.Do(ctx, "GET", name))
 }
 
-// GetWithTTL returns a value, and the time until it expires, or 0 if it does not.
+// GetWithTTL returns a value and the time until it expires; the time is 0 if it does not expire.
 func (s *Store[T]) GetWithTTL(ctx context.Context, key any) (any, time.Duration, error) {
 	name, err := text(key)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store[T]) GetWithTTL(ctx context.Context, key any) (any, time.Duration,
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case left == redis.Milliseconds(-2*time.Millisecond): // it has expired between both requests
+	case left == redis.Milliseconds(-2*time.Millisecond): // the value has expired between the two requests
 		return nil, 0, store.NotFoundWithCause(redis.Nil)
 	}
 	return v, max(0, time.Duration(left)), nil
@@ -142,8 +142,9 @@ func (s *Store[T]) Invalidate(ctx context.Context, options ...store.InvalidateOp
 	return nil
 }
 
-// untag deletes values, and then removes them from the set of their tag. A value that was stored again in
-// between is no longer in the set, where no other call could find it, so untag deletes it, too.
+// untag deletes values and then removes their keys from the set of the tag. If a value was stored again in
+// between, its key is no longer in the set, and no later call would find it. So untag then deletes the values
+// again.
 func (s *Store[T]) untag(ctx context.Context, set string, keys []string) error {
 	if err := s.unlink(ctx, keys); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (s *Store[T]) Clear(ctx context.Context) error {
 	return s.unlink(ctx, keys)
 }
 
-// unlink deletes keys, each by its own request: in a cluster they are on several servers.
+// unlink deletes keys, each with its own request, because in a cluster they are on several servers.
 func (s *Store[T]) unlink(ctx context.Context, keys []string) error {
 	reqs := make([]redis.Request, len(keys))
 	for i, key := range keys {

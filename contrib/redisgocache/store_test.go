@@ -26,7 +26,7 @@ func opened(t *testing.T, server *memserver.Server) *redispipe.Client {
 	return db
 }
 
-// The cases of the tests of gocache's own store for Redis, through its cache.
+// TestCache has the same cases as the tests of gocache's own store for Redis.
 func TestCache(t *testing.T) {
 	recorder := redistest.NewRecorder(opened(t, memserver.Strict(t)))
 	pages := cache.New[string](New[string](recorder, store.WithExpiration(time.Hour)))
@@ -79,7 +79,7 @@ func TestTags(t *testing.T) {
 	require.Equal(t, []string{"gocache_tag_other", "untagged"}, server.Miniredis().Keys())
 }
 
-// Clear deletes what has the prefix of the Sender, and nothing else.
+// Clear deletes the keys with the prefix of the Sender, and no others.
 func TestClear(t *testing.T) {
 	server := memserver.Strict(t)
 	db := opened(t, server)
@@ -94,7 +94,7 @@ func TestClear(t *testing.T) {
 	require.Empty(t, server.Miniredis().Keys())
 }
 
-// A cache of any of the types returns what was stored; a value of another type is refused.
+// A cache of each type returns the values that were stored. Set refuses a value of another type.
 func TestTypes(t *testing.T) {
 	db := opened(t, memserver.Strict(t))
 	returns(t, db, []byte("bytes\x00"))
@@ -124,7 +124,7 @@ func returns[T redis.Scalar](t *testing.T, db redis.Sender, value T) {
 	require.Equal(t, value, got)
 }
 
-// The caller learns that a value may be stored or deleted, and that a tag was not.
+// If a value may have been stored or deleted, or a tag was not stored, the caller gets an error that says so.
 func TestErrors(t *testing.T) {
 	mock := redistest.NewMock(t)
 	mock.Expect("SET", "a", "b").Unknown()
@@ -143,7 +143,7 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, err, store.NotFound{})
 }
 
-// The memory of the process is the first level: the second Get sends nothing.
+// With a rediscache.Cache as the Sender, the second Get is answered from memory.
 func TestMemory(t *testing.T) {
 	server := memserver.New(t)
 	server.Track()

@@ -24,8 +24,8 @@ import (
 //   - db.client.connection.wait_time, how long blocking commands and sessions waited for the dedicated
 //     connection that they got.
 //
-// The times are exact to 1/8, and have the bounds of opts.Buckets. The name of a pool is that of a node and the
-// database: "host:port/0". The sockets of subscribers are counted by [ObserveSubscriber].
+// The times are exact to 1/8, and have the bounds of opts.Buckets. The name of a pool consists of the node's
+// address and the database: "host:port/0". [ObserveSubscriber] counts the sockets of subscribers.
 //
 // ObserveClient uses MeterProvider, DB and URL of opts. Call Unregister of the result when you close the
 // client. It returns a [redis.ErrOpts] if client is nil, and a [redis.ErrURL] if the URL is malformed.

@@ -40,7 +40,7 @@ func (tel telemetry) sums(t require.TestingT, pool string) map[string]int64 {
 	return all
 }
 
-// A shared connection and two dedicated ones: of three blocking commands, one waits for a connection.
+// With a shared connection and two dedicated ones, one of three blocking commands waits for a connection.
 func TestObserveClient(t *testing.T) {
 	url := "redis://" + testbed.NewServer(t).Addr() + "/3"
 	tel := newTelemetry()
@@ -100,7 +100,7 @@ func (tel telemetry) durations(t *testing.T) map[string]uint64 {
 	return all
 }
 
-// A pool adds up the connections of a node.
+// pools adds up the connections of a node.
 func TestPools(t *testing.T) {
 	var p pool
 	p.add(redisconn.Stats{State: "connected", WaitingForRoom: 3, Dedicated: redisconn.DedicatedStats{Open: 5, Idle: 2, Waiting: 4}})
@@ -127,7 +127,7 @@ func TestObserveClientRefuses(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
-// A subscriber has a socket once something is subscribed to, and none when the server is gone.
+// A subscriber has a socket once it has a subscription, and none after the server is gone.
 func TestObserveSubscriber(t *testing.T) {
 	server := testbed.NewServer(t)
 	tel := newTelemetry()

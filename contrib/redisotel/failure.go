@@ -31,8 +31,8 @@ func isFailure(op redis.Operation, end redis.Completion) bool {
 	return true
 }
 
-// waits reports whether an operation may wait for other clients, so that closing the client is a
-// normal end of it.
+// waits reports whether an operation may wait for other clients for any time. Closing the client is then a
+// normal way to end it.
 func waits(op redis.Operation) bool {
 	switch op.Kind {
 	case redis.OperationSubscribe, redis.OperationUnsubscribe:

@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Errors that no server has sent have a type of few values, and no status code.
+// An error of the library itself has an error.type with few possible values, and no status code.
 func TestErrorType(t *testing.T) {
 	tel := newTelemetry()
 	tel.opts.Address, tel.opts.Buckets = "redis.example:6379", []float64{1}
@@ -85,7 +85,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	one, err := redis.As[int](script.Do(t.Context(), db, nil))
 	require.NoError(t, err)
 	require.Equal(t, 1, one)
-	require.Eventually(t, func() bool { return len(tel.spans.GetSpans()) == 2 }, time.Minute, time.Millisecond) // EVAL ends in a goroutine of its own
+	require.Eventually(t, func() bool { return len(tel.spans.GetSpans()) == 2 }, time.Minute, time.Millisecond) // the span of EVAL ends in another goroutine
 	own := errors.New("sold out")
 	_, err = redis.Watch(t.Context(), db, []string{"stock"}, func(*redis.Tx) error { return own })
 	require.ErrorIs(t, err, own)
@@ -99,7 +99,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	require.Equal(t, []string{"EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "EVAL", "WATCH"}, names)
 	require.Equal(t, "NOSCRIPT", attributes(spans[0].Attributes)["db.response.status_code"])
 
-	// The caller's deadline is one.
+	// The end of the caller's context does count as an error.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = redis.Watch(ctx, db, []string{"stock"}, func(*redis.Tx) error { return nil })

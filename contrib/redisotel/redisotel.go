@@ -4,15 +4,18 @@
 // It records a span for each request, SendMany, SendTransaction and step of a scan, and, with
 // the hook in redispubsub.Opts, for each Subscribe and Unsubscribe.
 // Implicit pipelining, which writes the requests of many goroutines
-// together, is not a batch in these conventions. Of the arguments the package records only
+// together, is not a batch in these conventions. The package records one kind of argument, as
 // db.stored_procedure.name: the hash of the script that EVALSHA runs, or the name of the function that
-// FCALL calls, and at most 256 different ones. It does not record db.query.text.
+// FCALL calls. It records at most 256 different ones. It does not record db.query.text.
 //
-// These ends of an operation do not count as errors, because nothing is wrong with the database:
-// NOSCRIPT in reply to EVALSHA, which is how a server asks for a script that it has not seen; an error
-// of the caller's own in the function given to Watch; and a blocking command or a Subscribe that ends
-// because the program has shut the client down. A blocking command whose outcome is unknown after Close
-// is an error: it may have taken an element.
+// An operation that ends in one of these ways does not count as an error, because nothing is wrong with the
+// database:
+//
+//   - with NOSCRIPT in reply to EVALSHA, by which a server asks for a script that it has not seen;
+//   - with an error that the caller's function returns to Watch;
+//   - because the program has shut the client down, for a blocking command or a Subscribe.
+//
+// A blocking command whose outcome is unknown after Close is an error, because it may have taken an element.
 package redisotel
 
 import (
@@ -62,23 +65,23 @@ var DefaultBuckets = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 
 type Opts struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
-	// URL is what redispipe.Open is given. Address and DB are taken from it unless they are set; of
-	// several servers, Address is the first. Nothing else of the URL is kept.
+	// URL is the URL that you pass to redispipe.Open. Address and DB default to those in the URL; if it names
+	// several servers, Address defaults to the first. The hook keeps nothing else of the URL.
 	URL string
 	// DB is the database that the connections have selected (redisconn.Opts.DB), for
 	// db.namespace.
 	DB int
-	// Address is the address of the server, or of a node of the cluster (host:port), for
-	// server.address and server.port, which are then known when a span begins. Default: the node that
-	// answered, which network.peer.address names in any case. NewHook refuses a URL, which may contain
-	// a password.
+	// Address is the address (host:port) of the server, or of a node of the cluster. If it is set,
+	// server.address and server.port are known when a span begins. Otherwise they are set at the end, to the
+	// node that answered. network.peer.address always names the node that answered. NewHook refuses a URL
+	// here, because it may contain a password.
 	Address string
 	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
 	// order. Default DefaultBuckets.
 	Buckets []float64
 }
 
-// complete returns opts with their defaults, and with what URL says.
+// complete returns opts with the defaults, and with the address and database in URL.
 func (opts Opts) complete() (Opts, error) {
 	if opts.URL != "" {
 		u, err := redisurl.Parse(opts.URL)
@@ -180,7 +183,7 @@ func procedure(op redis.Operation) string {
 	return op.Procedure
 }
 
-// name returns db.operation.name. The name of a span is this and the procedure.
+// name returns db.operation.name. A span is named after it and the procedure.
 func name(op redis.Operation) string {
 	prefix := ""
 	switch {

@@ -127,7 +127,7 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// Subscribing is an operation like others, and several topics are no batch.
+// Subscribe is recorded like other operations. Several topics do not count as a batch.
 func TestSubscribing(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn, err := redisconn.Connect(context.Background(), s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

@@ -11,13 +11,13 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// times is a metric whose durations the client has counted. A callback can't observe a histogram, so record adds what
-// was counted since its last call.
+// times is a metric of durations that the client itself has counted. An observable metric can't be a histogram, so
+// record adds the durations that were counted since its last call.
 type times struct {
 	histogram metric.Float64Histogram
 
 	mu   sync.Mutex                          // guards seen
-	seen map[string]map[time.Duration]uint64 // what was recorded, by pool and bucket
+	seen map[string]map[time.Duration]uint64 // the recorded counts, by pool and bucket
 }
 
 func newTimes(meter metric.Meter, opts Opts, name, description string) (*times, error) {
@@ -26,7 +26,7 @@ func newTimes(meter metric.Meter, opts Opts, name, description string) (*times, 
 	return &times{histogram: h, seen: make(map[string]map[time.Duration]uint64)}, err
 }
 
-// record records the durations of a pool that are new.
+// record records the durations of a pool that were counted since its last call.
 func (t *times) record(ctx context.Context, pool string, all *redis.Histogram, attrs metric.RecordOption) {
 	for took, n := range t.fresh(pool, all) {
 		for range n {
@@ -52,7 +52,7 @@ func (t *times) fresh(pool string, all *redis.Histogram) map[time.Duration]uint6
 	return fresh
 }
 
-// keep forgets pools that have gone.
+// keep forgets all pools that are not in pools.
 func (t *times) keep(pools map[string]*pool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

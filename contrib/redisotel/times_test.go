@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Each duration is new once, also after a connection was replaced.
+// fresh returns each duration once, even after a connection was replaced.
 func TestTimes(t *testing.T) {
 	times, err := newTimes(noop.Meter{}, Opts{}, "name", "")
 	require.NoError(t, err)

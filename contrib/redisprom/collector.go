@@ -17,7 +17,7 @@ import (
 // Collector exports the statistics of connections or of a cluster. It reads them when it
 // is scraped, so it does not slow down requests.
 type Collector struct {
-	// conns returns the statistics by node; cluster is nil for connections.
+	// conns returns the statistics by node. cluster returns those of the cluster; it is nil for connections.
 	conns   func() map[string]redisconn.Stats
 	cluster func() rediscluster.Stats
 }
@@ -60,7 +60,7 @@ func given[T any](p *T) *T {
 	return p
 }
 
-// add adds up statistics of one node, by the value of its label.
+// add adds statistics to those of the same node in nodes, whose keys are values of the label "node".
 func add(nodes map[string]redisconn.Stats, addr string, stats redisconn.Stats) {
 	addr = label(addr)
 	sum := nodes[addr]
@@ -167,7 +167,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 }
 
 func collectNodes(ch chan<- prometheus.Metric, nodes map[string]redisconn.Stats) {
-	addrs := slices.Sorted(maps.Keys(nodes)) // if there are too many, always leave out the same ones
+	addrs := slices.Sorted(maps.Keys(nodes)) // sorted, so that the same nodes are left out each time if there are too many
 	for _, addr := range addrs[:min(len(addrs), nodesMost)] {
 		stats := nodes[addr]
 		for _, m := range metrics {

@@ -107,8 +107,8 @@ func (h *Hook) node(addr string) string {
 	return addr
 }
 
-// label returns an address as the value of a label, which must be UTF-8. The path of a unix socket
-// may not be.
+// label returns an address as the value of a label. A label must be UTF-8, but the path of a unix socket may
+// contain other bytes.
 func label(addr string) string { return strings.ToValidUTF8(addr, "\uFFFD") }
 
 // outcome returns the value of the label for an outcome.

@@ -22,8 +22,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// names returns the names of all metrics, and checks that they are as Prometheus has
-// them.
+// names returns the names of all metrics, and checks that they follow the conventions of Prometheus.
 func names(t *testing.T, collectors ...prometheus.Collector) map[string]bool {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -123,8 +122,7 @@ func TestLabelsAreBounded(t *testing.T) {
 
 var metricName = regexp.MustCompile(`redispipe_[a-z_]+`)
 
-// The dashboard, the alerts, the guide and the live view use only existing metrics. The path of a
-// unix socket may contain bytes that a label must not contain.
+// The path of a unix socket may contain bytes that a label must not contain.
 func TestAddressThatIsNoUTF8(t *testing.T) {
 	conn, err := redisconn.Connect(context.Background(), "/\xff/redis.sock", redisconn.Opts{Logger: redisconn.NoopLogger{}, AsyncDial: true})
 	require.NoError(t, err)

@@ -18,13 +18,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patience bounds what waits for a cluster, and is a lease that must not expire.
+// patience bounds waits for a cluster, and is the length of leases that must not expire.
 const patience = time.Minute
 
-// keys are in many slots, and some look like hash tags.
+// keys holds keys of many slots. Some of them look like hash tags.
 var keys = []string{"a", "b", "c", "{a}", "{}", "a}b", "{", "{{a}}"}
 
-// All recipes in a cluster.
+// All recipes work in a cluster.
 func TestCluster(t *testing.T) {
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	db, err := redispipe.Open(t.Context(), "redis-cluster://"+strings.Join(nodes.Addrs(), ","), redispipe.Logger(nil))
@@ -36,7 +36,7 @@ func TestCluster(t *testing.T) {
 	t.Run("aside", func(t *testing.T) { asideInCluster(t, db) })
 }
 
-// One batch takes from keys of all nodes.
+// One call of AllowEach takes from keys of all nodes.
 func limitInCluster(t *testing.T, db *redispipe.Client) {
 	for _, kind := range []limit.Kind{limit.Smooth, limit.Window} {
 		limiter, err := limit.New(db, limit.Opts{
@@ -94,7 +94,7 @@ func lockInCluster(t *testing.T, db *redispipe.Client, nodes *testbed.Cluster) {
 	}
 }
 
-// Callers of each key come together: one function runs, and the others get its result.
+// If several callers use the same key at the same time, one function runs, and all get its result.
 func onceInCluster(t *testing.T, db *redispipe.Client) {
 	runner, err := once.New(db, once.Opts{Lease: patience})
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func onceInCluster(t *testing.T, db *redispipe.Client) {
 	})
 }
 
-// The same for entries, in two processes.
+// If callers of two processes need the same entry at the same time, one of them loads it.
 func asideInCluster(t *testing.T, db *redispipe.Client) {
 	var caches [2]*aside.Cache
 	for i := range caches {

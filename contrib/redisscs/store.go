@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// prefix is put before each token. The stores of scs for Redis use the same, and store the same bytes.
+// prefix is put before each token. The stores of scs for Redis use the same prefix, and store the same bytes.
 const prefix = "scs:session:"
 
 // page is how many sessions All reads in one batch.

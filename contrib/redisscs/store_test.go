@@ -25,7 +25,7 @@ func opened(t *testing.T, url string) *redispipe.Client {
 	return db
 }
 
-// The cases of the tests of scs' own stores.
+// TestStore has the same cases as the tests of scs' own stores.
 func TestStore(t *testing.T) {
 	server := memserver.Strict(t)
 	store := New(opened(t, "redis://"+server.Addr()))
@@ -59,7 +59,7 @@ func TestStore(t *testing.T) {
 	require.False(t, found)
 }
 
-// A session whose time has passed is not stored, and the earlier state of it is gone.
+// A session that is already past its expiry is not stored, and its earlier state is deleted.
 func TestPast(t *testing.T) {
 	store := New(opened(t, "redis://"+memserver.Strict(t).Addr()))
 	require.NoError(t, store.Commit("a", []byte("one"), time.Now().Add(time.Hour)))
@@ -90,7 +90,7 @@ func TestAll(t *testing.T) {
 	require.Equal(t, want, all)
 }
 
-// The caller learns that a session may be stored, and that one was not.
+// If a session may have been stored, or was not stored, the caller gets an error that says so.
 func TestErrors(t *testing.T) {
 	mock := redistest.NewMock(t)
 	mock.Expect("SET", "scs:session:a", "b", "PX", redistest.Any).Unknown()
@@ -108,7 +108,8 @@ func TestErrors(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The documented use of scs: a value that one request puts, another one gets, until the token is renewed.
+// With the documented code for scs, a request gets the value that an earlier one has put. After RenewToken the old
+// token no longer leads to the session.
 func TestManager(t *testing.T) {
 	sessions := scs.New()
 	sessions.Store = New(opened(t, "redis://"+memserver.Strict(t).Addr()))

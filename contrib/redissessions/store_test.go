@@ -27,7 +27,7 @@ func opened(t *testing.T, server *memserver.Server) *redispipe.Client {
 	return db
 }
 
-// A browser keeps the cookies of responses.
+// browser is a client that keeps the cookies of responses.
 type browser struct {
 	t       *testing.T
 	store   *Store
@@ -118,7 +118,7 @@ func TestAges(t *testing.T) {
 	}
 }
 
-// What is in a cookie of somebody else's making is not looked up.
+// If a cookie was not signed by the store, the store does not look up the session in it.
 func TestForged(t *testing.T) {
 	store := New(redistest.NewMock(t), key)
 	for _, value := range []string{"", "x", "session_1"} {
@@ -133,7 +133,8 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// A session that can't be read is not replaced, and the caller learns that one may be stored.
+// A session that can't be read is not replaced. If a session may have been stored, the caller gets an error that says
+// so.
 func TestErrors(t *testing.T) {
 	mock := redistest.NewMock(t)
 	store := New(mock, key)

@@ -48,7 +48,7 @@ func (i *issuer) fail(err error) {
 	i.mu.Unlock()
 }
 
-// counts are how often it was called, and how many tokens it has made.
+// counts returns how often the issuer was called, and how many tokens it has issued.
 func (i *issuer) counts() (calls, issued int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -74,7 +74,7 @@ func TestTokenIsKept(t *testing.T) {
 		wg.Wait()
 		time.Sleep(56 * time.Minute)
 		require.Equal(t, "1", password(t, tokens))
-		time.Sleep(2 * time.Minute) // its last twentieth
+		time.Sleep(2 * time.Minute) // into the last twentieth of the token's life
 		require.Equal(t, "2", password(t, tokens))
 		calls, _ := i.counts()
 		require.Equal(t, 2, calls)
@@ -87,7 +87,7 @@ func TestRenew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
 		tokens := New(i.token, nil)
-		tokens.Renew() // there is none
+		tokens.Renew() // does nothing, because there is no token yet
 		require.Equal(t, "1", password(t, tokens))
 		time.Sleep(time.Minute)
 		tokens.Renew()
@@ -126,7 +126,7 @@ func TestAge(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, k.age(), k.due)
 	got := k.got
-	k.got = got.Round(0).Add(-58 * time.Minute) // without a reading of the second clock
+	k.got = got.Round(0).Add(-58 * time.Minute) // Round(0) removes the reading of the monotonic clock
 	require.Greater(t, k.age(), k.until)
 	k.got = got.Add(-58 * time.Minute)
 	require.Greater(t, k.age(), k.until)
@@ -146,8 +146,8 @@ func TestSourceReturnsWhatHasExpired(t *testing.T) {
 	})
 }
 
-// If a token comes too late for the caller that asked, the next caller gets it. A caller that waits
-// for it leaves when its own context ends.
+// If a token arrives too late for the caller that has asked for it, the next caller gets it. A waiting caller leaves
+// when its own context ends.
 func TestSourceIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
@@ -170,7 +170,7 @@ func TestSourceIsSlow(t *testing.T) {
 	})
 }
 
-// A source that never returns by itself is given up after half a minute.
+// If a source does not return, its context ends after half a minute.
 func TestSourceHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens := New(func(ctx context.Context) (Token, error) {

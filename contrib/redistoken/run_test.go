@@ -18,13 +18,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// holder is a client that holds the latest token that it got.
+// holder is a client that records the passwords with which it was told to authenticate.
 type holder struct {
 	tokens *Tokens
 	mu     sync.Mutex
-	err    error // what it answers instead
+	err    error // the error that Reauthenticate returns; nil if it succeeds
 	calls  int
-	got    []receipt // of different passwords, in order
+	got    []receipt // when each new password arrived, in order
 }
 
 type receipt struct {
@@ -52,14 +52,14 @@ func (h *holder) fail(err error) {
 	h.mu.Unlock()
 }
 
-// state is how often it was called, and what it got.
+// state returns how often the holder was called, and what it got.
 func (h *holder) state() (calls int, got []receipt) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.calls, h.got
 }
 
-// failures are what a Tokens reports.
+// failures records the errors that a Tokens reports.
 type failures struct {
 	mu   sync.Mutex
 	errs []error
@@ -77,7 +77,7 @@ func (f *failures) all() []error {
 	return f.errs
 }
 
-// run has two clients kept with tokens until the test ends. over is closed when Run returns.
+// run starts Run for two clients, until the test ends. over is closed when Run returns.
 func run(t *testing.T, source Source) (tokens *Tokens, a, b *holder, failed *failures, over chan struct{}) {
 	failed, over = &failures{}, make(chan struct{})
 	tokens = New(source, failed.add)
@@ -94,7 +94,7 @@ func run(t *testing.T, source Source) (tokens *Tokens, a, b *holder, failed *fai
 	return tokens, a, b, failed, over
 }
 
-// Each token is replaced when 70 to 80 % of its life are over, at all clients.
+// Run gives all clients a new token when 70 to 80 % of the last token's life are over.
 func TestRunRenews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
@@ -122,8 +122,8 @@ func TestRunRenews(t *testing.T) {
 	})
 }
 
-// The source is asked again while it fails, and clients go on with what they have. Meanwhile a
-// new socket gets the old token, as long as that is valid.
+// While the source fails, Run asks it again, and clients keep their token. A new socket gets the old token as long as
+// that is valid.
 func TestRunWhenSourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i, broken := &issuer{life: time.Hour}, errors.New("broken")
@@ -146,7 +146,7 @@ func TestRunWhenSourceFails(t *testing.T) {
 		require.Len(t, got, 2)
 
 		i.fail(broken)
-		time.Sleep(3 * time.Hour) // too long
+		time.Sleep(3 * time.Hour) // until the token has expired
 		i.fail(nil)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -155,8 +155,7 @@ func TestRunWhenSourceFails(t *testing.T) {
 	})
 }
 
-// A source that answers with the same token until shortly before its end, as SDKs do that
-// keep tokens themselves.
+// A source may return the same token until shortly before that expires, because some SDKs keep tokens themselves.
 func TestRunWhenSourceKeepsTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour, renewable: 5 * time.Minute}
@@ -236,8 +235,8 @@ func TestRunWhenClientFails(t *testing.T) {
 	})
 }
 
-// Each token is a user of its own, who is deleted, with all of the user's connections, once the
-// next one is in use: no request fails, and no connection is lost.
+// Each token belongs to another user. When the next token is in use, the server deletes the former user, and would
+// close that user's connections. No request fails, and no connection is lost.
 func TestRunWithServer(t *testing.T) {
 	server := testbed.NewServer(t)
 	u := &users{t: t, server: server}
@@ -300,7 +299,7 @@ func (u *users) deletedMost() int {
 	return u.deleted
 }
 
-// deleting is a connection; all earlier users are deleted when it has authenticated again.
+// deleting is a connection. When it has authenticated again, all earlier users are deleted.
 type deleting struct {
 	*redisconn.Connection
 	users *users
@@ -335,14 +334,13 @@ func (l *losses) Report(_ *redisconn.Connection, event redisconn.LogEvent) {
 	}
 }
 
-// A timer does not notice that the clock was set, or that the machine has slept: Run looks at the clock
-// once a minute.
+// A timer does not notice that the clock was set, or that the machine has slept. So Run reads the clock once a minute.
 func TestRunLooksAtTheClock(t *testing.T) {
 	tokens := New((&issuer{life: time.Hour}).token, nil)
 	require.Equal(t, "1", password(t, tokens))
 	require.LessOrEqual(t, tokens.pause(false), time.Minute)
 	k := *tokens.kept.Load()
-	k.got = k.got.Round(0).Add(-50 * time.Minute) // as after a sleep
+	k.got = k.got.Round(0).Add(-50 * time.Minute) // as if the machine had slept
 	tokens.kept.Store(&k)
 	require.Less(t, tokens.pause(false), time.Minute)
 	k.got = k.got.Add(-9 * time.Minute)

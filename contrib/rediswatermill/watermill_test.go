@@ -44,7 +44,7 @@ func subscriber(t *testing.T, s redis.Sender, opts redis.GroupOpts) *Subscriber 
 	return sub
 }
 
-// Watermill's suite for its own publishers and subscribers. It is short unless REDISPIPE_LONG is set.
+// TestSuite runs watermill's suite for publishers and subscribers, in the short form unless REDISPIPE_LONG is set.
 func TestSuite(t *testing.T) {
 	_, db := opened(t)
 	group := func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
@@ -58,7 +58,8 @@ func TestSuite(t *testing.T) {
 	}, group)
 }
 
-// A message arrives as it was published, again after Nack, and not again after Ack, also after a restart.
+// A message arrives as it was published. After Nack it arrives again, and after Ack it does not, even if the subscriber
+// restarts.
 func TestDelivery(t *testing.T) {
 	server, db := opened(t)
 	publisher := NewPublisher(db, PublisherOpts{MaxLen: 1000})
@@ -90,7 +91,7 @@ func TestDelivery(t *testing.T) {
 	third := <-messages
 	require.NoError(t, first.Close())
 	<-third.Context().Done()
-	require.True(t, third.Ack()) // too late: it will come again
+	require.True(t, third.Ack()) // too late: the message will be delivered again
 	_, open := <-messages
 	require.False(t, open)
 	_, err = first.Subscribe(t.Context(), "topic")
@@ -123,7 +124,7 @@ func TestDeadLetter(t *testing.T) {
 			if err == nil {
 				dead <- msg
 			}
-			return nil // with an error it would come again
+			return nil // after an error the message would be delivered again
 		},
 	}
 	require.NoError(t, NewPublisher(db, PublisherOpts{}).Publish("topic", message.NewMessage("a", nil)))
@@ -143,7 +144,7 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
-// The caller learns what may be in the stream. Several messages are one transaction.
+// The error of Publish shows whether messages may be in the stream. Several messages are added in one transaction.
 func TestPublish(t *testing.T) {
 	mock := redistest.NewMock(t)
 	entry := func(id string) redis.Request {

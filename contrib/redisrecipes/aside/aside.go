@@ -28,13 +28,13 @@ var (
 	ErrKey = errors.New("aside: invalid key")
 	// ErrLoader: there is no loader. Nothing was sent.
 	ErrLoader = errors.New("aside: no loader")
-	// ErrNotFound is for loaders to return if there is nothing to load. The cache keeps that for
-	// [Opts.NegativeTTL], and Get returns ErrNotFound.
+	// ErrNotFound is the error that your loader must return if there is nothing to load. The cache remembers
+	// this for [Opts.NegativeTTL], and Get returns ErrNotFound.
 	ErrNotFound = errors.New("aside: not found")
 	// ErrLoad: another caller has failed to load the entry, and [Opts.RetryAfter] has not passed. The
 	// process whose loader failed returns the loader's own error instead.
 	ErrLoad = errors.New("aside: another caller could not load the entry")
-	// ErrLost is the cause of the end of a loader's context if another process may load now.
+	// ErrLost is the cause with which a loader's context ends if another process may load now.
 	ErrLost = lease.ErrLost
 
 	errDone = errors.New("aside: the loader has returned")
@@ -45,8 +45,8 @@ type Load func(context.Context) ([]byte, error)
 
 // Cache gets entries. It is safe for concurrent use.
 type Cache struct {
-	client Client       // subscribes
-	db     redis.Sender // the client, or the cache in the memory of the process
+	client Client       // for subscriptions
+	db     redis.Sender // for requests: the client, or Opts.Memory
 	opts   Opts
 
 	mu      sync.Mutex // guards what follows
@@ -55,12 +55,12 @@ type Cache struct {
 	refreshes map[string]struct{}
 }
 
-// flight is the call of one caller on behalf of all callers of the process that miss the same key. When
-// it has ended, the others read the entry from Redis, because the entry that the flight got may be
-// older than their calls, and may have been deleted since.
+// flight is a call of Get on behalf of all callers of the process that miss the same key. When it has
+// ended, the others read the entry from Redis. They don't use the entry of the flight, because it may be
+// older than their calls, and may have been deleted since then.
 type flight struct {
 	done chan struct{} // closed when err is set
-	err  error         // why nobody loads the entry now. It is nil if the caller has left or has panicked.
+	err  error         // the error that all callers get; nil if there is an entry, or if the caller has left or panicked
 }
 
 // New returns a cache. It returns an [ErrOpts] if the options are invalid.
@@ -79,9 +79,9 @@ func New(db Client, opts Opts) (*Cache, error) {
 	return c, nil
 }
 
-// Get returns the entry of a key. It must not be changed. If there is none, one caller of all processes
-// loads it, with load, and the others wait. From [Opts.RefreshAfter] on, one caller of all processes loads the entry again, in the
-// background, and Get returns the entry that there is.
+// Get returns the entry of a key. Do not modify it. If there is no entry, one caller of all processes
+// loads it by calling load, and the others wait. If the entry is older than [Opts.RefreshAfter], Get returns it,
+// and one caller of all processes loads it again in the background.
 //
 // The context of load ends with ctx, or before another process may load. If load fails because ctx has
 // ended, the next waiting caller loads the entry, with its own function. If load returns an error for
@@ -89,8 +89,8 @@ func New(db Client, opts Opts) (*Cache, error) {
 // entry again before [Opts.RetryAfter] has passed: until then, other callers get [ErrLoad] if there is
 // no entry.
 //
-// A loader that panics in the background ends the program, as any goroutine does. At most 128 loaders of a Cache run in the
-// background; other entries are loaded when they end.
+// A loader that panics in the background ends the program, like a panic in any goroutine. At most 128 loaders of
+// a Cache run in the background; other entries are loaded again later.
 //
 // Get returns an error of the library if the server does not answer or refuses a request. It returns a
 // loaded value even if it could not store it. Repeating the call is safe.
@@ -129,8 +129,8 @@ func (c *Cache) Get(ctx context.Context, key string, load Load) ([]byte, error) 
 }
 
 // Delete removes the entry of a key. The context of a running loader ends soon, and its result is not
-// kept. So an entry that is read after Delete has returned was loaded after Delete was called. It
-// repeats its request until the outcome is known, or ctx is done.
+// kept. So an entry that Get returns after Delete has returned was loaded after Delete was called. Delete
+// repeats its request until the outcome is known or ctx is done.
 func (c *Cache) Delete(ctx context.Context, key string) error {
 	k, err := c.opts.keys(key)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *Cache) fly(ctx context.Context, k keys, load Load, f *flight) ([]byte, 
 		close(f.done)
 	}()
 	value, err := c.fetch(ctx, k, load)
-	left := ctx.Err() != nil || errors.Is(err, context.Canceled) // the caller has left, or lost the lease
+	left := ctx.Err() != nil || errors.Is(err, context.Canceled) // the caller has left, or has lost the lease
 	if !left && !errors.Is(err, ErrNotFound) {
 		f.err = err
 	}

@@ -25,11 +25,11 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patience bounds what waits for a server, and is a lease that must not expire. It is longer than any
+// patience bounds waits for a server, and is the length of leases that must not expire. It is longer than any
 // pause of a busy machine.
 const patience = time.Minute
 
-// defaults are options with which nothing ends during a test.
+// defaults holds options with which no entry or lease ends during a test.
 var defaults = Opts{TTL: time.Hour, RetryAfter: time.Hour, Lease: patience}
 
 func open(t *testing.T, addr string) *redispipe.Client {
@@ -47,7 +47,7 @@ func cache(t *testing.T, addr string, opts Opts) *Cache {
 	return c
 }
 
-// loader counts its calls, which return their number, and are not made at once.
+// loader is a loader that counts its calls. Each call returns its number. Calls must not overlap.
 type loader struct {
 	calls, running atomic.Int32
 	err            error
@@ -87,7 +87,7 @@ func everywhere(t *testing.T, addr string, opts Opts, get func(*Cache) ([]byte, 
 	}
 }
 
-// One load for all callers of all processes.
+// An entry is loaded once for all callers of all processes.
 func TestOneLoad(t *testing.T) {
 	server := testbed.NewServer(t)
 	var l loader
@@ -124,8 +124,7 @@ func TestOneFailure(t *testing.T) {
 	}
 }
 
-// If the caller that loads leaves, or its loader panics, no other caller waits: of two callers, the
-// first fails, and the second loads.
+// If the caller that loads an entry leaves, or its loader panics, a waiting caller loads the entry at once.
 func TestTheLoaderLeaves(t *testing.T) {
 	server := testbed.NewServer(t)
 	for _, processes := range []int{1, 2} {
@@ -163,7 +162,7 @@ func TestTheLoaderLeaves(t *testing.T) {
 	}
 }
 
-// age makes an entry older, as if it had been stored before.
+// age makes an entry older, as if it had been stored earlier.
 func age(t *testing.T, server *testbed.Server, key string, by time.Duration) {
 	t.Helper()
 	raw, err := redis.As[[]byte](server.Do("GET", "aside:{"+key+"}"))
@@ -174,8 +173,8 @@ func age(t *testing.T, server *testbed.Server, key string, by time.Duration) {
 	require.NoError(t, redis.Err(server.Do("SET", "aside:{"+key+"}", old, "KEEPTTL")))
 }
 
-// An old entry is returned at once while one caller of all processes loads it again. If that fails, it is
-// returned on, and nobody tries again at once.
+// Get returns an old entry at once while one caller of all processes loads it again. If loading fails, Get keeps
+// returning the old entry, and there is a pause before the next attempt.
 func TestRefresh(t *testing.T) {
 	server := testbed.NewServer(t)
 	var l loader
@@ -201,7 +200,7 @@ func TestRefresh(t *testing.T) {
 	require.Eventually(t, func() bool { return leased() == "failed" }, patience, time.Millisecond)
 	require.EqualValues(t, 1, failed.calls.Load())
 
-	server.Do("DEL", "aside:{a}:lease") // RetryAfter passes
+	server.Do("DEL", "aside:{a}:lease") // as if RetryAfter had passed
 	_, err = cache(t, server.Addr(), defaults).Get(t.Context(), "a", l.load)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
@@ -211,8 +210,8 @@ func TestRefresh(t *testing.T) {
 	require.EqualValues(t, 2, l.calls.Load())
 }
 
-// An entry that is older than TTL is loaded again even if it is kept for longer, as the memory or a process with another TTL
-// may do.
+// An entry that is older than TTL is loaded again, even if it is still stored. Opts.Memory, or a process with another
+// TTL, may keep it for longer.
 func TestTooOld(t *testing.T) {
 	server := testbed.NewServer(t)
 	var l loader
@@ -229,7 +228,7 @@ func TestDelete(t *testing.T) {
 	server := testbed.NewServer(t)
 	c, other := cache(t, server.Addr(), defaults), cache(t, server.Addr(), defaults)
 	value, err := c.Get(t.Context(), "a", func(context.Context) ([]byte, error) {
-		return []byte("old"), other.Delete(t.Context(), "a") // while it is loaded
+		return []byte("old"), other.Delete(t.Context(), "a") // while the entry is being loaded
 	})
 	require.NoError(t, err)
 	require.Equal(t, "old", string(value))
@@ -281,7 +280,7 @@ func TestDeleteBesideALoader(t *testing.T) {
 		require.NoError(t, c.Delete(t.Context(), "a"))
 		miss()
 		get("new", func(context.Context) ([]byte, error) { return []byte("new"), nil })
-		script(int64(0)) // what is old is not stored
+		script(int64(0)) // the old value is not stored
 		miss()
 		script(claimed)
 		script(int64(1))
@@ -290,7 +289,7 @@ func TestDeleteBesideALoader(t *testing.T) {
 	})
 }
 
-// The first answer to a claim is lost, and the second one says what Get returns.
+// If the first answer to a claim is lost, the second one decides what Get returns.
 func TestTheSecondAnswer(t *testing.T) {
 	for wanted, answer := range map[error][]any{
 		ErrLoad:     {int64(failing), int64(1000)},
@@ -309,7 +308,7 @@ func TestTheSecondAnswer(t *testing.T) {
 	}
 }
 
-// A key that no cache has written, and that never ends, is not waited for.
+// Get returns an error, instead of waiting, if another program has written the key of the lease.
 func TestAForeignLease(t *testing.T) {
 	server := testbed.NewServer(t)
 	server.Do("SET", "aside:{a}:lease", "b")
@@ -317,7 +316,7 @@ func TestAForeignLease(t *testing.T) {
 	require.ErrorIs(t, err, lease.ErrAnswer)
 }
 
-// The memory of the process is the first level.
+// With Opts.Memory, the memory of the process is the first level of the cache.
 func TestMemory(t *testing.T) {
 	server := testbed.NewServer(t)
 	client := open(t, server.Addr())
@@ -341,12 +340,13 @@ func TestMemory(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-// The connection is cut before or after each request of a call, in turn: one load, and its value is kept.
+// The connection is cut before or after each request of a call in turn. Each time the entry is loaded once, and its
+// value is kept.
 func TestCuts(t *testing.T) {
 	server := testbed.NewServer(t)
 	other := cache(t, server.Addr(), defaults)
 	for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
-		for step := range 2 { // the claim, and the value
+		for step := range 2 { // the request for the lease, and the one that stores the value
 			name := fmt.Sprint(on, step)
 			proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 			c := cache(t, proxy.Addr(), defaults)

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// An entry is kept as its kind, the time of the server when it was stored, in milliseconds and 15 digits, and the
-// value.
+// An entry is stored as a byte for its kind, the server's time when it was stored (15 digits, in milliseconds), and
+// the value.
 const (
 	found     = 'v'
 	notFound  = 'n'
@@ -24,7 +24,7 @@ type entry struct {
 	value []byte
 }
 
-// parse returns an entry.
+// parse decodes an entry.
 func parse(raw []byte) (*entry, error) {
 	if len(raw) < headerLen || raw[0] != found && raw[0] != notFound {
 		return nil, lease.ErrAnswer
@@ -53,7 +53,7 @@ func (e *entry) result() ([]byte, error) {
 	return e.value, nil
 }
 
-// read returns the entry that is kept, or nil. It may come from the memory of the process.
+// read returns the stored entry, or nil if there is none. The entry may come from Opts.Memory.
 func (c *Cache) read(ctx context.Context, k keys) (*entry, error) {
 	raw, err := redis.DoAs[[]byte](ctx, c.db, "GET", k.entry)
 	if err != nil || raw == nil {

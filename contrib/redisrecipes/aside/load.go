@@ -14,14 +14,14 @@ type loading struct {
 	cache   *Cache
 	keys    keys
 	owner   string
-	oldest  time.Duration // a kept entry of this age is loaded again
-	alone   bool          // loads in the background, where no caller can leave
+	oldest  time.Duration // the age from which on a stored entry is loaded again
+	alone   bool          // the loader runs in the background, without a waiting caller
 	unknown bool          // the server may have granted the lease
 	entry   *entry        // the kept entry, if there is one
 	hold    *lease.Hold   // not nil if this caller must load
 }
 
-// fetch returns an entry that another caller has loaded, or loads it.
+// fetch loads an entry, or waits until another caller has loaded it.
 func (c *Cache) fetch(ctx context.Context, k keys, load Load) ([]byte, error) {
 	l := &loading{cache: c, keys: k, owner: lease.NewOwner(), oldest: c.opts.TTL}
 	wait, err := l.try(ctx)
@@ -113,7 +113,7 @@ func (l *loading) keep(ctx context.Context, kind byte, value []byte, ttl time.Du
 	_, _ = lease.Finish(ctx, l.cache.opts.Lease, l.cache.db, store, l.keys.list(), l.owner, string(kind), value, ttl.Milliseconds())
 }
 
-// leave lets others load, at once or after a time. It does not wait.
+// leave ends the lease, so that others may load the entry when the time after has passed. It does not wait.
 func (l *loading) leave(ctx context.Context, after time.Duration) {
 	lease.Abandon(ctx, l.cache.opts.Lease, l.cache.db, release, l.keys.list(), l.owner, after.Milliseconds())
 }

@@ -18,12 +18,13 @@ type Opts struct {
 	// ms to 366 days. Required.
 	TTL time.Duration
 	// RefreshAfter is the age, by the clock of the client, from which on an entry is loaded again in the
-	// background, while Get returns it. If it is TTL, entries are not loaded before they end. Default
-	// three quarters of TTL.
+	// background, while Get still returns it. If RefreshAfter is TTL, entries are not loaded again before
+	// they end. Default three quarters of TTL.
 	RefreshAfter time.Duration
 	// NegativeTTL is how long an [ErrNotFound] is kept. Default a tenth of TTL, but at most a minute.
 	NegativeTTL time.Duration
-	// RetryAfter is how long nobody loads an entry again after a loader has failed. At least 1 ms. Default 1 s.
+	// RetryAfter is the pause after a loader has failed, in which no process loads the entry. At least 1 ms.
+	// Default 1 s.
 	RetryAfter time.Duration
 	// LoadTimeout bounds loaders in the background. Default 30 s.
 	LoadTimeout time.Duration
@@ -32,8 +33,9 @@ type Opts struct {
 	Lease time.Duration
 	// Prefix is put before each key. It must not contain a brace. Default "aside:".
 	Prefix string
-	// Memory is the first level: it is a cache of the client that is passed to [New], and one of its
-	// Prefixes must begin Prefix. All requests go through it. Default: entries are only in Redis.
+	// Memory, if it is not nil, also keeps entries in the memory of the process. It must be a cache of the
+	// client that is passed to [New], and Prefix must start with one of its Prefixes. All requests go through
+	// it. Default: entries are only in Redis.
 	Memory *rediscache.Cache
 }
 
@@ -74,8 +76,8 @@ func (o Opts) withDefaults() (Opts, error) {
 
 // keys are the two keys of an entry, which are in the same slot of a cluster.
 type keys struct {
-	entry string // also the channel on which waiting callers are told
-	lease string // says who loads the entry, or that loading failed
+	entry string // also the name of the channel that wakes waiting callers
+	lease string // holds the owner that loads the entry, or that loading has failed
 }
 
 func (o Opts) keys(key string) (keys, error) {
@@ -86,5 +88,5 @@ func (o Opts) keys(key string) (keys, error) {
 	return keys{entry, entry + ":lease"}, nil
 }
 
-// list returns the keys in the order in which scripts get them.
+// list returns the keys in the order in which the scripts expect them.
 func (k keys) list() []string { return []string{k.entry, k.lease} }

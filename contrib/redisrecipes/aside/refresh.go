@@ -10,7 +10,8 @@ import (
 const (
 	// maxRefreshes bounds the loaders that run in the background of a process.
 	maxRefreshes = 128
-	// askAgain is how long a process does not ask for an entry that another refreshes.
+	// askAgain is how long a process waits before it tries again to refresh an entry, if another process is
+	// refreshing it.
 	askAgain = time.Second
 )
 

@@ -7,10 +7,11 @@ const (
 	granted = iota // the caller must load the entry
 	kept           // there is a new entry
 	waiting        // another caller loads; followed by the milliseconds until its lease ends
-	failing        // loading has failed; followed by the milliseconds until it is tried again
+	failing        // loading has failed; followed by the milliseconds until the next attempt is allowed
 )
 
-// claim grants the lease of an entry that is not kept, or is as old as ARGV[3], to the owner ARGV[1] for ARGV[2].
+// claim grants the lease of an entry to the owner ARGV[1] for the time ARGV[2], if the entry is missing or at least
+// as old as ARGV[3].
 var claim = redis.NewScript(`
 local raw = redis.call('GET', KEYS[1])
 if raw then
@@ -32,7 +33,8 @@ if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[2], ARGV[2])
 `)
 
-// store ends the lease of an owner, and keeps an entry of the kind ARGV[2] with the value ARGV[3] for ARGV[4].
+// store ends the lease of an owner, and stores an entry of the kind ARGV[2] with the value ARGV[3] for the time
+// ARGV[4].
 var store = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 local t = redis.call('TIME')
@@ -43,7 +45,7 @@ redis.call('PUBLISH', KEYS[1], '')
 return 1
 `)
 
-// release ends the lease of an owner. If loading has failed, it keeps others from loading for
+// release ends the lease of an owner. If loading has failed, it keeps all callers from loading for the time
 // ARGV[2].
 var release = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -56,7 +58,7 @@ redis.call('PUBLISH', KEYS[1], '')
 return 1
 `)
 
-// remove removes an entry and its lease, and wakes those who wait.
+// remove removes an entry and its lease, and wakes the waiting callers.
 var remove = redis.NewScript(`
 local removed = redis.call('DEL', KEYS[1], KEYS[2])
 redis.call('PUBLISH', KEYS[1], '')

@@ -5,8 +5,8 @@
 //	…
 //	d, err := limiter.Allow(ctx, "user:1")
 //
-// A script decides, with the clock of the server. Takes of the same key that wait at the same time share a
-// call of it. The guide is docs/recipes.md.
+// A script decides, with the clock of the server. Requests for the same key that wait at the same time share a
+// call of the script. The guide is docs/recipes.md.
 package limit
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Limiter decides which requests pass. It is safe for concurrent use. It has goroutines only while takes wait.
+// Limiter decides which requests pass. It is safe for concurrent use. It has goroutines only while calls wait
+// for decisions.
 type Limiter struct {
 	db     redis.Sender
 	opts   Opts
@@ -47,10 +48,10 @@ func New(db redis.Sender, opts Opts) (*Limiter, error) {
 	return l, nil
 }
 
-// Take asks for N requests of a key at once. It is all or nothing: N requests pass, or none.
+// Take asks whether N requests of a key may pass together: either all of them pass, or none.
 type Take struct {
 	Key string
-	N   int // from 0, which takes nothing and only reports the state, to the burst
+	N   int // at most the burst; 0 takes nothing and only reports the state
 }
 
 // Decision says whether a request passes.
@@ -58,10 +59,10 @@ type Decision struct {
 	Allowed bool
 	// Remaining is the number of requests that would pass now.
 	Remaining int
-	// RetryAfter is the time after which the same take passes if nobody else takes before. It is
+	// RetryAfter is the time after which the same take passes, if no other requests pass until then. It is
 	// zero if the take is allowed.
 	RetryAfter time.Duration
-	// ResetAfter is the time after which the whole burst passes if nobody takes before.
+	// ResetAfter is the time after which the whole burst passes, if no other requests pass until then.
 	ResetAfter time.Duration
 	// Unavailable is nil if the server has decided. Otherwise it is the reason why
 	// [Opts.OnUnavailable] decided. The server may have counted the take.
@@ -112,7 +113,7 @@ func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, err
 	l.callOwn(timed, own)
 	decisions := make([]Decision, len(takes))
 	var ended error
-	for i, a := range asks { // to the end, so that no take is left behind
+	for i, a := range asks { // even after an error, so that each take is counted as left
 		answer, err := l.lines.wait(timed, a)
 		switch {
 		case err == nil:
@@ -143,7 +144,7 @@ func (l *Limiter) callOwn(ctx context.Context, groups []*group) {
 	defer func() {
 		for _, g := range groups {
 			if next := l.lines.leave(g.key); next != nil {
-				// The goroutine belongs to the takes of the key that wait, and ends when no more do.
+				// The goroutine sends the calls for the waiting takes of the key, and ends when none waits.
 				go l.serve(next)
 			}
 		}
@@ -158,7 +159,7 @@ func (l *Limiter) serve(g *group) {
 	}
 }
 
-// serveOne sends a call. If the sender panics, which nobody else could recover, that is the result.
+// serveOne sends a call. If the sender panics, serveOne recovers the panic, which becomes the result.
 func (l *Limiter) serveOne(g *group) {
 	defer close(g.done)
 	defer func() {

@@ -31,10 +31,10 @@ func open(t *testing.T, addr string) *redispipe.Client {
 	return client
 }
 
-// kinds are both ways to count.
+// kinds holds both ways to count.
 var kinds = map[string]Kind{"smooth": Smooth, "window": Window}
 
-// Callers at once never get more than the limit, and the decisions say what is left.
+// Concurrent callers never get more than the limit, and each decision reports the correct remainder.
 func TestCallersAtOnce(t *testing.T) {
 	server := testbed.NewServer(t)
 	client := open(t, server.Addr())
@@ -91,7 +91,8 @@ func TestAForeignKey(t *testing.T) {
 	}
 }
 
-// exact is what a limiter has to decide: the theoretical arrival time of GCRA, or a log of all requests.
+// exact is a reference for the decisions of a limiter. It uses the theoretical arrival time of GCRA, or a log of all
+// requests.
 type exact struct {
 	Rate
 	arrival time.Duration
@@ -116,8 +117,8 @@ func (e *exact) window(now time.Duration) bool {
 	return true
 }
 
-// Under twice the load that may pass, as many requests pass in an hour of the server's clock as with an exact
-// limiter, to 1 %, and a window never holds more than its limit.
+// If twice as many requests come as may pass, then in an hour of the server's clock as many pass as with an exact
+// limiter, within 1 %. No window has more than its limit.
 func TestAnHour(t *testing.T) {
 	rate := Rate{Count: 20, Per: 200 * time.Second}
 	if os.Getenv("REDISPIPE_LONG") != "" {
@@ -155,7 +156,7 @@ func TestAnHour(t *testing.T) {
 	}
 }
 
-// A take that was refused passes after the time that the decision names, and not before.
+// A refused take passes after Decision.RetryAfter, and not before.
 func TestRetryAfter(t *testing.T) {
 	for name, kind := range kinds {
 		for count := range 10 {
@@ -186,7 +187,7 @@ func TestRetryAfter(t *testing.T) {
 			}
 			now = now.Add(take(0).ResetAfter)
 			require.Equal(t, rate.Count, take(0).Remaining, "%s %d", name, rate.Count)
-			// The clock is set back: what passed before stays counted, and at most one more limit passes.
+			// If the clock is set back, requests that have passed stay counted, and at most one more limit passes.
 			require.True(t, take(rate.Count).Allowed)
 			now = now.Add(-time.Hour)
 			require.False(t, take(1).Allowed)
@@ -194,7 +195,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// While the server is silent for five seconds, the option decides, and no caller waits longer than Timeout.
+// While the server is silent for five seconds, OnUnavailable decides, and no caller waits longer than Timeout.
 func TestUnavailable(t *testing.T) {
 	for _, tt := range []struct {
 		does  Unavailable
@@ -203,7 +204,7 @@ func TestUnavailable(t *testing.T) {
 	}{
 		{Deny, 0, 0},
 		{Allow, 8 * 20, 8 * 20},
-		{Local, 5 + 23, 5 + 25}, // half of the burst, and half of the rate
+		{Local, 5 + 23, 5 + 25}, // half of the burst and of the rate, because there are two processes
 	} {
 		t.Run(fmt.Sprint(tt.does), func(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
@@ -239,7 +240,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// Outcomes other than a decision: each lets the option decide, except for the end of the caller's context.
+// If a call ends without a decision of the server, OnUnavailable decides, unless the caller's context has ended.
 func TestOutcomes(t *testing.T) {
 	mock := redistest.NewMock(t)
 	limiter, err := New(mock, Opts{Rate: Rate{Count: 10, Per: time.Second}, OnUnavailable: Allow, Timeout: patience})

@@ -6,35 +6,36 @@ import (
 	"sync"
 )
 
-// Takes of the same key that wait at the same time share a script call, so that many callers with one key need
-// a few calls. The script decides about them in the order in which they came, as it would one by one. No process
-// keeps anything for later, so nothing is lost or decided twice.
+// Takes of the same key that wait at the same time share a call of the script, so that many callers with one key
+// need few calls. The script decides about the takes in order, as if each had its own call. A process reserves
+// nothing for later, so no capacity is lost or granted twice.
 
-// callsMost is how many calls of a key run at a time while further takes wait. With two, a few callers do not
-// wait for each other.
+// callsMost is how many calls for a key run at the same time; further takes wait. It is two, so that a few callers
+// do not wait for each other.
 const callsMost = 2
 
-// takesMost bounds the takes of a call, because a server runs nothing else during a call. Further takes are sent one by one.
+// takesMost bounds the takes of a call, because a server runs nothing else during a call. Further takes get a call
+// each.
 const takesMost = 512
 
-// lines has the keys with calls that run. It is safe for concurrent use.
+// lines holds the keys with running calls. It is safe for concurrent use.
 type lines struct {
 	mu    sync.Mutex // guards what follows, and the fields of each line and group
 	byKey map[string]*line
 }
 
-// line is the calls of a key.
+// line is the state of the calls for a key.
 type line struct {
-	running int    // calls
-	next    *group // takes that wait until a call has ended; nil if there are none
+	running int    // the number of running calls
+	next    *group // the takes that wait until a call has ended; nil if there are none
 }
 
-// group is takes that share a call.
+// group holds takes that share a call.
 type group struct {
 	ctx    context.Context // has the values of the caller of the first take, and does not end
 	key    string
-	ns     []int // how much each take asks for, in the order in which they came
-	wanted int   // the takes whose callers wait
+	ns     []int // Take.N of each take, in order
+	wanted int   // the number of takes whose callers still wait
 	sent   bool
 
 	done    chan struct{} // closed when what follows is set
@@ -42,15 +43,15 @@ type group struct {
 	err     error
 }
 
-// asked is a take in its group. If own is set, it is alone there, and its caller sends the call.
+// asked is a take in its group. If own is set, it is the only take of the group, and its caller sends the call.
 type asked struct {
 	group *group
 	at    int
 	own   bool
 }
 
-// enter returns the group that the take belongs to, and its index there. If own is set, the caller must send the
-// call, which has this take alone, and then call leave.
+// enter adds a take to a group, and returns the group and the take's index in it. If own is set, the caller must
+// send the call of the group, which has only this take, and then call leave.
 func (l *lines) enter(ctx context.Context, take Take) (g *group, at int, own bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +73,8 @@ func (l *lines) enter(ctx context.Context, take Take) (g *group, at int, own boo
 	return g, len(g.ns) - 1, false
 }
 
-// leave ends a call of a key. If takes wait, the caller must send their call next.
+// leave records that a call for a key has ended. If takes wait, it returns their group, whose call the caller must
+// send next.
 func (l *lines) leave(key string) *group {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// heldCalls is a server that holds the calls of a script until the test answers them.
+// heldCalls is a sender that holds calls of the script until the test answers them.
 type heldCalls struct {
 	redis.Sender
 	limiter *Limiter
@@ -27,7 +27,7 @@ type heldCalls struct {
 }
 
 type heldCall struct {
-	ns     []any // what the takes ask for
+	ns     []any // N of each take
 	answer func(res any)
 }
 
@@ -49,7 +49,7 @@ func (h *heldCalls) SendMany(reqs []redis.Request, cb redis.Future, start uint64
 	}
 }
 
-// allow answers a call: all takes pass, and the decision says how much each asked for.
+// allow answers a call: all takes pass, and Remaining of each decision is the take's N.
 func (c heldCall) allow() {
 	var answers []any
 	for _, n := range c.ns {
@@ -58,7 +58,7 @@ func (c heldCall) allow() {
 	c.answer(answers)
 }
 
-// Takes of a key that wait share a call, in the order in which they came, and each gets its own answer.
+// The waiting takes of a key share a call, in order, and each take gets its own answer.
 func TestTakesShareCalls(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		h := newHeldCalls(t)
@@ -95,7 +95,7 @@ func TestTakesShareCalls(t *testing.T) {
 		synctest.Wait()
 		assert.Empty(t, h.limiter.lines.byKey)
 
-		for range callsMost + takesMost + 1 { // a call has a bound
+		for range callsMost + takesMost + 1 { // one take more than fits into the running calls and a shared one
 			group.Go(func() { _, _ = h.limiter.Allow(t.Context(), "a") })
 		}
 		synctest.Wait()
@@ -148,7 +148,8 @@ func TestCallersLeave(t *testing.T) {
 	})
 }
 
-// An error of a shared call, an answer of another length, and the end of the timeout let the option decide for each take.
+// If a shared call returns an error or an answer of another length, or exceeds the timeout, OnUnavailable decides for
+// each take.
 func TestSharedCallsFail(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		h := newHeldCalls(t)
@@ -188,7 +189,7 @@ func TestSharedCallsFail(t *testing.T) {
 	})
 }
 
-// A shared call decides about its takes as a call for each of them does.
+// A shared call decides about its takes in the same way as a separate call for each take.
 func TestSharedCallsAreExact(t *testing.T) {
 	for name, kind := range kinds {
 		server := memserver.Strict(t)
@@ -218,7 +219,7 @@ func TestSharedCallsAreExact(t *testing.T) {
 	}
 }
 
-// A sender that panics fails the takes that share the call. Nobody else could recover the panic.
+// If the sender panics, the takes that share the call fail, and the program goes on.
 func TestSharedCallPanics(t *testing.T) {
 	h := newHeldCalls(t)
 	panicking := &panicking{heldCalls: h}

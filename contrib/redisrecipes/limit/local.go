@@ -9,7 +9,7 @@ import (
 // localKeys bounds the keys in the memory of a process: some 10 MB.
 const localKeys = 65536
 
-// local counts in the memory of the process, as the script smooth does on the server.
+// local counts in the memory of the process, in the same way as the script smooth on the server.
 type local struct {
 	perNano float64 // requests that may pass in a nanosecond
 	burst   float64
@@ -18,7 +18,7 @@ type local struct {
 	buckets map[string]bucket
 }
 
-// bucket loses perNano in each nanosecond.
+// bucket is the state of a key. Its level falls by perNano in each nanosecond.
 type bucket struct {
 	level float64
 	at    time.Time

@@ -31,15 +31,16 @@ type Kind uint8
 
 const (
 	// Smooth is the generic cell rate algorithm, GCRA: up to Burst requests pass at once, and then one
-	// every Per/Count. So within any Per at most Burst + Count pass. It keeps one short string for a key.
+	// every Per/Count. So within any Per at most Burst + Count pass. Each key takes one short string on the
+	// server.
 	Smooth Kind = iota
-	// Window is a sliding window: at most Count requests pass within any Per. It counts in steps of a
-	// 128th of Per, and a request counts for up to one step longer than Per, so a
-	// steady load passes at a rate that is up to 1 % below Count/Per. It keeps a list of up to 129 counts for a key.
+	// Window is a sliding window: at most Count requests pass within any Per. It counts in steps of 1/128 of
+	// Per. A request counts for up to one step longer than Per, so a steady load passes at a rate that is up
+	// to 1 % below Count/Per. Each key takes a list of up to 129 counts on the server.
 	Window
 )
 
-// Unavailable chooses what decides if the server does not.
+// Unavailable says how to decide if the server does not.
 type Unavailable uint8
 
 const (
@@ -48,7 +49,7 @@ const (
 	// Allow lets all requests pass.
 	Allow
 	// Local counts in the memory of the process, always as [Smooth] does, and starts with a full burst. It has
-	// room for 65,536 keys and refuses requests of further keys until some of them have their
+	// room for 65,536 keys. It refuses requests of further keys until some of the keys have their
 	// whole burst again. It also refuses each take that is larger than the process's part of the burst.
 	Local
 )

@@ -39,7 +39,7 @@ func TestInvalidOptions(t *testing.T) {
 func TestInvalidTakes(t *testing.T) {
 	limiter, err := New(redistest.NewMock(t), Opts{Rate: Rate{Count: 10, Per: time.Second}})
 	require.NoError(t, err)
-	_, err = limiter.Allow(nil, "a") //nolint:staticcheck // what users may do
+	_, err = limiter.Allow(nil, "a") //nolint:staticcheck // users may pass nil
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil), "%v", err)
 	for _, take := range []Take{{"", 1}, {"a", -1}, {"a", 11}} {
 		_, err = limiter.AllowEach(t.Context(), Take{"a", 1}, take) // a mock fails the test if something is sent

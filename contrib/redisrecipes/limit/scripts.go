@@ -2,16 +2,16 @@ package limit
 
 import "github.com/joomcode/redispipe/redis"
 
-// answerLen is the length of what both scripts return for each take: whether it is allowed, how many more
-// would pass, and the microseconds until the take passes and until the burst does.
+// answerLen is how many numbers a script returns for each take: whether the take is allowed, how many more
+// requests would pass, the microseconds until the take passes, and the microseconds until the burst passes.
 const answerLen = 4
 
 // Both scripts get the key, and Count, Per in microseconds, Burst, and N of each take. They decide about the takes one
 // after the other, as if each had a call.
 
-// smooth keeps the level of a bucket that loses Count in each Per, and the time of that level. This is
-// the form of GCRA with a continuous state. If the clock is set back, nothing is lost until it passes, and the
-// bucket does not wait for the clock to catch up. A level that is over the burst by a rounding error fits.
+// smooth keeps the level of a bucket, which falls by Count in each Per, and the time of that level. This is GCRA
+// with a continuous state. If the server's clock is set back, the level stays as it is and falls from the new time
+// on. A level that exceeds the burst only by a rounding error is allowed.
 var smooth = redis.NewScript(`
 local count, per, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local t = redis.call('TIME')
@@ -41,9 +41,9 @@ end
 return answers
 `)
 
-// window keeps a list: the sum of all counts, and for each step in which requests have passed, the
-// oldest first, its number and its count. A step counts until all of it is older than Per. If the clock is set
-// back, requests count in the newest step.
+// window keeps a list: the sum of all counts and, for each step in which requests have passed, the step's number
+// and count, the oldest step first. A step counts until all of it is older than Per. If the clock is set back,
+// requests count in the newest step.
 var window = redis.NewScript(`
 local key, limit, step = KEYS[1], tonumber(ARGV[1]), math.ceil(ARGV[2] / 128)
 local t = redis.call('TIME')

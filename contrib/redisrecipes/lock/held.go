@@ -16,7 +16,7 @@ type Lock struct {
 
 	unlocking chan struct{} // holds one value while a call of Unlock owns what follows
 	released  bool          // a request of Unlock may have released the lock
-	lost      bool          // another process may have had the lock when Unlock was first called
+	lost      bool          // the lock was no longer certain when Unlock was first called
 }
 
 // newLock returns a lock that was granted.
@@ -33,17 +33,18 @@ func newLock(ctx context.Context, a *attempts, grant lease.Grant) *Lock {
 // that has lost its lock without noticing.
 func (l *Lock) Token() int64 { return l.token }
 
-// Context returns a context that ends before another can get the lock, and after Unlock. It has the values of the
-// context that was passed to Lock, but outlives it. Its Err looks at the clock, so it is right even if timers are
-// late, because the process was stopped.
+// Context returns a context that ends before another process can get the lock, or with Unlock. It has the values of
+// the context that was passed to Lock, but does not end with it. Its Err reads the clock, so it is right even if
+// timers are late because the process was stopped.
 func (l *Lock) Context() context.Context { return l.hold.Context() }
 
-// Unlock ends the context and releases the lock. It repeats its request until the server has answered, ctx is done or TTL has
-// passed. If ctx is done first, it goes on in the background until TTL has passed. It is safe to call it again: calls take turns.
+// Unlock ends the context and releases the lock. It repeats its request until the server has answered, ctx is done or
+// TTL has passed. If ctx is done first, a goroutine continues until TTL has passed. It is safe to call Unlock again,
+// even concurrently.
 //
-// A nil error means that nobody else had the lock until now. After [ErrLost] another process may have
-// had it, and may have it now. After any other error the lock was not released, or, if the error
-// matches redis.ErrUnknown, may have been released; in any case it ends within TTL.
+// A nil error means that no other process had the lock until now. [ErrLost] means that another process may have
+// had it, and may have it now. After any other error the lock may not be released; if the error matches
+// redis.ErrUnknown, it may be. In any case the lock ends within TTL.
 func (l *Lock) Unlock(ctx context.Context) error {
 	certain := l.hold.End(ErrUnlocked)
 	select {

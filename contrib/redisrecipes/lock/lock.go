@@ -28,16 +28,16 @@ var (
 	ErrKey = errors.New("lock: the key is empty")
 	// ErrHeld is returned by [Locker.TryLock] if another owner holds the lock.
 	ErrHeld = errors.New("lock: another caller holds it")
-	// ErrLost is the cause of the end of [Lock.Context] when another process may get the lock.
+	// ErrLost is the cause with which [Lock.Context] ends when another process may get the lock.
 	// [Lock.Unlock] returns it if the lock was no longer certain when Unlock was called: the work may have
 	// overlapped with that of another process.
 	ErrLost = lease.ErrLost
-	// ErrUnlocked is the cause of the end of [Lock.Context] after [Lock.Unlock].
+	// ErrUnlocked is the cause with which [Lock.Context] ends in [Lock.Unlock].
 	ErrUnlocked = errors.New("lock: unlocked")
 )
 
-// keepToken is how long the token of a lock that nobody takes is kept. After that, the clock of the
-// server makes tokens grow.
+// keepToken is how long the token of a released lock is kept, so that the next token is greater. After that time,
+// the clock of the server ensures that.
 const keepToken = 24 * time.Hour
 
 // Client is a *redispipe.Client.
@@ -77,12 +77,13 @@ func New(db Client, opts Opts) (*Locker, error) {
 }
 
 // Lock waits until it has the lock of a key, or ctx is done. It asks for the lock when the holder has
-// unlocked, or when the lock would expire; while the server can't be reached, it asks again and again.
+// unlocked it, or when the lock would expire. While the server can't be reached, it asks again and again.
 // Goroutines of this Locker that wait for the same key get it in order. There is no order between
 // processes, and a caller that finds the lock free may overtake those that wait.
 //
-// It returns an error if ctx ends, if the server refuses the request, and if the client is closed. Then this call
-// does not hold the lock: if the server may have granted it, it is released in the background, and ends after TTL at the latest.
+// Lock returns an error if ctx ends, if the server refuses the request, or if the client is closed. The caller then
+// does not hold the lock. If the server may have granted it, it is released in the background, and expires after TTL
+// at the latest.
 func (l *Locker) Lock(ctx context.Context, key string) (*Lock, error) {
 	if key == "" {
 		return nil, ErrKey
@@ -118,7 +119,7 @@ func (l *Locker) TryLock(ctx context.Context, key string) (*Lock, error) {
 	return a.lock, nil
 }
 
-// attempts are the attempts of one call to get a lock, all under the name of the same owner.
+// attempts makes the attempts of one call to get a lock, all under the name of the same owner.
 type attempts struct {
 	locker  *Locker
 	key     string

@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patience bounds what waits for a server, and is the TTL of locks that must not expire. It is longer than any
+// patience bounds waits for a server, and is the TTL of locks that must not expire. It is longer than any
 // pause of a busy machine.
 const patience = time.Minute
 
@@ -95,7 +95,7 @@ func TestTryLock(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, second.Token(), first.Token())
 
-	// A server that forgets everything, as a failover may: the holder learns it, and tokens still grow.
+	// If the server loses its data, as a failover may, the holder learns that it has lost the lock, and tokens still grow.
 	server.Do("FLUSHALL")
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrLost)
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrLost, "once more")
@@ -104,7 +104,7 @@ func TestTryLock(t *testing.T) {
 	require.Greater(t, third.Token(), second.Token())
 	require.NoError(t, third.Unlock(t.Context()))
 
-	// Keys that no lock has written.
+	// Another program has written the keys.
 	server.Do("SET", "lock:b", "c")
 	_, err = l.Lock(t.Context(), "b")
 	require.ErrorIs(t, err, redis.ErrRefused)
@@ -115,7 +115,7 @@ func TestTryLock(t *testing.T) {
 
 func isScript(request []byte) bool { return bytes.Contains(request, []byte("EVAL")) }
 
-// The answer to a request for a lock is lost. Lock asks again and has the lock; TryLock releases it.
+// If the answer to a request for a lock is lost, Lock asks again and gets the lock; TryLock releases it.
 func TestTheGrantIsLost(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
@@ -142,7 +142,7 @@ func TestTheGrantIsLost(t *testing.T) {
 	require.NoError(t, second.Unlock(t.Context()))
 }
 
-// The context of a caller ends between the grant and its answer.
+// If a caller's context ends before the answer that grants the lock arrives, the lock is released.
 func TestTheCallerLeaves(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
@@ -168,15 +168,16 @@ func TestTheCallerLeaves(t *testing.T) {
 	require.NoError(t, next.Unlock(t.Context()))
 }
 
-// A store that checks tokens: it takes a write only with the greatest token so far.
+// store plays a store that checks tokens: it accepts a write only if its token is not smaller than the greatest one
+// so far.
 var store = redis.NewScript(`
 if tonumber(redis.call('GET', KEYS[1]) or 0) > tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 return 1
 `)
 
-// A holder that is cut off, and goes on as if it still had the lock: when another has it, the
-// context of the first has ended, and the store refuses its token.
+// A holder is cut off from the server and continues as if it still had the lock. By the time that another holder has
+// the lock, the context of the first has ended, and the store refuses its token.
 func TestStaleHolders(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})

@@ -18,8 +18,8 @@ import (
 
 const stoppedTTL = 300 * time.Millisecond
 
-// A process that is stopped for longer than its lock lasts learns that it has lost it, and a store that checks
-// tokens refuses what it writes.
+// If a process is stopped for longer than its lock lasts, it learns that it has lost the lock, and a store that
+// checks tokens refuses its writes.
 func TestAStoppedHolder(t *testing.T) {
 	server := testbed.NewServer(t)
 	holder := exec.Command(os.Args[0], "-test.run=^TestHolderProcess$")
@@ -56,7 +56,7 @@ func TestAStoppedHolder(t *testing.T) {
 	_ = holder.Wait()
 }
 
-// TestHolderProcess is the process of TestAStoppedHolder.
+// TestHolderProcess runs in the process that TestAStoppedHolder starts and stops.
 func TestHolderProcess(t *testing.T) {
 	addr := os.Getenv("REDISPIPE_LOCK_HOLDER")
 	if addr == "" {

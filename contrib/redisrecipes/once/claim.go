@@ -44,7 +44,7 @@ func (c *claim) run(ctx context.Context, ttl time.Duration, f func(context.Conte
 	defer func() {
 		c.hold.End(errDone)
 		if !done {
-			store.Abandon(ctx, c.key, c.owner) // f has panicked
+			store.Abandon(ctx, c.key, c.owner) // because f has panicked
 		}
 	}()
 	result, err = f(c.hold.Context())
@@ -56,7 +56,7 @@ func (c *claim) run(ctx context.Context, ttl time.Duration, f func(context.Conte
 	}
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.TTL)
 	defer cancel()
-	left, failed := store.Leave(timed, c.key, c.owner, result, ttl) // the hold still renews the claim
+	left, failed := store.Leave(timed, c.key, c.owner, result, ttl) // until then the hold renews the claim
 	if failed == nil && !left {
 		failed = ErrLost
 	}

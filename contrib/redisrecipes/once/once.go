@@ -30,8 +30,8 @@ var (
 	// repeat may run the function again. It wraps the reason, which matches redis.ErrUnknown if the
 	// result may be stored.
 	ErrNotStored = errors.New("once: the result may not be stored")
-	// ErrLost is the cause of the end of the function's context when another process may run the
-	// function. As the reason of an [ErrNotStored], it means that another process may have begun to.
+	// ErrLost is the cause with which the function's context ends when another process may run the
+	// function. If an [ErrNotStored] wraps it, another process may have begun to run the function.
 	ErrLost = lease.ErrLost
 
 	errDone = errors.New("once: the function has returned")
@@ -77,11 +77,11 @@ func New(db Client, opts Opts) (*Runner, error) {
 }
 
 // Do returns the result of the key if there is one. If there is none, Do runs f and keeps the result
-// for ttl, or, if another call is running a function for the key, waits for its result. If f returns an
-// error or panics, no result is kept, and the next caller, or one that waits, runs its own f.
+// for ttl. If another call is already running a function for the key, Do waits for its result instead. If f
+// returns an error or panics, no result is kept, and another caller, waiting or new, runs its own f.
 //
-// The context of f ends with ctx. It also ends, before another process may begin, if this one can't
-// renew its claim. Do stores the result even if ctx has ended, and may take up to Lease longer for
+// The context of f ends with ctx. If this process can't renew its claim, the context also ends, before another
+// process may run its f. Do stores the result even if ctx has ended, and may take up to Lease longer for
 // that.
 //
 // Do returns the error of f as it is, or an [ErrNotStored] with a result. Any other error means that f has not

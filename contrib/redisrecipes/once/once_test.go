@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// patience bounds what waits for a server, and is a lease that must not expire. It is longer than any
+// patience bounds waits for a server, and is the length of leases that must not expire. It is longer than any
 // pause of a busy machine.
 const patience = time.Minute
 
@@ -43,7 +43,7 @@ func (a *answer) run(ctx context.Context) ([]byte, error) {
 	return fmt.Append(nil, a.runs.Add(1)), ctx.Err()
 }
 
-// Many callers of several processes: one function runs, and all get its result.
+// If many callers of several processes use the same key, one function runs, and all get its result.
 func TestOneRun(t *testing.T) {
 	server := testbed.NewServer(t)
 	var a answer
@@ -65,7 +65,7 @@ func TestOneRun(t *testing.T) {
 	require.Positive(t, left)
 }
 
-// A function that fails, panics or is left keeps nobody waiting: the next one runs.
+// If a function fails or panics, or its caller leaves, the function of a waiting caller runs.
 func TestFailures(t *testing.T) {
 	server := testbed.NewServer(t)
 	first, second := runner(t, server.Addr(), patience), runner(t, server.Addr(), patience)
@@ -92,7 +92,7 @@ func TestFailures(t *testing.T) {
 						if err != nil {
 							return nil, err
 						}
-						subscribed = counts[1].(int64) // the second caller waits
+						subscribed = counts[1].(int64) // 1 when the second caller waits
 					}
 					if name == "caller" {
 						cancel()
@@ -112,14 +112,14 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// The connection is cut before and after each request of a call, in turn: the function runs once, and all callers
-// get its result.
+// The connection is cut before or after each request of a call in turn. Each time the function runs once, and all
+// callers get its result.
 func TestCuts(t *testing.T) {
 	server := testbed.NewServer(t)
 	other := runner(t, server.Addr(), patience)
 	isScript := func(request []byte) bool { return bytes.Contains(request, []byte("EVAL")) }
 	for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
-		for step := range 2 { // the claim, and the result
+		for step := range 2 { // the request for the claim, and the one that stores the result
 			name := fmt.Sprint(on, step)
 			proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 			r := runner(t, proxy.Addr(), patience)
@@ -142,8 +142,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// A process that is cut off while the function runs: its context ends before another takes over, and
-// its result is not stored.
+// If a process is cut off from the server while its function runs, the function's context ends before another process
+// takes over, and its result is not stored.
 func TestTakeOver(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
@@ -172,8 +172,8 @@ func TestTakeOver(t *testing.T) {
 	require.Equal(t, "taken", string(result))
 }
 
-// Another begins while the result is being stored, and the first request to store it is lost: the caller learns that
-// the result is not kept.
+// If the first request to store a result is lost, and another process takes over before the second one, the caller
+// learns that its result is not kept.
 func TestTakeOverWhileItStores(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})

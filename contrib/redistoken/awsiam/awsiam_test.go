@@ -19,14 +19,14 @@ import (
 	"github.com/joomcode/redispipe/contrib/redistoken"
 )
 
-// The keys of the examples that AWS publishes.
+// These are the keys in the examples that AWS publishes.
 const (
 	accessKey = "AKIAIOSFODNN7EXAMPLE"
 	secretKey = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 )
 
-// signature is what Signature Version 4 says of a presigned GET of which only the host is
-// signed, step by step. query is without X-Amz-Signature.
+// signature computes the signature of a presigned GET, step by step as Signature Version 4 describes. Only the header
+// host is signed. query must not contain X-Amz-Signature.
 func signature(secret, host, path string, query url.Values, payload string) string {
 	scope := strings.SplitN(query.Get("X-Amz-Credential"), "/", 2)[1]
 	canonical := strings.Join([]string{
@@ -43,8 +43,8 @@ func signature(secret, host, path string, query url.Values, payload string) stri
 	return hex.EncodeToString(key)
 }
 
-// The example of the documentation of Amazon S3, "Authenticating Requests: Using Query
-// Parameters". It says that signature is right.
+// The function signature returns the result of the published example in the documentation of Amazon S3,
+// "Authenticating Requests: Using Query Parameters".
 func TestPublishedExample(t *testing.T) {
 	query := url.Values{
 		"X-Amz-Algorithm":     {"AWS4-HMAC-SHA256"},
@@ -57,7 +57,7 @@ func TestPublishedExample(t *testing.T) {
 		signature(secretKey, "examplebucket.s3.amazonaws.com", "/test.txt", query, "UNSIGNED-PAYLOAD"))
 }
 
-// provider returns credentials of AWS.
+// provider is an aws.CredentialsProvider for tests.
 type provider struct {
 	aws.Credentials
 	err error

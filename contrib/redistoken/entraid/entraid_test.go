@@ -21,8 +21,7 @@ import (
 
 const tenant = "00000000-0000-0000-0000-000000000001"
 
-// authority is a server in the place of Entra ID. It answers requests for a token with what
-// answer says.
+// authority starts a server that takes the place of Entra ID. It calls answer for each request for a token.
 func authority(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (*httptest.Server, azcore.ClientOptions) {
 	mux := http.NewServeMux()
 	server := httptest.NewTLSServer(mux)
@@ -83,7 +82,7 @@ func TestTokenOfManagedIdentity(t *testing.T) {
 		})
 	}))
 	defer server.Close()
-	t.Setenv("IDENTITY_ENDPOINT", server.URL) // as an App Service has it
+	t.Setenv("IDENTITY_ENDPOINT", server.URL) // as in an Azure App Service
 	t.Setenv("IDENTITY_HEADER", "header")
 	credential, err := azidentity.NewManagedIdentityCredential(nil)
 	require.NoError(t, err)
@@ -106,7 +105,7 @@ func TestTokenRefused(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 }
 
-// scopes is a credential whose tokens are the scopes that they were asked for.
+// scopes is a credential that returns the requested scopes as the token.
 type scopes struct{ err error }
 
 func (s scopes) GetToken(_ context.Context, opts policy.TokenRequestOptions) (azcore.AccessToken, error) {

@@ -7,24 +7,25 @@ import (
 	"time"
 )
 
-// ErrLost is the cause of the end of a context whose lease may have ended.
+// ErrLost is the cause with which a context ends if its lease may have ended.
 var ErrLost = errors.New("redisrecipes: the lease may have ended")
 
 // Hold renews a lease, and ends a context before the lease may end. The lease ends no earlier than its TTL after the last
 // acknowledged request for it was sent, because the server got that request later.
 type Hold struct {
-	// life ends with the hold: its cause is ErrLost, or that of End. ctx ends with life or with the parent
-	// context.
+	// life ends with the hold; its cause is ErrLost or the argument of End. ctx ends with life or with the
+	// parent context.
 	life, ctx   context.Context
-	kill, leave context.CancelCauseFunc // they end life and ctx
+	kill, leave context.CancelCauseFunc // kill ends life, and leave ends ctx
 	ttl         time.Duration
 	renew       func(context.Context) (bool, error)
 	start       time.Time    // with the monotonic clock
 	until       atomic.Int64 // time after start, in nanoseconds, until which the lease is certain
 }
 
-// NewHold returns a hold of a lease that was granted to a request sent at the given time. Its goroutine
-// renews the lease until End, or until renewing has failed for too long. Call End.
+// NewHold returns a hold of a lease. sent is the time when the request was sent to which the server has granted
+// the lease. A goroutine renews the lease until End is called, or until renewing has failed for too long. The
+// caller must call End.
 func NewHold(parent context.Context, ttl time.Duration, sent time.Time, renew func(context.Context) (bool, error)) *Hold {
 	h := &Hold{ttl: ttl, renew: renew, start: sent}
 	h.until.Store(int64(certain(ttl)))
@@ -34,8 +35,8 @@ func NewHold(parent context.Context, ttl time.Duration, sent time.Time, renew fu
 	return h
 }
 
-// certain returns how long a lease is certain, counted from when its request was sent. It is less than
-// ttl, because clocks may differ in speed, and a time is a little old by the time it is used.
+// certain returns how long a holder may rely on a lease, counted from when its request was sent. It is less
+// than ttl, because clocks may differ in speed, and because a clock reading is a little old when it is used.
 func certain(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Millisecond }
 
 // Context returns the context of the hold.
@@ -54,8 +55,8 @@ func (h *Hold) end(cause error) {
 	h.leave(cause)
 }
 
-// certain reports whether the hold has not ended, and ends it if the lease is not certain any more. It looks at the
-// clock, as timers are late in a process that was stopped.
+// certain reports whether the holder may still rely on the lease. If not, it ends the hold. It reads the clock,
+// because timers are late in a process that was stopped.
 func (h *Hold) certain() bool {
 	if time.Since(h.start) >= time.Duration(h.until.Load()) {
 		h.end(ErrLost)
@@ -65,7 +66,7 @@ func (h *Hold) certain() bool {
 
 // run renews the lease after each third of its TTL, and more often while that fails.
 func (h *Hold) run() {
-	for pause := h.ttl/3 - time.Since(h.start); ; { // the grant may have come late
+	for pause := h.ttl/3 - time.Since(h.start); ; { // counted from start, because the grant may have arrived late
 		left := time.Duration(h.until.Load()) - time.Since(h.start)
 		if !Sleep(h.life, min(pause, left)) || !h.certain() {
 			return
@@ -86,7 +87,7 @@ func (h *Hold) run() {
 	}
 }
 
-// holdContext is a context that knows by the clock when it ends.
+// holdContext is the context of a hold. Its Err reads the clock, so it does not depend on timers.
 type holdContext struct {
 	context.Context
 	hold *Hold

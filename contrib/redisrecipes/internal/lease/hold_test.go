@@ -13,14 +13,14 @@ import (
 
 const ttl = 10 * time.Second
 
-// renewed is a server that renews a lease after a while, or does not.
+// renewed plays a server that answers requests to renew a lease after some time.
 type renewed struct {
 	mu    sync.Mutex // guards what follows
 	took  time.Duration
 	ours  bool
 	err   error
 	calls int
-	sent  time.Time // of the last call
+	sent  time.Time // when the last request was sent
 }
 
 func (r *renewed) renew(ctx context.Context) (bool, error) {
@@ -66,7 +66,7 @@ func TestHoldEndsInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &renewed{took: time.Second, ours: true}
 				sent := time.Now()
-				time.Sleep(8 * time.Second) // the answer took so long
+				time.Sleep(8 * time.Second) // the grant arrives late
 				h := NewHold(t.Context(), ttl, sent, server.renew)
 				time.Sleep(10 * ttl)
 				require.NoError(t, h.Context().Err())
@@ -86,7 +86,7 @@ func TestHoldEndsInTime(t *testing.T) {
 	}
 }
 
-// The server says that another has the lease.
+// If the server answers that another owner has the lease, the hold ends.
 func TestHoldIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &renewed{ours: true}
@@ -99,7 +99,7 @@ func TestHoldIsLost(t *testing.T) {
 	})
 }
 
-// A process that was stopped: the context knows that the lease has ended, before a timer does.
+// In a process that was stopped, the context's Err shows that the lease has ended before a timer does.
 func TestHoldLooksAtTheClock(t *testing.T) {
 	h := &Hold{start: time.Now().Add(-ttl)}
 	h.life, h.kill = context.WithCancelCause(t.Context())
@@ -111,7 +111,7 @@ func TestHoldLooksAtTheClock(t *testing.T) {
 	<-h.Context().Done()
 }
 
-// The parent's end is that of the context, and the lease is renewed until End.
+// The context of a hold ends with its parent, but the lease is renewed until End.
 func TestHoldOutlivesItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &renewed{ours: true}

@@ -50,8 +50,8 @@ func Run(ctx context.Context, db redis.Sender, script *redis.Script, keys []stri
 	return had || may, err
 }
 
-// Finish is Run until ttl has passed, when the lease has ended by itself. If ctx is done first, Finish returns, and a
-// goroutine goes on until then, or until the client is closed.
+// Finish calls Run, but for no longer than ttl, because the lease then has ended by itself. If ctx is done first,
+// Finish returns, and a goroutine continues until ttl has passed or the client is closed.
 func Finish(ctx context.Context, ttl time.Duration, db redis.Sender, script *redis.Script, keys []string, args ...any) (had bool, err error) {
 	timed, cancel := context.WithTimeout(ctx, ttl)
 	defer cancel()
@@ -62,7 +62,7 @@ func Finish(ctx context.Context, ttl time.Duration, db redis.Sender, script *red
 	return had, err
 }
 
-// Abandon is Finish without the wait.
+// Abandon starts Finish in a goroutine, and does not wait.
 func Abandon(ctx context.Context, ttl time.Duration, db redis.Sender, script *redis.Script, keys []string, args ...any) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ttl)
 	go func() {
@@ -74,7 +74,7 @@ func Abandon(ctx context.Context, ttl time.Duration, db redis.Sender, script *re
 // Unknown reports whether the request of an error may have run.
 func Unknown(err error) bool { return errors.Is(err, redis.ErrUnknown) }
 
-// Again reports whether a request that may run twice can end otherwise next time.
+// Again reports whether a request that may safely run twice is worth a retry.
 func Again(err error) bool { return Unknown(err) || redis.SafeToRetry(err) }
 
 // Sleep waits for d. It returns false if ctx ends first.

@@ -1,5 +1,5 @@
-// Package lease is shared by the recipes that give a key to one owner at a time. It has the scripts
-// that grant and end a lease, the context of an owner, and the wait of others.
+// Package lease implements leases for the recipes that give a key to one owner at a time: the scripts that grant
+// and end a lease, the context of an owner, and waiting for another owner.
 package lease
 
 import (
@@ -28,13 +28,13 @@ func Usable(db redis.Sender) bool {
 	return db != nil && (!is || client.Connection() != nil || client.Cluster() != nil)
 }
 
-// Store keeps leases. Each key is a hash with its owner, the end of the lease by the clock of the
-// server, and the token, or with the value that the last owner has left. Each owner has a unique name,
-// so that running a script twice does no harm.
+// Store keeps leases in Redis. Each key is a hash. It holds the owner, the end of the lease by the clock of the
+// server, and the token, or instead the value that the last owner has left. Each owner has a unique name, so
+// running a script twice does no harm.
 type Store struct {
 	DB  Client
-	TTL time.Duration // of a lease
-	// Keep is how long a key that nobody owns keeps its token.
+	TTL time.Duration // how long a lease lasts
+	// Keep is how long a key without an owner keeps its token.
 	Keep time.Duration
 }
 
@@ -49,8 +49,8 @@ type Grant struct {
 	Wait  time.Duration // how long another owner still has the lease, unless it renews or releases it
 }
 
-// acquire grants a lease that nobody has, or that the owner has already. A new token is at least the
-// time in microseconds, so that it grows although a failover has lost the token before.
+// acquire grants a lease that is free, or that the owner already has. A new token is at least the time in
+// microseconds, so that tokens grow even if a failover has lost the last one.
 var acquire = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -64,7 +64,7 @@ redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000) + ARGV[3])
 return {1, tonumber(token)}
 `)
 
-// renew prolongs a lease that the owner has, and returns whether it does.
+// renew prolongs a lease. It returns whether the owner has it.
 var renew = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -75,8 +75,8 @@ redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000) + ARGV[3])
 return 1
 `)
 
-// release ends a lease, tells those who wait, and returns whether the owner had the lease. A lease that has
-// expired is the owner's until another gets it.
+// release ends a lease, wakes the waiting callers, and returns whether the owner had the lease. An expired lease
+// still belongs to its owner until another owner gets it.
 var release = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 redis.call('HDEL', KEYS[1], 'owner', 'until')
@@ -84,7 +84,8 @@ redis.call('PUBLISH', KEYS[1], '')
 return 1
 `)
 
-// leave ends a lease as release does, and leaves a value. The owner's name stays, for repeats.
+// leave ends a lease as release does, and leaves a value. It keeps the owner's name, so that a repeated call
+// succeeds.
 var leave = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'value', ARGV[2])
@@ -94,8 +95,8 @@ redis.call('PUBLISH', KEYS[1], '')
 return 1
 `)
 
-// Acquire asks for a lease. It may be repeated. It asks again if the answer comes so late that half of the lease has
-// passed, but if that fails, the late grant counts.
+// Acquire asks for a lease. It may be repeated. If the answer arrives so late that half of the lease has passed,
+// Acquire asks again; if that fails, it returns the late grant.
 func (s *Store) Acquire(ctx context.Context, key, owner string) (grant Grant, err error) {
 	for {
 		sent, late := time.Now(), grant
@@ -143,8 +144,8 @@ func (s *Store) Release(ctx context.Context, key, owner string) (had bool, err e
 	return Finish(ctx, s.TTL, s.DB, release, []string{key}, owner)
 }
 
-// Leave ends a lease and leaves a value for ttl. It reports whether the value is left. It repeats its request until the
-// outcome is known, or ctx is done.
+// Leave ends a lease and leaves a value for ttl. It reports whether it has left the value. It repeats its request
+// until the outcome is known or ctx is done.
 func (s *Store) Leave(ctx context.Context, key, owner string, value []byte, ttl time.Duration) (left bool, err error) {
 	return Settle(ctx, func(ctx context.Context) (bool, error) {
 		return redis.As[bool](leave.Do(ctx, s.DB, []string{key}, owner, value, ttl.Milliseconds()))

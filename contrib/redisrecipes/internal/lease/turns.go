@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Turns lets one goroutine of the process at a time wait for a key, in the order in which they ask, so that a key that is
-// released wakes one goroutine of each process. The zero value is ready to use.
+// Turns lets only one goroutine of the process at a time wait for a key; the others queue up in order. So when a key
+// is released, it wakes one goroutine of each process. The zero value is ready to use.
 type Turns struct {
 	mu    sync.Mutex // guards what follows
 	turns map[string]*turn
@@ -14,7 +14,7 @@ type Turns struct {
 
 type turn struct {
 	users int           // goroutines that have or await the turn
-	taken chan struct{} // holds one value while somebody has the turn
+	taken chan struct{} // holds one value while a goroutine has the turn
 }
 
 // Take waits for the turn of a key. Call end to give it to the next.

@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// Wait makes attempts, in turn with other goroutines that wait for the same key, until one returns an error, or no
-// time to wait.
+// Wait calls attempt until it returns an error or no time to wait. It first waits for its turn among the
+// goroutines that wait for the same key.
 func (t *Turns) Wait(ctx context.Context, db Client, key string, attempt func(context.Context) (time.Duration, error)) error {
 	end, err := t.Take(ctx, key)
 	if err != nil {
@@ -22,11 +22,11 @@ func (t *Turns) Wait(ctx context.Context, db Client, key string, attempt func(co
 	return Listen(ctx, db, key, attempt)
 }
 
-// Listen makes attempts until one returns an error, or no time to wait: the first once it has
-// subscribed to the channel, and each later one after a message or a gap, or after the time that the
-// previous attempt returned.
+// Listen calls attempt until it returns an error or no time to wait. It makes the first attempt when it has
+// subscribed to the channel. It makes each later one after a message or a gap, or after the time that the
+// previous attempt has returned.
 func Listen(ctx context.Context, db Client, channel string, attempt func(context.Context) (time.Duration, error)) error {
-	sub := db.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1}) // one message in the buffer is enough to wake it
+	sub := db.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1}) // one message in the buffer is enough to cause an attempt
 	defer sub.Close()
 	if err := sub.Subscribe(ctx, redispubsub.Channel(channel)); err != nil {
 		return err
@@ -37,7 +37,7 @@ func Listen(ctx context.Context, db Client, channel string, attempt func(context
 		if err != nil || wait <= 0 {
 			return err
 		}
-		timer := time.NewTimer(wait + time.Millisecond) // a little later, when the lease has surely ended
+		timer := time.NewTimer(wait + time.Millisecond) // a little longer, so that the lease has certainly ended
 		select {
 		case _, open := <-events:
 			if !open && ctx.Err() == nil {
