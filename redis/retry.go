@@ -46,9 +46,10 @@ const retryWithin = 3 * time.Second
 // So no write runs twice. A transaction is a read if all of its requests are; the requests of a batch
 // are judged one by one, and those that are sent again keep their order. Nothing is sent again if that
 // can't help, for example after a wrong password: see [SafeToRetry]; nor if the queue of the
-// connection is full, or the deadline can't be met; nor if a proxy has closed the connection at four attempts, or
-// at two with no other request in flight, as it may at a command that it does not know. A request ends as soon as its context does, or s
-// is closed. If an attempt may have run, the error says so, even if a later one was not sent.
+// connection is full, or the deadline can't be met; nor if a proxy has closed the connection at four attempts, as
+// it may at a command that it does not know, or at two if no other request was in flight at the last. After two such
+// attempts, a request of Do is sent on a dedicated connection, where it is alone. A request ends as soon as its
+// context does, or s is closed. If an attempt may have run, the error says so, even if a later one was not sent.
 //
 // At most a tenth of the requests is sent again (waiting for a connection does not count), so that
 // an outage is not answered with more load, and at most 65,536 callers wait at a time; the errors of

@@ -7,19 +7,23 @@ import (
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/values"
 )
 
 // trials are the attempts to send one request.
 type trials struct {
 	attempts errs.Attempts
 	failed   []error // the first trialsKept of them
-	closed   int     // how many ended because a proxy closed the connection; those at this request count twice
+	closed   int     // how many ended because a proxy closed the connection
 }
 
-// closedMost is how many attempts may end because a proxy closed the connection, and half of it if no other
-// request was in flight. Then the proxy does not know the command, and each further attempt would cost others
-// their replies.
-const closedMost = 4
+// closedMost is how many attempts may end because a proxy closed the connection. Then the proxy does not
+// know the command, and each further attempt would cost others their replies. closedAlone is enough if no other
+// request was in flight at the last of them. After that many, the request is sent alone.
+const (
+	closedMost  = 4
+	closedAlone = 2
+)
 
 // trialsKept bounds the errors that AttemptsOf returns.
 const trialsKept = 16
@@ -30,12 +34,11 @@ func (t *trials) note(err *errorx.Error) bool {
 	if len(t.failed) < trialsKept {
 		t.failed = append(t.failed, errs.Err(err))
 	}
-	if closed, at := errs.ProxyClosed(err); at {
-		t.closed += 2
-	} else if closed {
+	closed, at := errs.ProxyClosed(err)
+	if closed {
 		t.closed++
 	}
-	return t.closed < closedMost
+	return t.closed < closedMost && !(at && t.closed >= closedAlone)
 }
 
 // result returns the error of a request that is not sent again after err.
@@ -86,4 +89,32 @@ func (r *retrier) after(ctx context.Context, y *retry, failed error, of send.Nat
 		return nil, y.result(err)
 	}
 	return y, nil
+}
+
+// suspect reports whether a proxy has closed the connection so often that the request is to be sent alone.
+func (t *trials) suspect() bool { return t.closed >= closedAlone }
+
+// doAlone sends a suspect request where no other is in flight, on a dedicated connection. Either it is answered,
+// or the proxy closes the connection at this request, and no other request loses its reply. ok is false if there
+// are no dedicated connections.
+func (r *retrying) doAlone(ctx context.Context, y *retry, cmd string, args []any, seen *send.Server) (res any, ok bool) {
+	of, clones := r.nature(cmd, args), values.CloneArgs(args) // the caller's stay on its stack
+	for {
+		session, err := openSession(ctx, r.Sender, nil, nil)
+		if err == nil {
+			res = session.Do(cmd, clones...)
+			if seen != nil {
+				*seen = session.conn.Server()
+			}
+			session.Close()
+			if err, ok = res.(error); !ok {
+				return res, true
+			}
+		} else if errs.AsErrorx(err).IsOfType(ErrSession) {
+			return nil, false
+		}
+		if y, err = r.after(ctx, y, err, of); y == nil {
+			return traced(withRequest(err, cmd, args)), true
+		}
+	}
 }

@@ -285,7 +285,11 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 		}
 		if !again && retries {
 			y, err = r.after(ctx, y, err, r.nature(cmd, args))
-			again = y != nil
+			if again = y != nil; again && y.suspect() {
+				if res, alone := r.doAlone(ctx, y, cmd, args, seen); alone {
+					return res
+				}
+			}
 		}
 		if !again {
 			return traced(withRequest(err, cmd, args))

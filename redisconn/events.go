@@ -170,6 +170,7 @@ func without(p sock.Peer) string {
 	}{
 		{p.Lean, "CLIENT SETINFO and names: it closes the connection when it gets them"},
 		{p.Mute, "PING's argument: heartbeats can't show whether each request gets its own reply"},
+		{p.NoPing, "PING: it answers heartbeats with an error, so they can't show whether each request gets its own reply"},
 		{p.RESP2, "RESP3: it refuses it"},
 	} {
 		if lacks.is {

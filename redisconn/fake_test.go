@@ -249,7 +249,8 @@ func (h *hooked) Read(p []byte) (int, error) {
 type pipes struct {
 	// refuse, if set, is called before each dial. If it returns an error, the dial fails.
 	refuse func() error
-	// answer returns the reply to a request after the handshake, or "" for no reply.
+	// answer returns the reply to a request after the handshake, "" for no reply, or "close" to close
+	// the pipe.
 	answer func(args []string) string
 	// greets, if set, answers the PING of the handshake.
 	greets func(args []string) string
@@ -298,6 +299,9 @@ func (p *pipes) serve(conn net.Conn) {
 			reply = p.answer(args)
 		case args[0] == "PING":
 			reply = pong(args)
+		}
+		if reply == "close" {
+			return
 		}
 		if _, err := io.WriteString(conn, reply); err != nil {
 			return

@@ -215,7 +215,7 @@ func TestHandshakeWithStrangers(t *testing.T) {
 		"deep":              {strings.Repeat("*1\r\n", 1000), redisconn.ErrInit, true},
 		"other answer":      {"+OK\r\n", redisconn.ErrInit, true},
 		"more than asked":   {"+PONG\r\n+PONG\r\n", redisconn.ErrInit, true},
-		"error":             {"-ERR unknown command 'PING'\r\n", redisconn.ErrInit, true},
+		"error":             {"-ERR not today\r\n", redisconn.ErrInit, true},
 		"password":          {"-NOAUTH Authentication required.\r\n", redisconn.ErrAuth, true},
 		"loading":           {"-LOADING Redis is loading the dataset in memory\r\n", redisconn.ErrConnSetup, false},
 		"busy":              {"-BUSY Redis is busy running a script.\r\n", redisconn.ErrConnSetup, false},

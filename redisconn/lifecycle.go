@@ -57,7 +57,11 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 		case failures > 0:
 			c.pause(failures-2, began)
 		case broken > 1:
-			c.pause(min(broken-brokenGrace-1, 0), began)
+			most := 0
+			if c.peer.Lean {
+				most = brokenLean
+			}
+			c.pause(min(broken-brokenGrace-1, most), began)
 		}
 		if c.pipe.Draining() {
 			<-c.ctx.Done() // Shutdown may still wait for requests on other sockets
@@ -75,6 +79,10 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 // to ReconnectPause. After brokenGrace such sessions, the bound of the pause is half of
 // ReconnectPause.
 const brokenGrace = 8
+
+// brokenLean is the most that ReconnectPause is doubled for those pauses behind a proxy that closes the connection
+// at commands that it does not know. Then a request is the reason, while all others wait for the next connection.
+const brokenLean = -5
 
 // usefulLeast is the shortest life of a useful session. It limits how often the connection dials a
 // server that answers something and then closes the socket.

@@ -408,3 +408,31 @@ func TestQueuedWhileConnecting(t *testing.T) {
 		require.Equal(t, []uint64{0, 1, 2}, all.order)
 	})
 }
+
+// A proxy that closes the connection at each request of one kind holds up others for short pauses only.
+func TestPausesAreShortBehindProxies(t *testing.T) {
+	virtualtime.Run(t, func(t *testing.T) {
+		p := &pipes{greets: func(args []string) string {
+			if len(args) > 1 {
+				return "close"
+			}
+			return pong(args)
+		}, answer: func(args []string) string {
+			if args[0] != "PING" {
+				return "close"
+			}
+			return pong(args)
+		}}
+		const longest = time.Hour
+		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: longest, Heartbeat: -1})
+		require.Equal(t, 1, log.count("PeerLimited"))
+		for range 30 {
+			requireUnknown(t, sendTo(conn, "SCAN", 0).wait(t), redis.ErrIO)
+			asked := time.Now()
+			for !conn.ConnectedNow() {
+				time.Sleep(time.Second)
+			}
+			require.LessOrEqual(t, time.Since(asked), longest/32+time.Second)
+		}
+	})
+}

@@ -435,6 +435,54 @@ func TestProxyClosesEachTime(t *testing.T) {
 	}
 }
 
+// beside is a logger that sends HOLD while a connection dials, so that no later request is alone in
+// flight.
+type beside struct{ redisconn.NoopLogger }
+
+func (beside) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
+	if _, dials := event.(redisconn.LogConnecting); dials {
+		conn.Send(redis.Req("HOLD"), nil, 0)
+	}
+}
+
+// If a proxy has closed the connection twice while a read was in flight with others, the read is sent
+// alone.
+func TestSuspectsAreSentAlone(t *testing.T) {
+	t.Parallel()
+	held, reads := map[int]bool{}, 0
+	var mu sync.Mutex
+	s := peer(t, func(r chaos.ScriptedRequest) string {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.Cmd == "PING":
+			return "+PONG\r\n"
+		case r.Cmd == "HOLD":
+			held[r.Conn] = true
+			return "nothing"
+		case r.Cmd == "SCAN", r.Cmd == "GET" && held[r.Conn]:
+			reads++
+			return "close"
+		case r.Cmd == "GET":
+			return bulk("value")
+		}
+		return ""
+	})
+	conn := connect(t, s.Addr(), redisconn.Opts{Logger: beside{}})
+	do := redis.SyncCtx{S: redis.WithRetry(conn, redis.RetryOpts{Within: patience})}
+	res := do.Do(background, "SCAN", 0)
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res))
+	require.ErrorContains(t, redis.AsError(res), "a proxy closed the connection at this request")
+	require.Len(t, redis.AttemptsOf(redis.AsError(res)), 3)
+	require.Equal(t, []byte("value"), do.Do(background, "GET", "k"))
+	var text string
+	require.NoError(t, do.DoInto(background, &text, "GET", "k"))
+	require.Equal(t, "value", text)
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, 3+2+2, reads)
+}
+
 // A future that blocks does not keep its connection, and a future that ends its goroutine leaves no
 // other request without a result.
 func TestRudeFuturesBehindProxies(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 )
 
 // peer is a server behind a proxy, or a server that only resembles Redis. answer may return an
-// answer, or "close" to close the connection. For "" the server answers like Redis.
+// answer, "close" to close the connection, or "nothing" for no answer. For "" the server answers like
+// Redis.
 func peer(t *testing.T, answer func(r chaos.ScriptedRequest) string) *chaos.ScriptedServer {
 	t.Helper()
 	return chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -24,6 +25,8 @@ func peer(t *testing.T, answer func(r chaos.ScriptedRequest) string) *chaos.Scri
 		switch {
 		case reply == "close":
 			return net.ErrClosed
+		case reply == "nothing":
+			return nil
 		case reply == "" && r.Cmd == "PING":
 			reply = pong(append([]string{r.Cmd}, r.Args...))
 		case reply == "":
@@ -85,6 +88,12 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 			}
 			return ""
 		}, "PING's argument", redisconn.Opts{}, 1},
+		"no PING": {func(r chaos.ScriptedRequest) string {
+			if r.Cmd == "PING" {
+				return "-ERR unknown command 'ping'\r\n"
+			}
+			return ""
+		}, "PING: it answers heartbeats with an error", redisconn.Opts{}, 1},
 		"closes at PING's argument": {closesAt(func(r chaos.ScriptedRequest) bool {
 			return r.Cmd == "PING" && len(r.Args) > 0
 		}), "PING's argument", redisconn.Opts{}, 3},
@@ -113,7 +122,9 @@ func TestHeartbeatFitsThePeer(t *testing.T) {
 			require.Equal(t, c.dials, s.Accepted())
 			requireHeartbeats(t, s, log)
 			require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "k", "v"))
-			require.NoError(t, conn.Ping())
+			if name != "no PING" {
+				require.NoError(t, conn.Ping())
+			}
 			if c.without == "" {
 				require.Zero(t, log.count("PeerLimited"))
 			} else {
@@ -171,8 +182,9 @@ func TestIntegrityIsProven(t *testing.T) {
 		ping string
 		says string
 	}{
-		"PONG":   {"+PONG\r\n", "Opts.Integrity needs a server that answers PING with its argument"},
-		"closes": {"close", "Opts.Integrity"},
+		"PONG":    {"+PONG\r\n", "Opts.Integrity needs a server that answers PING with its argument"},
+		"closes":  {"close", "Opts.Integrity"},
+		"no PING": {"-ERR unknown command 'ping'\r\n", "Opts.Integrity, and sockets for pushes, need a server that knows PING"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := peer(t, func(r chaos.ScriptedRequest) string {

@@ -54,9 +54,8 @@ func (c *Config) checkSelect(res any) *errorx.Error {
 }
 
 // checkPing learns whether the argument of PING comes back. It accepts MISCONF, by which the server
-// reports trouble with its disk, and the refusal of
-// a user who may not call PING, unless the connection pings: in both cases the server has
-// understood the command.
+// reports trouble with its disk. Unless the connection pings, it also accepts the refusal of a user who may
+// not call PING, and a server that does not know PING.
 func (s *Socket) checkPing(nonce *sock.Nonce, integrity, pings bool) func(res any) *errorx.Error {
 	return func(res any) *errorx.Error {
 		err := redis.AsErrorx(res)
@@ -75,6 +74,11 @@ func (s *Socket) checkPing(nonce *sock.Nonce, integrity, pings bool) func(res an
 			return nil
 		}
 		switch forbidden := strings.HasPrefix(err.Message(), "NOPERM"); {
+		case sock.PingUnknown(err) && pings:
+			return ErrInit.Wrap(err, "Opts.Integrity, and sockets for pushes, need a server that knows PING")
+		case sock.PingUnknown(err):
+			s.Peer.NoPing = true
+			return nil
 		case forbidden && pings:
 			return ErrInit.Wrap(err, "Opts.Integrity, and sockets for pushes, need a user that may PING")
 		case forbidden, sock.Misconf(err):

@@ -13,9 +13,10 @@ import (
 // without a code in capitals counts as the proxy's. If a proxy has closed the connection, Proxied adds
 // to the error that a command may be the reason.
 func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
+	known, _ := ProxyClosed(err)
 	switch {
-	case proxy && err.Type() == ErrIO && HungUp(err) && !strings.Contains(err.Message(), proxyClosed):
-		return Like(err, err.Cause(), err.Message()+proxyClosed+asSome)
+	case proxy && err.Type() == ErrIO && HungUp(err) && !known:
+		return Like(err, err.Cause(), err.Message()+proxyClosed).WithProperty(EKProxyClosed, false)
 	case err.Type() != ErrResult: // errors of other types have codes that only servers use
 		return err
 	}
@@ -35,7 +36,7 @@ func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 // proxy has closed the connection, that request is the reason.
 func ClosedAt(err *errorx.Error) *errorx.Error {
 	if closed, at := ProxyClosed(err); closed && !at {
-		return Like(err, err.Cause(), strings.Replace(err.Message(), proxyClosed, proxyClosed+closedAt, 1))
+		return Like(err, err.Cause(), strings.Replace(err.Message(), proxyClosed, proxyClosedAt, 1)).WithProperty(EKProxyClosed, true)
 	}
 	return err
 }
@@ -43,14 +44,14 @@ func ClosedAt(err *errorx.Error) *errorx.Error {
 // ProxyClosed reports whether a proxy has closed the connection before it answered. at is set if it did so at
 // this request, rather than at another one in flight.
 func ProxyClosed(err *errorx.Error) (closed, at bool) {
-	_, after, closed := strings.Cut(err.Message(), proxyClosed)
-	return closed, strings.HasPrefix(after, closedAt)
+	value, closed := err.Property(EKProxyClosed)
+	at, _ = value.(bool)
+	return closed, at
 }
 
 const (
-	proxyClosed = ": a proxy closed the connection"
-	closedAt    = " at this request"
-	asSome      = ", as some do at a command that they do not know"
+	proxyClosed   = ": a proxy closed the connection, as some do at a command that they do not know"
+	proxyClosedAt = ": a proxy closed the connection at this request, as some do at a command that they do not know"
 )
 
 // envoySays are errors that Envoy itself answers with. If it has split a request and some parts have

@@ -150,6 +150,8 @@ var (
 	// EKOrdered is true in the error of a request that was not sent because its batch has lost its
 	// connection (bool). Sent again alone, it could overtake others of the batch.
 	EKOrdered = NewProperty("ordered")
+	// EKProxyClosed is set if a proxy closed the connection before it answered (bool): see ProxyClosed.
+	EKProxyClosed = NewProperty("proxy_closed")
 	// EKConnection is redisconn.EKConnection.
 	EKConnection = NewProperty("connection")
 	// EKCapacity is the send.CapacityWaiter of an ErrQueueFull.

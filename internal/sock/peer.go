@@ -27,6 +27,8 @@ type Peer struct {
 	Lean bool
 	// RESP2: it refuses RESP3.
 	RESP2 bool
+	// NoPing: it does not know PING. The error that it answers with shows as much as the PONG of a Mute peer.
+	NoPing bool
 }
 
 // Proxy reports whether the other side is a proxy: it answers PING itself, or closes the connection
@@ -43,11 +45,17 @@ func (p Peer) Ping(n *Nonce) redis.Request {
 
 // Pinged reports whether res answers that PING.
 func (p Peer) Pinged(n *Nonce, res any) bool {
-	if p.Mute {
+	switch {
+	case p.NoPing:
+		return PingUnknown(res)
+	case p.Mute:
 		return IsPong(res)
 	}
 	return n.Is(res)
 }
+
+// PingUnknown reports whether res is the answer to PING of a server that does not know the command.
+func PingUnknown(res any) bool { return errs.Says(res, "ERR unknown command") }
 
 // IsPong reports whether res answers a PING without an argument.
 func IsPong(res any) bool {
