@@ -84,11 +84,12 @@ type Opts struct {
 	// ForceMinLatencyReplica sends the reads that a replica may answer to the node that
 	// answers soonest; weights then have no effect. Default false.
 	ForceMinLatencyReplica bool
-	// Hedge sends a read that a replica may answer to a second node early: when nothing has come over
-	// its connection for four of the usual round trips, and at least for 1 ms, instead of 10 ms. The
-	// first node's answer is dropped. At most 2 % of the requests are sent twice, and 50 at the start.
-	// Only reads whose callers wait are hedged; those of a call of SendMany all at once, when no other request
-	// of the call waits. Without a policy that reads from replicas, Hedge has no effect. Default false.
+	// Hedge makes the cluster give up on a slow node earlier, for reads that a replica may answer. It
+	// sends such a read to a second node when nothing has come over the first connection for four usual
+	// round trips (at least 1 ms); without Hedge it waits for 10 ms. The first node's answer is dropped.
+	// At most 2 % of the requests, and 50 more at the start, are sent twice. Only reads whose callers wait
+	// are hedged. The reads of one SendMany are hedged together, when no other request of the call is
+	// pending. Without a policy that reads from replicas, Hedge has no effect. Default false.
 	Hedge bool
 	// Zone is the caller's availability zone. Reads that a replica may answer go to
 	// nodes of this zone, replicas or the master, while at least one is connected and

@@ -16,7 +16,7 @@ type stall struct {
 	// next is how long the link must be silent before reads may leave the next time.
 	next time.Duration
 	// chance ends when reads may leave, and a new one replaces it. early is set if the last chance
-	// ended because of Rules.Hedge.
+	// ended because of Rules.Hedge. lets is set when a chance ends, until something arrives.
 	chance      atomic.Pointer[chance]
 	early, lets atomic.Bool
 }
