@@ -1,45 +1,47 @@
 # Needs go and make, nothing else. `make` lists the targets.
-# Works with GNU make 3.81 and POSIX sh, so on macOS as it comes.
+# Works with GNU make 3.81, the version that macOS has, and any POSIX sh.
 
 GO ?= go
-# What a target is run on: the packages of the library and its programs, or PKG=./redisconn.
+# The packages that a target works on: all of the library and its programs, unless PKG=./redisconn names some.
 PKG ?= ./...
 # Modules with requirements of their own.
 MODULES = ./internal/lab/bench/... ./internal/lab/virtualpeers/... ./contrib/...
-# How many packages are tested at once, and how many tests of each that can: most of them wait
-# for most of the time. A slow machine may need more than go's ten minutes for a package.
+# How many packages are tested at once, and how many parallel tests of each: tests spend most of their
+# time waiting. On a slow machine a package may take longer than go's default of ten minutes.
 PARALLEL = -p 4 -parallel 8 -timeout 30m
-# What takes longest begins first, if everything is tested.
+# When everything is tested, the packages whose tests take longest start first.
 FIRST = $(if $(filter ./...,$(PKG)),./internal/lab/torture ./rediscluster ./rediscache ./redisconn ./redispubsub \
 	./redis ./testbed ./redisvirtual .)
-# Nobody debugs these binaries, and make lint vets: both take processor time of each package.
+# Test binaries need no symbols, and make lint runs vet: leaving out both saves time in each package.
 LINK = -vet=off -ldflags='-s -w'
-# A compiler runs for a second: collecting its garbage takes a fifth of the processor time.
+# The compiler runs for about a second, and spends a fifth of its processor time on garbage collection.
 NOGC = GOGC=off GOMEMLIMIT=1GiB
-# Nor does anybody need what debuggers read: it takes a third of the time to compile. All targets
-# do without, so that they share what is compiled. In a workspace -mod=mod is refused, also of make GOFLAGS=….
+# Debug information takes a third of the time to compile, and nobody needs it here. All targets leave it
+# out, so that they share the compiled packages. go refuses -mod=mod in a workspace, so it is removed, even
+# if make GOFLAGS=… sets it.
 override GOFLAGS := $(strip $(filter-out -mod=%,$(GOFLAGS)) -gcflags=github.com/joomcode/redispipe/...=-dwarf=false \
 	'-toolexec=env $(NOGC)')
 export GOFLAGS
 # More flags for go test: make test TESTFLAGS='-run Reconnect -v'.
 TESTFLAGS ?=
-# Time for each fuzz target, or executions: 10s, 50000x.
+# How long each fuzz target runs: a time (10s) or a number of executions (50000x).
 FUZZTIME ?= 10s
-# Time for make torture.
+# How long make torture runs.
 DURATION ?= 10m
 BENCH_FLAGS ?=
 # Which suites make suites runs: a regular expression; empty means all.
 SUITES ?=
-# What make proxies is told, such as -only Envoy, or -at host:port for a proxy of your own. LONG=5m only kills, for so long each, through one proxy after the other.
+# Flags of make proxies, such as -only Envoy, or -at host:port for a proxy of your own. LONG=5m runs only the
+# test that kills proxies, for five minutes with each.
 PROXIES_FLAGS ?=
 LONG ?=
-# What make platforms checks: 64 and 32 bits, with and without the system calls of Unix.
+# The platforms that make platforms checks: with 64 and 32 bits, with and without the system calls of Unix.
 PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 GOLANGCI_VERSION = v2.15.0
 GOVULNCHECK_VERSION = v1.8.0
 
-# Tools, profiles and nothing that is committed: the directory ignores itself.
+# The directory for tools and profiles. It contains a .gitignore, so nothing in it is committed.
 BUILD = build
 GOLANGCI = $(BUILD)/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
@@ -50,14 +52,14 @@ GOVULNCHECK = $(BUILD)/govulncheck-$(GOVULNCHECK_VERSION)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-run: $(if $(CLUSTER)$(SENTINEL)$(CACHE)$(GOREDIS),redis-server) ## show the library at work; REDIS_ADDR=host:port on your server, CLUSTER=1, SENTINEL=1 or CACHE=1 on local ones; GOREDIS=1 asynq on one socket
+run: $(if $(CLUSTER)$(SENTINEL)$(CACHE)$(GOREDIS),redis-server) ## show the library at work; REDIS_ADDR=host:port uses your server; CLUSTER=1, SENTINEL=1 or CACHE=1 start local ones; GOREDIS=1 runs asynq on one socket
 ifdef GOREDIS
 	@$(GO) -C internal/lab/virtualpeers run ./show
 else
 	@$(GO) -C internal/lab/quickstart run . $(if $(CLUSTER),-cluster) $(if $(SENTINEL),-sentinel) $(if $(CACHE),-cache) $(RUN_FLAGS)
 endif
 
-watch: ## show the rates, batches and times of your own process; URL=http://host:port/debug/vars, or of its metrics
+watch: ## show the rates, batches and times of your own process; URL=http://host:port/debug/vars, or the URL of its metrics
 	$(if $(URL),,$(error make watch needs URL=http://host:port/debug/vars))@$(GO) -C internal/lab/quickstart run . -watch "$(URL)"
 
 test: redis-server ## run all tests (installs redis-server when it is missing)
@@ -65,19 +67,19 @@ test: redis-server ## run all tests (installs redis-server when it is missing)
 	@scripts/modules.sh -work '$(FIRST) $(PKG)' scripts/progress.sh $(GO) test $(PARALLEL) $(LINK) $(TESTFLAGS)
 	@echo "passed: $(if $(filter ./...,$(PKG)),all packages of the library and of its programs; make test-modules has contrib and the benchmarks,$(PKG))"
 
-test-modules: redis-server ## run the tests of what has requirements of its own: bench, contrib
+test-modules: redis-server ## run the tests of the modules with requirements of their own: bench, contrib
 	@scripts/modules.sh '$(MODULES)' $(GO) test -short $(LINK) $(TESTFLAGS)
 
-race: redis-server ## run the tests of all packages with goroutines or locks under the race detector, without those that are long and have one goroutine
+race: redis-server ## run the tests of all packages with goroutines or locks under the race detector, except long tests that use one goroutine
 	@GORACE="atexit_sleep_ms=10 $$GORACE" scripts/modules.sh -work "$(FIRST) $(if $(filter ./...,$(PKG)),$$(scripts/concurrent.sh),$(PKG))" $(GO) test -race -short $(PARALLEL) $(LINK) $(TESTFLAGS)
 
-servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (wants python3 and pip); SERVERS='system redis-8.6'
+servers: redis-server $(BUILD)/.gitignore ## run all tests with several versions of Redis and Valkey (needs python3 and pip); SERVERS='system redis-8.6'
 	@GO="$(GO)" SERVERS="$(SERVERS)" scripts/servers.sh '$(PKG)' $(TESTFLAGS)
 
-suites: redis-server ## run the tests of go-redis, asynq and others over sockets and over virtual connections (wants the network, and ports such as 6379); SUITES='asynq|radix'
+suites: redis-server ## run the tests of go-redis, asynq and others over sockets and over virtual connections (needs the network, and ports such as 6379); SUITES='asynq|radix'
 	@GO="$(GO)" $(GO) -C internal/lab/virtualpeers run ./suites -suites '$(SUITES)'
 
-proxies: redis-server ## run every feature through Envoy, HAProxy, twemproxy and stunnel (wants apt-get, python3 with pip, and the network): ten minutes; PROXIES_FLAGS='-only Envoy', LONG=5m
+proxies: redis-server ## run every feature through Envoy, HAProxy, twemproxy and stunnel (needs apt-get, python3 with pip, and the network; takes ten minutes); PROXIES_FLAGS='-only Envoy', LONG=5m
 	@python=$$(scripts/proxies.sh) && $(GO) -C internal/lab/proxies test . && $(GO) -C internal/lab/proxies run . -python "$$python" -valkey "$$($(CURDIR)/scripts/server.sh valkey-9.1)" $(if $(LONG),-long $(LONG)) $(PROXIES_FLAGS)
 
 fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
@@ -86,13 +88,13 @@ fuzz: redis-server ## run every fuzz target for FUZZTIME (10s, or 50000x) each
 bench: redis-server ## compare with other clients on a local server; BENCH_FLAGS='…'
 	@$(GO) -C internal/lab/bench run . $(BENCH_FLAGS)
 
-torture: redis-server ## inject faults for DURATION (10m) and check every outcome; CLUSTER=1 into a cluster, PUBSUB=1 under subscribers
+torture: redis-server ## inject faults under load for DURATION (10m) and check every outcome; CLUSTER=1 tests a cluster, PUBSUB=1 subscribers
 	$(GO) -C internal/lab/torture run ./cmd/torture $(if $(CLUSTER),-cluster) $(if $(PUBSUB),-pubsub) -duration $(DURATION) $(TORTURE_FLAGS)
 
-stops: redis-server ## judge requests in a copy of the tree in which a goroutine may stop before every statement, for DURATION; STOPS=400 stops it oftener
+stops: redis-server ## check outcomes for DURATION in a copy of the tree whose goroutines may stop before any statement; STOPS=400 stops them more often
 	@GO="$(GO)" scripts/stops.sh $(DURATION)
 
-nightly: redis-server ## run all tests in full, and torture of each kind and every fuzz target for DURATION and FUZZTIME; look for known vulnerabilities
+nightly: redis-server ## run all tests in full, each kind of torture for DURATION and every fuzz target for FUZZTIME; look for known vulnerabilities
 	@REDISPIPE_LONG=1 REDISPIPE_SOAK=30s scripts/modules.sh '$(PKG) $(MODULES)' $(GO) test -count=1 -timeout 1h $(TESTFLAGS)
 	@$(MAKE) torture
 	@$(MAKE) torture CLUSTER=1
@@ -102,7 +104,7 @@ nightly: redis-server ## run all tests in full, and torture of each kind and eve
 	@$(MAKE) fuzz
 	@$(MAKE) vuln
 
-cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cover of what users import
+cover: redis-server $(BUILD)/.gitignore ## run all tests and show how much they cover of the packages that users import
 	@covered=$$(GO="$(GO)" scripts/covered.sh) && \
 		scripts/modules.sh -work '$(FIRST) $(PKG)' $(GO) test -short $(PARALLEL) $(LINK) -coverpkg=$$covered \
 			-coverprofile="$(CURDIR)/$(BUILD)/cover.all" $(TESTFLAGS)
@@ -114,14 +116,14 @@ cover: redis-server $(BUILD)/.gitignore ## run all tests and show what they cove
 fmt: ## gofmt all files
 	gofmt -s -w $$(git ls-files '*.go')
 
-lint: lint-code platforms vuln ## check the code, import directions, the lists of the API, all platforms, known vulnerabilities
+lint: lint-code platforms vuln ## check the code, the direction of imports, the lists of the API, all platforms, known vulnerabilities
 
 lint-code: $(GOLANGCI) ## the first part of lint
 	@scripts/modules.sh '$(PKG)' sh -c '$(GO) mod tidy -diff && $(NOGC) "$(CURDIR)/$(GOLANGCI)" run "$$@"' lint
 	@scripts/modules.sh '$(MODULES)' $(GO) vet
 	$(GO) run ./internal/lab/api
 
-platforms: $(BUILD)/.gitignore ## type-check code and tests for every platform, and what runs on one for that
+platforms: $(BUILD)/.gitignore ## type-check code and tests for every platform, and programs that run only on Linux for Linux
 	@$(GO) build -o $(BUILD)/platforms ./internal/lab/platforms
 	@scripts/modules.sh -work '$(PKG)' env "$(CURDIR)/$(BUILD)/platforms" '$(PLATFORMS)'
 	@scripts/modules.sh './internal/lab/bench/... ./internal/lab/proxies/...' env "$(CURDIR)/$(BUILD)/platforms" linux/amd64
@@ -129,14 +131,14 @@ platforms: $(BUILD)/.gitignore ## type-check code and tests for every platform, 
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities (needs the network)
 	@scripts/modules.sh ./... "$(CURDIR)/scripts/vuln.sh" "$(CURDIR)/$(GOVULNCHECK)"
 
-generate: redis-server ## make the generated files again
+generate: redis-server ## generate files again
 	$(GO) generate ./...
 
-clean: ## remove what the other targets made
+clean: ## remove the files that other targets made
 	rm -rf $(BUILD)
 	$(GO) clean -testcache
 
-# redis-server starts nothing: it sees to it that there is one to start.
+# redis-server starts nothing: it installs the server if it is missing.
 redis-server:
 	@scripts/redis-server.sh
 

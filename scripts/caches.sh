@@ -1,7 +1,7 @@
 #!/bin/sh
-# caches.sh: measures the caches of clients beside each other with each server that can be had, as
-# servers.sh finds them (SERVERS='system redis-8.6' names fewer), and prints a table of all
-# servers that were measured. The output of each run is left in build/servers.
+# caches.sh: compares the caches of several clients. It measures them with each server that servers.sh
+# finds (SERVERS='system redis-8.6' selects some) and prints a table of all servers measured.
+# The output of each run stays in build/servers.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/bin/sh
-# concurrent.sh: prints the packages of the library and its programs that start goroutines, hold locks
-# or run tests in parallel, in code or tests. In the others the race detector can find nothing of theirs.
+# concurrent.sh: prints the packages of the library and its programs whose code or tests start
+# goroutines, hold locks or run tests in parallel. The other packages cannot have a data race of their own.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/bin/sh
 # fuzz.sh FUZZTIME PACKAGES…: runs each fuzz target of the packages for
-# FUZZTIME (10s, or 50000x). An input that fails is kept under testdata/fuzz of
-# its package: commit it with the fix. The coverage that guides the engine is that of this
-# repository alone. With go test -fuzz it is also that of the standard library, all of which is
-# compiled anew for it and runs slower.
+# FUZZTIME (10s, or 50000x). Go saves an input that fails under testdata/fuzz of
+# its package: commit it with the fix. Only this repository is compiled to report its coverage to the
+# fuzzing engine. A plain go test -fuzz also recompiles the whole standard library for that, and the
+# target runs slower.
 set -eu
 
 GO=${GO:-go}
@@ -12,14 +12,14 @@ shift
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 out=$dir/out
-found=$("$GO" env GOCACHE)/fuzz # as go test has it
+found=$("$GO" env GOCACHE)/fuzz # where go test keeps the inputs that it finds
 instrumented='github.com/joomcode/redispipe/...=-dwarf=false -d=libfuzzer'
 
 # "package directory file…" for each package.
 files='{{.ImportPath}} {{.Dir}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}'
 "$GO" list -f "$files" "$@" >"$dir/packages"
 
-# fuzz PACKAGE TARGET: in the directory of the package.
+# fuzz PACKAGE TARGET: fuzzes one target. Call it in the directory of the package.
 fuzz() {
 	"$dir/tests" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$fuzztime" \
 		-test.fuzzminimizetime 20x -test.fuzzcachedir "$found/$1" \
@@ -29,15 +29,15 @@ fuzz() {
 while read -r package where names; do
 	[ -n "$names" ] || continue
 	cd "$where"
-	# shellcheck disable=SC2086 # the names of files are words
+	# shellcheck disable=SC2086 # split the list into file names
 	targets=$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $names)
 	[ -n "$targets" ] || continue
 	"$GO" test -c -vet=off -ldflags='-s -w' -gcflags="$instrumented" -o "$dir/tests" .
 	for target in $targets; do
 		echo "--- $target ($package, $fuzztime)"
 		if ! fuzz "$package" "$target"; then
-			# The engine may miss its own deadline by a little and call that a
-			# failure, with no input to blame. Only then is another try fair.
+			# The engine may run a little past its own deadline and report that as a
+			# failure, without an input. Only such a failure is worth another try.
 			if grep -q 'Failing input' "$out" || ! grep -q 'context deadline exceeded' "$out" ||
 				! fuzz "$package" "$target"; then
 				cat "$out"

@@ -1,14 +1,15 @@
 #!/bin/sh
-# modules.sh PACKAGES COMMAND…: runs a command in each module that has some of the packages,
-# with these behind it, as modules.sh './redis ./internal/lab/torture' go vet does.
+# modules.sh PACKAGES COMMAND…: runs a command in each module that has some of the packages, and
+# appends the packages of that module to the command. For example:
+# modules.sh './redis ./internal/lab/torture' go vet
 #
-# modules.sh -work PACKAGES COMMAND…: runs it once, with the packages of all these modules, in a
-# workspace of them: go test then compiles what they share once, and runs their tests side by side.
+# modules.sh -work PACKAGES COMMAND…: runs the command once, with the packages of all these modules, in
+# a workspace of the modules. So go test compiles shared packages once, and runs all tests side by side.
 #
-# The library is a module, and so is each of its programs, which nobody else needs to compile,
-# and whatever has requirements of its own. ./... are the packages of the library and its
-# programs; those of the others have to be named.
-set -euf # nothing is to be expanded
+# The library is one module. Each of its programs is another, because users of the library need not
+# compile it, and so is everything with requirements of its own. ./... means the packages of the
+# library and of its programs; packages of other modules have to be named.
+set -euf # -f: patterns such as ./... must not be expanded to file names
 
 cd "$(dirname "$0")/.."
 work=
@@ -26,7 +27,8 @@ patterns=$1
 code=0
 shift
 
-# of MODULE PATTERN: what the pattern is in the module. Nothing, if no package of it is there.
+# of MODULE PATTERN: prints the pattern as it is written inside the module, or nothing if the module
+# has none of its packages.
 of() {
 	case $2/ in
 	"$1"/*) echo ".${2#"$1"}" ;;
@@ -35,7 +37,7 @@ of() {
 	esac
 }
 
-# ofLibrary PATTERN: the pattern, if packages of the library are in it.
+# ofLibrary PATTERN: prints the pattern if it includes packages of the library.
 ofLibrary() {
 	for nested in $programs $others contrib; do
 		case $1/ in "$nested"/*) return ;; esac

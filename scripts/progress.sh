@@ -1,7 +1,7 @@
 #!/bin/sh
-# progress.sh COMMAND…: runs go test, which says nothing before the first package is tested, and
-# prints what it has done by then: every five seconds the packages that are compiled (what go finds in
-# its cache is not counted), and the test programs.
+# progress.sh COMMAND…: runs go test and shows that it is at work before the first package has been
+# tested: every five seconds it prints how many packages and test programs have been compiled. Packages
+# that go finds in its cache are not counted.
 set -eu
 
 mkdir -p build

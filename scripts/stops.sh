@@ -1,9 +1,10 @@
 #!/bin/sh
-# stops.sh DURATION: copies the tree, rewrites the packages of the request path, the cache, clusters and virtual
-# connections so that a goroutine may stop before each of their statements, and judges what becomes of
-# requests and jobs: none may get a wrong reply, or another's, or run twice. Faults are injected for DURATION into a
-# connection and for as long into a cluster; tests of the cache and of virtual connections come behind.
-# STOPS=400 stops more often than once in 1000 statements. Times mean nothing here.
+# stops.sh DURATION: copies the tree and rewrites the packages of the request path, the cache, clusters and
+# virtual connections so that a goroutine may stop before each of their statements. Then it checks the outcome
+# of requests and jobs: none may get a wrong reply or another's, and none may run twice. It injects faults into a
+# connection for DURATION, then into a cluster for DURATION, and last runs tests of the cache and of virtual
+# connections. A goroutine stops before one of 1000 statements; with STOPS=400, before one of 400. The times that
+# these tests print mean nothing.
 set -eu
 
 GO=${GO:-go}

@@ -1,8 +1,8 @@
 #!/bin/sh
-# stress.sh RUNS PACKAGE [FLAGS OF THE TEST BINARY]: runs the tests of a package as a machine
-# does that has no time for them: beside two busy loops, on 1, 2 and 8 processors, and with
-# the process stopped at random for up to a second. A test that fails so depends on how fast
-# the machine is. The output of runs that fail is kept in build/stress.
+# stress.sh RUNS PACKAGE [FLAGS OF THE TEST BINARY]: runs the tests of a package as if the machine
+# were overloaded: beside two busy loops, on 1, 2 and 8 processors, and with the process stopped at
+# random for up to a second. A test that fails here depends on the speed of the machine. The output
+# of failed runs stays in build/stress.
 #
 #	scripts/stress.sh 5 ./redisconn -test.run Reconnect
 set -eu
@@ -24,13 +24,13 @@ for _ in 1 2; do
 	busy="$busy $!"
 done
 
-# pause MILLISECONDS: at most so long, by chance.
+# pause MILLISECONDS: sleeps for a random time, shorter than that.
 pause() {
 	ms=$(($(od -An -N2 -tu2 /dev/urandom) % $1))
 	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
 }
 
-# starve PID: stops a process again and again, until it is killed itself.
+# starve PID: stops and continues a process again and again, until the process ends or starve is killed.
 starve() {
 	while pause 2000 && kill -STOP "$1"; do
 		pause 1000

@@ -1,6 +1,6 @@
 #!/bin/sh
 # vuln.sh GOVULNCHECK PACKAGES…: fails on a known vulnerability that the code
-# reaches. Without the network nothing can be known: that is said, and passes.
+# reaches. Without the network it cannot check: it says so and passes.
 set -eu
 
 code=0
