@@ -77,16 +77,17 @@ func (o Opts) withDefaults() (Opts, error) {
 // keys are the two keys of an entry, which are in the same slot of a cluster.
 type keys struct {
 	entry string // also the name of the channel that wakes waiting callers
-	lease string // holds the owner that loads the entry, or that loading has failed
 }
+
+// lease returns the key that holds the owner that loads the entry, or that loading has failed.
+func (k keys) lease() string { return k.entry + ":lease" }
 
 func (o Opts) keys(key string) (keys, error) {
 	if key == "" || key[0] == '}' {
 		return keys{}, ErrKey
 	}
-	entry := o.Prefix + "{" + key + "}"
-	return keys{entry, entry + ":lease"}, nil
+	return keys{o.Prefix + "{" + key + "}"}, nil
 }
 
 // list returns the keys in the order in which the scripts expect them.
-func (k keys) list() []string { return []string{k.entry, k.lease} }
+func (k keys) list() []string { return []string{k.entry, k.lease()} }

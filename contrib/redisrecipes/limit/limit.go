@@ -25,7 +25,8 @@ type Limiter struct {
 	opts   Opts
 	script *redis.Script
 	lines  lines
-	local  *local // only for OnUnavailable: Local
+	local  *local  // only for OnUnavailable: Local
+	quotas *quotas // only with Opts.Batch
 }
 
 // New returns a limiter. It returns an [ErrOpts] if the options are invalid.
@@ -44,6 +45,9 @@ func New(db redis.Sender, opts Opts) (*Limiter, error) {
 	l := &Limiter{db: db, opts: opts, script: script, lines: lines{byKey: map[string]*line{}}}
 	if opts.OnUnavailable == Local {
 		l.local = newLocal(opts.Rate, opts.Processes)
+	}
+	if opts.Batch > 0 {
+		l.quotas = newQuotas(opts)
 	}
 	return l, nil
 }
@@ -100,21 +104,40 @@ func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, err
 	if ctx == nil {
 		return nil, redis.ErrContextIsNil.New("limit: the context is nil")
 	}
+	decisions, rest := make([]Decision, len(takes)), make([]int, 0, len(takes))
+	for i, take := range takes {
+		decided := false
+		if l.quotas != nil {
+			decisions[i], decided = l.quotas.take(take)
+		}
+		if !decided {
+			rest = append(rest, i)
+		}
+	}
+	if len(rest) == 0 {
+		return decisions, nil
+	}
+	if err := l.ask(ctx, takes, rest, decisions); err != nil {
+		return nil, err
+	}
+	return decisions, nil
+}
+
+// ask sets the decisions about the rest of the takes, which the server decides.
+func (l *Limiter) ask(ctx context.Context, takes []Take, rest []int, decisions []Decision) (ended error) {
 	timed, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
-	asks := make([]asked, len(takes))
+	asks := make([]asked, len(rest))
 	var own []*group
-	for i, take := range takes {
-		a := &asks[i]
-		if a.group, a.at, a.own = l.lines.enter(ctx, take); a.own {
+	for at, i := range rest {
+		a := &asks[at]
+		if a.group, a.at, a.own = l.lines.enter(ctx, takes[i]); a.own {
 			own = append(own, a.group)
 		}
 	}
 	l.callOwn(timed, own)
-	decisions := make([]Decision, len(takes))
-	var ended error
-	for i, a := range asks { // even after an error, so that each take is counted as left
-		answer, err := l.lines.wait(timed, a)
+	for at, i := range rest { // even after an error, so that each take is counted as left
+		answer, err := l.lines.wait(timed, asks[at])
 		switch {
 		case err == nil:
 			decisions[i] = decisionOf(answer)
@@ -124,10 +147,7 @@ func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, err
 			decisions[i] = l.unavailable(takes[i], err)
 		}
 	}
-	if ended != nil {
-		return nil, ended
-	}
-	return decisions, nil
+	return ended
 }
 
 func decisionOf(answer []int64) Decision {
@@ -174,27 +194,41 @@ func (l *Limiter) serveOne(g *group) {
 
 // call sends calls and sets their answers.
 func (l *Limiter) call(ctx context.Context, groups ...*group) {
+	sent := make([]time.Time, len(groups))
 	if len(groups) == 1 {
 		g := groups[0]
-		g.answers, g.err = redis.As[[]int64](l.script.Do(ctx, l.db, []string{l.opts.Prefix + g.key}, l.args(g)...))
-		return
+		var args []any
+		args, sent[0] = l.args(g)
+		g.answers, g.err = redis.As[[]int64](l.script.Do(ctx, l.db, []string{l.opts.Prefix + g.key}, args...))
+	} else {
+		reqs := make([]redis.Request, len(groups))
+		for i, g := range groups {
+			var args []any
+			args, sent[i] = l.args(g)
+			reqs[i] = l.script.Request([]string{l.opts.Prefix + g.key}, args...)
+		}
+		for i, res := range (redis.SyncCtx{S: redis.WithScripts(l.db, l.script)}).SendMany(ctx, reqs) {
+			groups[i].answers, groups[i].err = redis.As[[]int64](res)
+		}
 	}
-	reqs := make([]redis.Request, len(groups))
 	for i, g := range groups {
-		reqs[i] = l.script.Request([]string{l.opts.Prefix + g.key}, l.args(g)...)
-	}
-	for i, res := range (redis.SyncCtx{S: redis.WithScripts(l.db, l.script)}).SendMany(ctx, reqs) {
-		groups[i].answers, groups[i].err = redis.As[[]int64](res)
+		if last := len(g.ns) - 1; l.quotas != nil && g.whole() {
+			l.quotas.answered(g.key, sent[i], int(g.answers[len(g.answers)-1]), g.ns[last], decisionOf(g.answers[answerLen*last:]))
+		}
 	}
 }
 
-// args returns the arguments of the script.
-func (l *Limiter) args(g *group) []any {
-	args := append(make([]any, 0, 3+len(g.ns)), l.opts.Rate.Count, l.opts.Rate.Per.Microseconds(), l.opts.Rate.Burst)
+// args returns the arguments of the script, and when they were made.
+func (l *Limiter) args(g *group) (args []any, sent time.Time) {
+	ahead := 0
+	if l.quotas != nil {
+		sent, ahead = l.quotas.ask(g.key)
+	}
+	args = append(make([]any, 0, 4+len(g.ns)), l.opts.Rate.Count, l.opts.Rate.Per.Microseconds(), l.opts.Rate.Burst, ahead)
 	for _, n := range g.ns {
 		args = append(args, n)
 	}
-	return args
+	return args, sent
 }
 
 // unavailable decides without the server.

@@ -39,7 +39,7 @@ type group struct {
 	sent   bool
 
 	done    chan struct{} // closed when what follows is set
-	answers []int64       // answerLen numbers for each take
+	answers []int64       // answerLen numbers for each take, and how much was taken in advance
 	err     error
 }
 
@@ -111,12 +111,15 @@ func (l *lines) wait(ctx context.Context, a asked) ([]int64, error) {
 	return nil, fmt.Errorf("limit: no answer, the server may have counted the take: %w", ctx.Err())
 }
 
+// whole reports whether a call has got an answer to all takes.
+func (g *group) whole() bool { return len(g.answers) == answerLen*len(g.ns)+1 }
+
 // answer returns the answer to a take of a group whose call has ended.
 func (g *group) answer(at int) ([]int64, error) {
 	switch {
 	case g.err != nil:
 		return nil, g.err
-	case len(g.answers) != answerLen*len(g.ns):
+	case !g.whole():
 		return nil, errAnswer
 	}
 	return g.answers[answerLen*at:][:answerLen], nil

@@ -25,6 +25,7 @@ func TestInvalidOptions(t *testing.T) {
 		"a kind":           {Rate: good, Kind: 2},
 		"OnUnavailable":    {Rate: good, OnUnavailable: 3},
 		"Processes":        {Rate: good, Processes: -1},
+		"Batch":            {Rate: good, Batch: -1},
 		"Timeout":          {Rate: good, Timeout: -1},
 	} {
 		_, err := New(redistest.NewMock(t), opts)

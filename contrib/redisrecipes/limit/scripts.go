@@ -6,8 +6,9 @@ import "github.com/joomcode/redispipe/redis"
 // requests would pass, the microseconds until the take passes, and the microseconds until the burst passes.
 const answerLen = 4
 
-// Both scripts get the key, and Count, Per in microseconds, Burst, and N of each take. They decide about the takes one
-// after the other, as if each had a call.
+// Both scripts get the key, and Count, Per in microseconds, Burst, how much to take in advance, and N of each take. They decide
+// about the takes one after the other, as if each had a call. If none is refused, they then take in advance, but at
+// most an eighth of what would pass. The last number of the answer is how much that was.
 
 // smooth keeps the level of a bucket, which falls by Count in each Per, and the time of that level. This is GCRA
 // with a continuous state. If the server's clock is set back, the level stays as it is and falls from the new time
@@ -21,21 +22,23 @@ if state then
   local was, at = string.match(state, '^(%S+) (%d+)$')
   level = math.max(0, was - math.max(0, now - at) * count / per)
 end
-local answers, taken = {}, false
-for i = 4, #ARGV do
+local answers, taken, ahead = {}, false, tonumber(ARGV[4])
+for i = 5, #ARGV do
   local n = tonumber(ARGV[i])
   local allowed, retry = 0, 0
   if level + n <= burst + 0.000000001 then
     allowed, level = 1, level + n
     taken = taken or n > 0
   else
-    retry = math.ceil((level + n - burst) * per / count)
+    retry, ahead = math.ceil((level + n - burst) * per / count), 0
   end
   local at = #answers
   answers[at + 1], answers[at + 2] = allowed, math.max(0, math.floor(burst - level + 0.000000001))
   answers[at + 3], answers[at + 4] = retry, math.ceil(level * per / count)
 end
-if taken then
+ahead = math.min(ahead, math.max(0, math.floor((burst - level) / 8)))
+answers[#answers + 1], level = ahead, level + ahead
+if taken or ahead > 0 then
   redis.call('SET', KEYS[1], string.format('%.17g %.0f', level, now), 'PX', math.ceil(level * per / count / 1000) + 1)
 end
 return answers
@@ -73,8 +76,8 @@ local function write()
   redis.call('PEXPIRE', key, math.ceil(130 * step / 1000))
   first, added, fresh = 1, 0, false
 end
-local answers = {}
-for i = 4, #ARGV do
+local answers, ahead = {}, tonumber(ARGV[4])
+for i = 5, #ARGV do
   local n = tonumber(ARGV[i])
   local allowed, retry = 1, 0
   if sum + n > limit then
@@ -85,7 +88,7 @@ for i = 4, #ARGV do
       left = left - redis.call('LINDEX', key, at + 1)
       at = at + 2
     end
-    allowed, retry = 0, (old + 129) * step - now
+    allowed, retry, ahead = 0, (old + 129) * step - now, 0
   elseif n > 0 then
     sum, added = sum + n, added + n
     newest = fresh and current or newest
@@ -94,6 +97,8 @@ for i = 4, #ARGV do
   answers[at + 1], answers[at + 2], answers[at + 3] = allowed, limit - sum, retry
   answers[at + 4] = newest and (newest + 129) * step - now or 0
 end
+ahead = math.min(ahead, math.floor((limit - sum) / 8))
+answers[#answers + 1], sum, added = ahead, sum + ahead, added + ahead
 write()
 return answers
 `)

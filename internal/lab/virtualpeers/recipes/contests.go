@@ -34,11 +34,19 @@ var errRefused = errors.New("refused within the limit")
 func limits(ours *redispipe.Client, theirs *redis.Client) (all []contest) {
 	limiter, err := limit.New(ours, limit.Opts{Rate: limit.Rate{Count: 1e9, Per: time.Hour}, Timeout: time.Minute})
 	check(err)
+	batches, err := limit.New(ours, limit.Opts{
+		Rate: limit.Rate{Count: 1e9, Per: time.Hour}, Prefix: "batches:", Batch: 100, Timeout: time.Minute,
+	})
+	check(err)
 	rate := redis_rate.NewLimiter(theirs)
 	for _, each := range []bool{false, true} {
 		all = append(all, contest{fmt.Sprintf("limit, 128 callers, %s", keys(each)), 128, []side{
 			{"redisrecipes", func(ctx context.Context, caller int) error {
 				d, err := limiter.Allow(ctx, key(each, caller))
+				return refused(d.Allowed, errors.Join(err, d.Unavailable))
+			}},
+			{"… with Batch", func(ctx context.Context, caller int) error {
+				d, err := batches.Allow(ctx, key(each, caller))
 				return refused(d.Allowed, errors.Join(err, d.Unavailable))
 			}},
 			{"redis_rate", func(ctx context.Context, caller int) error {
@@ -132,6 +140,10 @@ func asides(ours *redispipe.Client, addr string) []contest {
 		}
 	}
 	return []contest{{"cache-aside, 128 callers, entry is there", 128, []side{
+		{"GET alone", func(ctx context.Context, _ int) error {
+			var raw []byte
+			return ours.DoInto(ctx, &raw, "GET", "aside:{a}")
+		}},
 		{"redisrecipes", get(plain)},
 		{"… with Memory", get(cache)},
 		{"rueidisaside", func(ctx context.Context, _ int) error {

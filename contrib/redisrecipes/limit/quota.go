@@ -1,0 +1,120 @@
+package limit
+
+import (
+	"sync"
+	"time"
+)
+
+// With Opts.Batch, a call for a busy key takes requests in advance, and the process lets them pass by itself. It takes
+// fewer than it will need if the key stays as busy as it was, so little is lost.
+
+const (
+	// quotaLife is the part of Per for which a process decides by itself, but quotaMost at most: with it, as with the
+	// steps of a Window, a request counts up to 1 % too early.
+	quotaLife = 128
+	quotaMost = time.Second
+	// quotaKeys bounds the keys in the memory of a process: some 10 MB.
+	quotaKeys = 65536
+)
+
+// quotas has what a process may decide by itself. It is safe for concurrent use.
+type quotas struct {
+	batch int
+	life  time.Duration
+
+	mu    sync.Mutex // guards what follows
+	byKey map[string]*quota
+}
+
+// quota belongs to a key.
+type quota struct {
+	asked time.Time // when the last call was sent
+	next  int       // how much the next call takes in advance
+
+	granted, left int       // what was taken in advance, and what is left of it
+	until         time.Time // when the rest of it is lost
+	remaining     int       // what the server said that would pass, with left
+	reset         time.Time // when the whole burst passes
+
+	refused time.Time // until then the key has no request left for anybody
+	retry   time.Time // when one passes again
+}
+
+func newQuotas(opts Opts) *quotas {
+	return &quotas{batch: opts.Batch, life: min(opts.Rate.Per/quotaLife, quotaMost), byKey: map[string]*quota{}}
+}
+
+// take decides about a take. It returns false if the server must decide.
+func (q *quotas) take(take Take) (d Decision, decided bool) {
+	now := time.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	of := q.byKey[take.Key]
+	switch {
+	case of == nil || take.N == 0:
+		return Decision{}, false
+	case now.Before(of.until) && take.N <= of.left:
+		of.left -= take.N
+		of.remaining -= take.N
+		return Decision{Allowed: true, Remaining: of.remaining, ResetAfter: max(0, of.reset.Sub(now))}, true
+	case now.Before(of.refused) && take.N == 1:
+		return Decision{RetryAfter: of.retry.Sub(now), ResetAfter: max(0, of.reset.Sub(now))}, true
+	}
+	return Decision{}, false
+}
+
+// ask returns how much a call that is sent now takes in advance.
+func (q *quotas) ask(key string) (sent time.Time, ahead int) {
+	now := time.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	of := q.byKey[key]
+	switch {
+	case of == nil && !q.roomLocked(now):
+		return now, 0
+	case of == nil:
+		of = &quota{}
+		q.byKey[key] = of
+	case now.Sub(of.asked) > 2*q.life:
+		of.next = 0 // not busy
+	case of.left == 0:
+		need := float64(of.granted+1) * float64(q.life) / float64(max(1, now.Sub(of.asked)))
+		of.next = int(min(float64(max(1, 2*of.next)), float64(q.batch), 7*need/8))
+	case !now.Before(of.until):
+		of.next = of.granted - of.left // the rest was lost
+	}
+	of.asked = now
+	return now, of.next
+}
+
+// answered notes what a call has taken in advance, and the decision about its last take, which was for n.
+func (q *quotas) answered(key string, sent time.Time, granted, n int, last Decision) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	of := q.byKey[key]
+	if of == nil {
+		return
+	}
+	if of.left == 0 || !time.Now().Before(of.until) {
+		of.granted, of.left, of.until = 0, 0, sent.Add(q.life)
+	}
+	of.granted, of.left = of.granted+granted, of.left+granted
+	of.remaining, of.reset = last.Remaining, sent.Add(last.ResetAfter)
+	if n == 1 && !last.Allowed && last.Remaining == 0 {
+		of.retry = sent.Add(last.RetryAfter)
+		of.refused = sent.Add(min(last.RetryAfter, q.life))
+	}
+}
+
+// roomLocked reports whether there is room for a key, after it has removed keys that are not busy if there was none.
+func (q *quotas) roomLocked(now time.Time) bool {
+	if len(q.byKey) < quotaKeys {
+		return true
+	}
+	for key, of := range q.byKey {
+		if now.Sub(of.asked) > 2*q.life {
+			delete(q.byKey, key)
+		}
+	}
+	return len(q.byKey) < quotaKeys
+}
