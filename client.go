@@ -46,41 +46,49 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	return &Client{s.retried(sender), s}
 }
 
+// to returns the sender that c sends through. It returns nil if c did not come from Open; then requests fail, not sent.
+func (c *Client) to() redis.Sender {
+	if c == nil {
+		return nil
+	}
+	return c.sender
+}
+
 // Do sends a command and returns its result, which is an *errorx.Error if the request
 // failed: see [redis.Err] and [redis.As]. It returns early when ctx is
 // done, like [redis.SyncCtx]. It does not retain the arguments.
 func (c *Client) Do(ctx context.Context, cmd string, args ...any) any {
-	return redis.SyncCtx{S: c.sender}.Do(ctx, cmd, args...)
+	return redis.SyncCtx{S: c.to()}.Do(ctx, cmd, args...)
 }
 
 // DoInto is like Do, but reads the reply into the variable that dst points to, which may have any
 // type that [redis.As] accepts: see [redis.Sync.DoInto].
 func (c *Client) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
-	return redis.SyncCtx{S: c.sender}.DoInto(ctx, dst, cmd, args...)
+	return redis.SyncCtx{S: c.to()}.DoInto(ctx, dst, cmd, args...)
 }
 
 // DoMany sends the requests as one batch and returns their results in order. Each result may
 // be an error: see [redis.Collect].
 func (c *Client) DoMany(ctx context.Context, reqs []redis.Request) []any {
-	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
+	return redis.SyncCtx{S: c.to()}.SendMany(ctx, reqs)
 }
 
 // Transact sends requests between MULTI and EXEC and returns their results. If some of them
 // failed, it also returns the first failure (a *redis.ResultError). If the transaction did not run,
 // it returns no results and the reason: see [redis.Sync.Transact].
 func (c *Client) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
-	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
+	return redis.SyncCtx{S: c.to()}.Transact(ctx, reqs)
 }
 
 // Watch runs an optimistic transaction: see [redis.Watch].
 func (c *Client) Watch(ctx context.Context, keys []string, f func(*redis.Tx) error) ([]any, error) {
-	return redis.Watch(ctx, c.sender, keys, f)
+	return redis.Watch(ctx, c.to(), keys, f)
 }
 
 // Session calls f with a session, which has its own connection. In a cluster it is a connection to
 // the master of key, or to any master if key is empty: see [redis.WithSession].
 func (c *Client) Session(ctx context.Context, key string, f func(*redis.Session) error) error {
-	return redis.WithSession(ctx, c.sender, key, f)
+	return redis.WithSession(ctx, c.to(), key, f)
 }
 
 // Subscriber returns the client's subscriber, which the first call creates. It uses the
@@ -126,7 +134,12 @@ func (c *Client) Cluster() *rediscluster.Cluster {
 // Reauthenticate asks CredentialsProvider for new credentials, and sends them on all open
 // connections. No request fails because of it: see [redisconn.Connection.Reauthenticate] and
 // [rediscluster.Cluster.Reauthenticate]. Calling it again is safe.
-func (c *Client) Reauthenticate(ctx context.Context) error { return c.servers.Reauthenticate(ctx) }
+func (c *Client) Reauthenticate(ctx context.Context) error {
+	if c.to() == nil {
+		return redis.Err(errs.NoSender())
+	}
+	return c.servers.Reauthenticate(ctx)
+}
 
 // Shutdown closes the subscriber and refuses new requests (with [redis.ErrContextClosed], not
 // sent). It waits until the accepted requests are answered or ctx is done, and then closes the
@@ -134,6 +147,9 @@ func (c *Client) Reauthenticate(ctx context.Context) error { return c.servers.Re
 func (c *Client) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
+	}
+	if c.to() == nil {
+		return nil
 	}
 	c.subscribing.Lock()
 	if c.subscriber != nil {
@@ -144,8 +160,13 @@ func (c *Client) Shutdown(ctx context.Context) error {
 }
 
 // Close closes the client and its subscriber. It does not wait: requests that were not written
-// fail with [redis.ErrContextClosed], those in flight with [redis.ErrIO].
-func (c *Client) Close() { c.servers.Close() }
+// fail with [redis.ErrContextClosed], those in flight with [redis.ErrIO]. It does nothing if c is nil, as
+// it is after Open has failed.
+func (c *Client) Close() {
+	if c.to() != nil {
+		c.servers.Close()
+	}
+}
 
 // Send implements [redis.Sender].
 func (c *Client) Send(r redis.Request, cb redis.Future, n uint64) { c.sender.Send(r, cb, n) }

@@ -74,6 +74,25 @@ func TestNilPointers(t *testing.T) {
 	}
 }
 
+// A program that does not look at the error of Open has no client. Its requests fail, and Close does nothing.
+func TestNoClient(t *testing.T) {
+	ctx := t.Context()
+	reqs := []redis.Request{redis.Req("GET", "key")}
+	for _, c := range []*redispipe.Client{nil, {}} {
+		_, transacted := c.Transact(ctx, reqs)
+		_, watched := c.Watch(ctx, []string{"key"}, func(*redis.Tx) error { return nil })
+		for _, res := range []any{
+			c.Do(ctx, "GET", "key"), c.DoInto(ctx, new(string), "GET", "key"), c.DoMany(ctx, reqs)[0], transacted, watched,
+			c.Session(ctx, "key", func(*redis.Session) error { return nil }), c.Reauthenticate(ctx),
+		} {
+			require.ErrorContains(t, redis.Err(res), "the sender is nil")
+			require.ErrorIs(t, redis.Err(res), redis.ErrNotSent)
+		}
+		require.NoError(t, c.Shutdown(ctx))
+		c.Close()
+	}
+}
+
 // open opens a client, with a context that ends as soon as it is made.
 func open(t testing.TB, url string, opts ...redispipe.Option) *redispipe.Client {
 	t.Helper()

@@ -46,7 +46,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	}
 	c, err := configOf(url)
 	if err != nil {
-		return nil, err
+		return nil, redis.Err(err)
 	}
 	for _, opt := range opts {
 		if opt != nil {
@@ -55,7 +55,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	}
 	s, err := c.open(lifetime.Making(ctx))
 	if err != nil {
-		return nil, err
+		return nil, redis.Err(err)
 	}
 	return (&shared{servers: s, pubsub: c.pubsub, retried: retriesOf(s, c.retries)}).with(rediscluster.MasterOnly), nil
 }

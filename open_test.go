@@ -29,6 +29,7 @@ func TestOpenBadURL(t *testing.T) {
 		require.Nil(t, c)
 		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrURL), "%s: %v", text, err)
 		require.NotContains(t, err.Error(), "canary")
+		require.ErrorIs(t, err, redis.ErrNotSent)
 	}
 	var none context.Context
 	_, err := redispipe.Open(none, "redis://host")
@@ -57,6 +58,7 @@ func TestOpenOptions(t *testing.T) {
 
 	_, err = redispipe.Open(t.Context(), "rediss://:"+url.QueryEscape("canary")+"@"+s.TLSAddr(), secure, redispipe.Logger(nil))
 	require.True(t, redis.AsErrorx(err).IsOfType(redisconn.ErrAuth), "%v", err)
+	require.Equal(t, redis.OutcomeOf(err) == redis.OutcomeNotSent, errors.Is(err, redis.ErrNotSent), "%v", err)
 	require.NotContains(t, err.Error(), "canary")
 }
 
