@@ -50,5 +50,6 @@
 // If the active member is down, the member with the greatest weight among those that are up becomes
 // active. When the preferred member (of the greatest weight, or the last one given to
 // [Client.SwitchTo]) has been up for Opts.Failback, it becomes active again: at once or, with Opts.Ramp,
-// for more and more keys. There is at most one shift per Opts.Failback.
+// for more and more keys. Shifts are at least Opts.Failback apart. The exception is a shift from a member
+// on which nothing succeeds to one on which nothing has failed for Opts.Failback.
 package redisfailover

@@ -30,6 +30,7 @@ type health struct {
 	window [windowTicks]count // the requests that ended in each of the last ticks
 	n      int                // ticks so far
 	goodAt time.Time          // the last tick with a success
+	badAt  time.Time          // the last tick with a failure; zero if nothing has failed
 	failed uint64             // failures since goodAt
 }
 
@@ -43,6 +44,9 @@ func (h *health) tick(at time.Time, now count, late bool) {
 	h.last = now
 	h.window[h.n%windowTicks] = ended
 	h.n++
+	if ended.bad > 0 {
+		h.badAt = at
+	}
 	if ended.good > 0 || h.goodAt.IsZero() || late {
 		h.goodAt, h.failed = at, 0
 		return
@@ -52,10 +56,17 @@ func (h *health) tick(at time.Time, now count, late bool) {
 
 // isDown reports whether the member is down. at is the time of the last tick.
 func (h *health) isDown(at time.Time, patience time.Duration, rate float64) bool {
-	if h.failed >= leastFailed && at.Sub(h.goodAt) >= patience {
-		return true
-	}
-	return h.failing(0, rate) && h.failing(windowTicks/2, rate)
+	return h.isDead(at, patience) || h.failing(0, rate) && h.failing(windowTicks/2, rate)
+}
+
+// isDead reports whether nothing has succeeded for as long as patience. at is the time of the last tick.
+func (h *health) isDead(at time.Time, patience time.Duration) bool {
+	return h.failed >= leastFailed && at.Sub(h.goodAt) >= patience
+}
+
+// isSound reports whether nothing has failed for that long. at is the time of the last tick.
+func (h *health) isSound(at time.Time, long time.Duration) bool {
+	return h.badAt.IsZero() || at.Sub(h.badAt) >= long
 }
 
 // failing reports whether too many requests have failed in the half of the window that begins at the index

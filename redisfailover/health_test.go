@@ -66,6 +66,18 @@ func TestIsDown(t *testing.T) {
 	}
 }
 
+// A member is sound when nothing has failed for a while.
+func TestIsSound(t *testing.T) {
+	begin := time.Unix(1000, 0)
+	var h health
+	h.tick(begin, count{1, 0}, false)
+	require.True(t, h.isSound(begin, time.Second), "nothing has ever failed")
+	h.tick(begin, count{100, 1}, false)
+	require.False(t, h.isSound(begin, time.Second))
+	h.tick(begin.Add(time.Second), count{200, 1}, false)
+	require.True(t, h.isSound(begin.Add(time.Second), time.Second))
+}
+
 // If the process has not run for a while, failures of that time do not count against a member.
 func TestLateTick(t *testing.T) {
 	var h health

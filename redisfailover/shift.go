@@ -87,11 +87,16 @@ func (m *member) judged(now time.Time, late bool) LogEvent {
 }
 
 // next decides which member must replace the active one now, and why. It returns nil if the active
-// member stays. Client.mu is held.
+// member stays. Shifts are Opts.Failback apart. The exception is one from a member that is dead to one that
+// is sound. It can't repeat at once, because the dead member is not sound until Opts.Failback has passed.
+// Client.mu is held.
 func (c *Client) next(now time.Time, active *member) (*member, Reason) {
-	switch {
-	case !c.shifted.IsZero() && now.Sub(c.shifted) < c.opts.between():
-		return nil, 0
+	switch between := c.opts.between(); {
+	case !c.shifted.IsZero() && now.Sub(c.shifted) < between:
+		if active.up || !active.health.isDead(now, c.opts.Patience) {
+			return nil, 0
+		}
+		return c.best(func(m *member) bool { return m.up && m.health.isSound(now, between) }), Failed
 	case !active.up:
 		return c.best(func(m *member) bool { return m.up }), Failed
 	case active != c.preferred && c.preferred.up && c.opts.Failback > 0 && now.Sub(c.preferred.since) >= c.opts.Failback:

@@ -46,6 +46,7 @@ func TestNext(t *testing.T) {
 	for name, tt := range map[string]struct {
 		active, preferred string
 		down              string
+		dead, failed      string        // nothing succeeds; something has failed a second before now
 		shifted, restored time.Duration // how long ago the last shift was (0: never), and the preferred member came up (0: always up)
 		failback          time.Duration
 		to                string
@@ -58,6 +59,10 @@ func TestNext(t *testing.T) {
 		"another one is down":             {active: "a", preferred: "a", down: "b"},
 		"the preferred one comes first":   {active: "a", preferred: "c", down: "a", to: "c", reason: Failed},
 		"soon after a shift":              {active: "a", preferred: "a", down: "a", shifted: 9 * time.Second},
+		"soon after, but it is dead":      {active: "a", preferred: "a", down: "a", dead: "a", shifted: time.Second, to: "b", reason: Failed},
+		"the next one has failed as well": {active: "a", preferred: "a", down: "a", dead: "a", failed: "b", shifted: time.Second, to: "c", reason: Failed},
+		"all of them have":                {active: "a", preferred: "a", down: "a", dead: "a", failed: "bc", shifted: time.Second, reason: Failed},
+		"dead, but it was judged late":    {active: "a", preferred: "a", dead: "a", shifted: time.Second},
 		"long after a shift":              {active: "a", preferred: "a", down: "a", shifted: 10 * time.Second, to: "b", reason: Failed},
 		"the preferred one was restored":  {active: "b", preferred: "a", shifted: time.Hour, restored: 10 * time.Second, to: "a", reason: Restored},
 		"just now":                        {active: "b", preferred: "a", shifted: time.Hour, restored: 9 * time.Second},
@@ -72,6 +77,12 @@ func TestNext(t *testing.T) {
 		now := begin.Add(24 * time.Hour)
 		for _, r := range tt.down {
 			c.named(string(r)).up = false
+		}
+		for _, r := range tt.dead {
+			c.named(string(r)).health = health{failed: leastFailed, badAt: now, goodAt: now.Add(-c.opts.Patience)}
+		}
+		for _, r := range tt.failed {
+			c.named(string(r)).health = health{badAt: now.Add(-time.Second), goodAt: now}
 		}
 		c.preferred = c.named(tt.preferred)
 		if tt.restored != 0 {

@@ -215,6 +215,41 @@ func TestShiftBack(t *testing.T) {
 	})
 }
 
+// A member that is lost again right after the return to it loses its requests again within one IOTimeout, because
+// nothing has failed on the other one. If both are lost in turn, shifts are Failback apart.
+func TestShiftAfterReturn(t *testing.T) {
+	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, seen *events) {
+		lose := func(d, other *database) time.Duration {
+			d.kill()
+			other.dead.Store(false)
+			began := time.Now()
+			for redis.OutcomeOf(db.Do(t.Context(), "INCR", "k")) != redis.OutcomeValue {
+			}
+			return time.Since(began)
+		}
+		for range 3 {
+			require.Less(t, lose(m1, m2), time.Second)
+			m1.dead.Store(false)
+			for string(db.Do(t.Context(), "GET", "k").([]byte)) == "m2" {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		seen.mu.Lock()
+		seen.seen = nil
+		seen.mu.Unlock()
+		time.Sleep(time.Minute)
+		began := time.Now()
+		for i := range 6 {
+			d, other := m1, m2
+			if i%2 > 0 {
+				d, other = m2, m1
+			}
+			lose(d, other)
+		}
+		require.LessOrEqual(t, strings.Count(seen.all(), " to "), int(time.Since(began)/(10*time.Second))+1, seen.all())
+	})
+}
+
 // A session ends when another member becomes active.
 func TestShiftEndsSessions(t *testing.T) {
 	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
