@@ -52,6 +52,8 @@ type Connection struct {
 	sockets  atomic.Pointer[socketAddrs] // never nil: without a socket it is zero
 	// announced limits how often maintenance is reported.
 	announced oplog.Limit
+	moving    atomic.Pointer[engine.Session] // the session for which move was started last
+	handed    chan handed                    // has room for one: see watch
 }
 
 type socketAddrs struct {
@@ -101,7 +103,7 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking, members f
 	}
 	given := opts
 	opts = given.withDefaults()
-	c := &Connection{addr: addr, opts: opts, tracking: t, ended: make(chan struct{}), reauth: make(chan struct{}, 1)}
+	c := &Connection{addr: addr, opts: opts, tracking: t, ended: make(chan struct{}), reauth: make(chan struct{}, 1), handed: make(chan handed, 1)}
 	c.sockets.Store(&socketAddrs{})
 	c.ctx, c.cancel = lifetime.Begin(ctx)
 	c.alone = !lifetime.IsPart(c.ctx)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -43,7 +44,7 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 			making, result = c.ctx, nil
 		}
 		if s != nil {
-			s.Watch()
+			s = c.watch(s)
 			if broken++; c.wasOfUse(s, time.Since(began)) {
 				broken = 0
 			}
@@ -97,7 +98,7 @@ func (c *Connection) wasOfUse(s *engine.Session, life time.Duration) bool {
 
 // attempt opens a session and starts its goroutines.
 func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Error) {
-	greeted, err := c.dialer.Open(ctx)
+	greeted, err := c.open(ctx, nil)
 	if err != nil {
 		err = c.withConn(err)
 		c.disconnected(err)
@@ -108,23 +109,46 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 		c.pipe.Abandon(nil, unsent)
 		return nil, err
 	}
+	c.use(greeted)
+	s := c.pipe.Start(greeted.Socket)
+	c.connected(greeted)
+	return s, nil
+}
+
+// open dials a socket for requests: the address to, or the connection's own if that is nil.
+func (c *Connection) open(ctx context.Context, to *dial.Address) (greeted *dial.Socket, err *errorx.Error) {
+	if c.tracking != nil { // it ends with its socket, whose server knows the keys that it has read
+		greeted, err = c.dialer.Open(ctx)
+	} else {
+		greeted, err = c.dialer.OpenHearing(ctx, to)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.tracking != nil {
+		greeted.Dec.OnPush(c.tracking.told)
+	}
+	greeted.Dec.OnSkipped(c.heard)
+	return greeted, nil
+}
+
+// use makes a socket the one that the connection reports.
+func (c *Connection) use(greeted *dial.Socket) {
 	c.measured(greeted.Trip)
 	c.sockets.Store(&socketAddrs{
 		local: sock.Text(greeted.LocalAddr()), remote: sock.Text(greeted.RemoteAddr()),
 		user: userOf(greeted.Credentials), greeting: greeted.Received(),
 	})
 	c.proxy.Store(greeted.Peer.Proxy())
-	if c.tracking != nil {
-		greeted.Dec.OnPush(c.tracking.told)
-	}
-	greeted.Dec.OnSkipped(c.heard)
-	s := c.pipe.Start(greeted.Socket)
+}
+
+// connected reports a socket that is in use.
+func (c *Connection) connected(greeted *dial.Socket) {
 	c.report(LogConnected{LocalAddr: c.LocalAddr(), RemoteAddr: c.RemoteAddr()})
 	if c.peer != greeted.Peer {
 		c.peer = greeted.Peer
 		c.report(LogPeerLimited{without(c.peer)})
 	}
-	return s, nil
 }
 
 // connectResult returns the result of Connect after the first attempt.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/errs"
-	"github.com/joomcode/redispipe/internal/pubsub"
 	"github.com/joomcode/redispipe/internal/push"
 )
 
@@ -47,20 +46,4 @@ func (c *Connection) silence() time.Duration {
 		return defaultIOTimeout
 	}
 	return c.opts.IOTimeout
-}
-
-// heard is called with each push that arrives on the shared socket. It reports announcements of
-// maintenance.
-func (c *Connection) heard(push []any) {
-	if len(push) == 0 {
-		return
-	}
-	kind, _ := push[0].([]byte)
-	work, known := pubsub.ParseWork(kind, push[1:])
-	if !known {
-		return
-	}
-	if _, ok := c.announced.Admit(time.Now()); ok {
-		c.report(LogMaintenance(work))
-	}
 }

@@ -17,6 +17,15 @@ type Address struct {
 	host    string // for TLS; empty for unix sockets
 }
 
+// ParseEndpoint parses the address that a server moves to, which must be host:port.
+func ParseEndpoint(text string) (Address, error) {
+	a, err := ParseAddress(text)
+	if err == nil && a.addr != text || a.network == "unix" {
+		err = ErrAddress.New("address is not host:port")
+	}
+	return a, err
+}
+
 // ParseAddress parses an address. It does not resolve names. Its errors do not contain the text,
 // because it may hold a password.
 func ParseAddress(text string) (Address, error) {

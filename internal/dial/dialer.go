@@ -31,6 +31,7 @@ type Dialer struct {
 	asking  atomic.Int32 // calls of Provider that have not returned
 	// staysPut: the server has refused CLIENT CAPA, so a master that becomes a replica won't answer with REDIRECT.
 	staysPut atomic.Bool
+	moved    moved
 }
 
 // New returns a Dialer, whose attempts end with ctx.
@@ -42,17 +43,25 @@ func New(ctx context.Context, config Config) *Dialer {
 // every connection, and then the given ones. ctx, Timeout and the Dialer's context bound
 // all of it, whatever the user's functions do.
 func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
-	return d.openGreeted(ctx, d.Integrity, steps)
+	return d.openGreeted(ctx, opening{to: d.address(), pings: d.Integrity, more: steps})
+}
+
+// opening is what a new socket needs.
+type opening struct {
+	to    Address
+	pings bool   // the user must be allowed to call PING
+	hears bool   // the server is to announce maintenance
+	more  []Step // of the handshake
 }
 
 // OpenPinging is Open for a socket whose user must be allowed to call PING.
 func (d *Dialer) OpenPinging(ctx context.Context) (*Socket, *errorx.Error) {
-	return d.openGreeted(ctx, true, nil)
+	return d.openGreeted(ctx, opening{to: d.address(), pings: true})
 }
 
-func (d *Dialer) openGreeted(given context.Context, pings bool, more []Step) (*Socket, *errorx.Error) {
+func (d *Dialer) openGreeted(given context.Context, o opening) (*Socket, *errorx.Error) {
 	began := time.Now()
-	s, failure := d.openAdapted(given, pings, more)
+	s, failure := d.openAdapted(given, o)
 	if failure == nil {
 		d.opened.Add(time.Since(began))
 	}
@@ -62,14 +71,14 @@ func (d *Dialer) openGreeted(given context.Context, pings bool, more []Step) (*S
 // Opened returns how long it took to open each socket that was opened, with its handshake.
 func (d *Dialer) Opened() *histogram.Histogram { return d.opened.Histogram() }
 
-func (d *Dialer) openAdapted(given context.Context, pings bool, more []Step) (*Socket, *errorx.Error) {
+func (d *Dialer) openAdapted(given context.Context, o opening) (*Socket, *errorx.Error) {
 	return d.bounded(given, func(ctx context.Context) (*Socket, *errorx.Error) {
 		return d.adapted(&d.Config, func(as sock.Peer) (*Socket, bool, *errorx.Error) {
 			echoes := false
-			s, failure := d.attempt(given, ctx, as, func(s *Socket) (failure *errorx.Error) {
+			s, failure := d.attempt(given, ctx, o.to, as, func(s *Socket) (failure *errorx.Error) {
 				defer d.Begin()()
 				if s.Credentials, failure = d.Ask(ctx); failure == nil {
-					failure = s.greet(d.Timeout, d.steps(s, pings, more))
+					failure = s.greet(d.Timeout, d.steps(s, o))
 				}
 				echoes = s.echoes
 				return failure
@@ -83,7 +92,7 @@ func (d *Dialer) openAdapted(given context.Context, pings bool, more []Step) (*S
 // do it with other credentials.
 func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
 	return d.bounded(ctx, func(bounded context.Context) (*Socket, *errorx.Error) {
-		return d.attempt(ctx, bounded, sock.Peer{}, func(*Socket) *errorx.Error { return nil })
+		return d.attempt(ctx, bounded, d.address(), sock.Peer{}, func(*Socket) *errorx.Error { return nil })
 	})
 }
 
@@ -101,8 +110,8 @@ func (d *Dialer) bounded(given context.Context, open func(context.Context) (*Soc
 
 // attempt dials, sets up TLS and does the handshake for that kind of peer, until ctx is done. ctx
 // is given plus a deadline.
-func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
-	conn, err := d.connect(ctx)
+func (d *Dialer) attempt(given, ctx context.Context, to Address, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
+	conn, err := d.connect(ctx, to)
 	if isUntrusted(err) {
 		return nil, ErrTLS.Wrap(err, "dialing")
 	}
@@ -119,7 +128,7 @@ func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*S
 	defer stop()
 	var failure *errorx.Error
 	if d.TLS {
-		if conn, failure = d.secure(ctx, conn); failure != nil {
+		if conn, failure = d.secure(ctx, conn, to.host); failure != nil {
 			_ = dialed.Close()
 			return nil, failure
 		}
@@ -145,17 +154,17 @@ func (d *Dialer) attempt(given, ctx context.Context, as sock.Peer, greet func(*S
 }
 
 // connect opens the network connection. It does not set up TLS.
-func (d *Dialer) connect(ctx context.Context) (net.Conn, error) {
+func (d *Dialer) connect(ctx context.Context, to Address) (net.Conn, error) {
 	if d.Dialer == nil {
 		dialer := net.Dialer{KeepAlive: d.KeepAlive}
-		return dialer.DialContext(ctx, d.Address.network, d.Address.addr)
+		return dialer.DialContext(ctx, to.network, to.addr)
 	}
 	type dialed struct {
 		conn net.Conn
 		err  error
 	}
 	got, err := callUntil(ctx, &d.overdue, "Opts.Dialer", func() (got dialed) {
-		got.conn, got.err = d.Config.Dialer(ctx, d.Address.network, d.Address.addr)
+		got.conn, got.err = d.Config.Dialer(ctx, to.network, to.addr)
 		return got
 	}, func(late dialed) {
 		if late.conn != nil {
@@ -169,8 +178,8 @@ func (d *Dialer) connect(ctx context.Context) (net.Conn, error) {
 }
 
 // secure sets up TLS on a connection. It does not close the connection.
-func (d *Dialer) secure(ctx context.Context, conn net.Conn) (net.Conn, *errorx.Error) {
-	secured := tls.Client(conn, TLSConfig(d.TLSConfig, d.Address.host))
+func (d *Dialer) secure(ctx context.Context, conn net.Conn, host string) (net.Conn, *errorx.Error) {
+	secured := tls.Client(conn, TLSConfig(d.TLSConfig, host))
 	refused, err := callUntil(ctx, &d.overdue, "a function of Opts.TLSConfig",
 		func() error { return secured.HandshakeContext(ctx) }, func(error) {})
 	switch {
@@ -210,7 +219,7 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer d.Begin()()
 	s.Credentials = credentials()
-	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s, d.Integrity, nil)...))
+	err := s.greet(d.Timeout, append([]Step{reset}, d.steps(s, opening{pings: d.Integrity})...))
 	return stop() && err == nil
 }
 

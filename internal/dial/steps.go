@@ -18,10 +18,9 @@ type Step struct {
 	Check   func(res any) *errorx.Error
 }
 
-// steps lists the requests of the handshake on s, in order, followed by more. With pings set, the
-// handshake fails if the user may not call PING. A lean peer gets only the requests that the
+// steps lists the requests of the handshake on s, in order. A lean peer gets only the requests that the
 // connection can't do without.
-func (d *Dialer) steps(s *Socket, pings bool, more []Step) []Step {
+func (d *Dialer) steps(s *Socket, o opening) []Step {
 	c := &d.Config
 	var list []Step
 	add := func(check func(any) *errorx.Error, req redis.Request) { list = append(list, Step{req, check}) }
@@ -49,7 +48,7 @@ func (d *Dialer) steps(s *Socket, pings bool, more []Step) []Step {
 		add(checkMember(members), redis.Req("CLUSTER MYID"))
 	}
 	nonce := sock.NewNonce()
-	add(s.checkPing(&nonce, c.Integrity, pings), s.Peer.Ping(&nonce))
+	add(s.checkPing(&nonce, c.Integrity, o.pings), s.Peer.Ping(&nonce))
 	if c.Tracking {
 		add(saysOK("CLIENT TRACKING", ErrInit), redis.Req("CLIENT TRACKING", "ON"))
 	}
@@ -67,7 +66,10 @@ func (d *Dialer) steps(s *Socket, pings bool, more []Step) []Step {
 	if c.Role == RoleMaster && !d.staysPut.Load() {
 		add(d.checkCapa, redis.Req("CLIENT CAPA", "redirect"))
 	}
-	return append(list, more...)
+	if o.hears && resp3 && !d.moved.unannounced.Load() {
+		add(d.checkAnnounced, d.announce(s))
+	}
+	return append(list, o.more...)
 }
 
 // members returns the IDs of the nodes that the server must be one of.

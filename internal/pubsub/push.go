@@ -71,6 +71,11 @@ type Work struct {
 	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
 }
 
+// Ends reports whether the maintenance is over.
+func (w Work) Ends() bool {
+	return w.Kind == "MIGRATED" || w.Kind == "FAILED_OVER" || w.Kind == "SMIGRATED"
+}
+
 // String formats it for logs.
 func (w Work) String() string {
 	text := w.Kind
@@ -93,7 +98,8 @@ const inMost = 24 * time.Hour
 const endpointMost = 253 + len(":65535")
 
 // ParseWork parses a push by its kind and its elements: a number, then the seconds until the
-// maintenance, then an endpoint, shards or slots. ok is false for other kinds.
+// maintenance, then an endpoint, shards or slots. If the endpoint of MOVING can't be one, there is no time
+// either. ok is false for other kinds.
 func ParseWork(kind []byte, rest any) (w Work, ok bool) {
 	i := slices.Index(works, string(kind))
 	if i < 0 {
@@ -106,12 +112,23 @@ func ParseWork(kind []byte, rest any) (w Work, ok bool) {
 			w.In = time.Duration(seconds) * time.Second
 		}
 	}
-	if len(args) > 2 && w.Kind == "MOVING" {
-		if endpoint, _ := args[2].([]byte); isEndpoint(endpoint) {
-			w.Endpoint = string(endpoint)
+	if len(args) > 2 && args[2] != nil && w.Kind == "MOVING" {
+		endpoint := Text(args[2])
+		if len(endpoint) == 0 || !isEndpoint(endpoint) {
+			return Work{Kind: w.Kind}, true
 		}
+		w.Endpoint = string(endpoint)
 	}
 	return w, true
+}
+
+// Text returns an element of a push if it is a string, bulk or simple: servers use both. Otherwise it returns nil.
+func Text(element any) []byte {
+	if s, simple := element.(string); simple {
+		return []byte(s)
+	}
+	b, _ := element.([]byte)
+	return b
 }
 
 // isEndpoint reports whether a text may be an endpoint. Other texts could forge or flood lines of a

@@ -102,8 +102,10 @@ func TestParseWork(t *testing.T) {
 	}{
 		{"MOVING", []any{int64(7), int64(15), []byte("other:6379")}, Work{"MOVING", 15 * time.Second, "other:6379"}, true},
 		{"MOVING", []any{int64(7), int64(15), nil}, Work{"MOVING", 15 * time.Second, ""}, true},
-		{"MOVING", []any{int64(7), int64(15), []byte("h:1\nredispipe: forged")}, Work{"MOVING", 15 * time.Second, ""}, true},
-		{"MOVING", []any{int64(7), int64(15), bytes.Repeat([]byte("h"), 1<<20)}, Work{"MOVING", 15 * time.Second, ""}, true},
+		{"MOVING", []any{int64(7), int64(15), []byte("h:1\nredispipe: forged")}, Work{Kind: "MOVING"}, true},
+		{"MOVING", []any{int64(7), int64(15), bytes.Repeat([]byte("h"), 1<<20)}, Work{Kind: "MOVING"}, true},
+		{"MOVING", []any{int64(7), int64(15), "other:6379"}, Work{"MOVING", 15 * time.Second, "other:6379"}, true},
+		{"MOVING", []any{int64(7), int64(15), int64(1)}, Work{Kind: "MOVING"}, true},
 		{"MIGRATING", []any{int64(7), int64(2), []any{[]byte("1")}}, Work{Kind: "MIGRATING", In: 2 * time.Second}, true},
 		{"MIGRATED", []any{int64(7), []any{[]byte("1")}}, Work{Kind: "MIGRATED"}, true},
 		{"FAILING_OVER", []any{int64(7), int64(0), []byte("1")}, Work{Kind: "FAILING_OVER"}, true},

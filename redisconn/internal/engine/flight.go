@@ -102,7 +102,7 @@ func (q *queue) wrote(b *batch) (more bool) {
 	if !b.plain && cap(b.buf) > smallMost {
 		q.spares.putBuffer(b)
 	}
-	more = q.open != nil
+	more = q.open != nil && !q.reserved
 	if more && q.postponable() {
 		more, q.postponed.since = false, timing.Clock()
 	}
@@ -124,12 +124,12 @@ func (q *queue) release() {
 	q.releaseLocked()
 }
 
-// releaseLocked is release for a caller that has the lock.
+// releaseLocked is release for a caller that has the lock. A reserved right goes to HandOver.
 func (r *rights) releaseLocked() {
 	r.writing = false
 	if r.released != nil {
 		close(r.released)
-		r.released = nil
+		r.released, r.writing = nil, r.reserved
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *Session) Watch() {
 				continue
 			}
 			oldest, waits := s.p.queue.oldest()
-			patience := timing.Plus(o.Timeout, oldest.blocks)
+			patience := timing.Plus(s.p.timeout(now), oldest.blocks)
 			if waits && o.Timeout > 0 && progress.Stalled(now, oldest.taken, s.mark(oldest), s.Socket.Received(), patience) {
 				s.fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
 				return
@@ -45,6 +45,21 @@ func (s *Session) Watch() {
 			}
 		}
 	}
+}
+
+// relaxedLeast is the least time-out while the server is at work.
+const relaxedLeast = 10 * time.Second
+
+// Relax makes the time-out of requests at least relaxedLeast, for that long from now on: the server has announced
+// that it will be slow.
+func (p *Pipe) Relax(long time.Duration) { p.relaxed.Store(time.Now().Add(long).UnixNano()) }
+
+// timeout returns how long written requests may go unanswered.
+func (p *Pipe) timeout(now time.Time) time.Duration {
+	if now.UnixNano() < p.relaxed.Load() {
+		return max(p.opts.Timeout, relaxedLeast)
+	}
+	return p.opts.Timeout
 }
 
 // ticks returns the interval of checks, and the number of checks per heartbeat, or 0 for no

@@ -27,12 +27,12 @@ const (
 // lets part i+2 enter.
 //
 // The caller's requests stay in order: the caller sends nothing else until all parts are answered,
-// and once it has left, no further part enters. All parts enter on the same session. So if one
+// and once it has left, no further part enters. No part enters after a session was lost. So if one
 // request of the batch is not sent, no later one is.
 type divided struct {
 	send.Forward // passes on to the future of the batch
 	p            *Pipe
-	on           *Session // set when the first part enters
+	losses       uint64 // of sessions, when the first part enters
 	reqs         []*send.Request
 	n            uint64 // number of the first request
 	queuer       send.Queuer
@@ -138,7 +138,7 @@ func (d *divided) enter(i int) {
 
 // putFirst puts the first two parts of d into the open batch, and holds room for the others.
 func (q *queue) putFirst(d *divided) (tells duty) {
-	d.on = q.session
+	d.losses = q.stats.Disconnects
 	q.held = q.held.plus(loadOf(d.reqs[d.ends[1]:]))
 	return q.addOpen(d.requests(0), d.entry(0), false) | q.addOpen(d.requests(1), d.entry(1), false)
 }
@@ -154,7 +154,7 @@ func (q *queue) enterPart(d *divided, i int) (s *Session, _ duty, refused *error
 	switch {
 	case q.state == Closed, q.withheld.Load():
 		refused = sock.Refused(q.opts.Ctx)
-	case q.session != d.on:
+	case q.stats.Disconnects != d.losses:
 		refused = sock.ErrNotConnected.New("the session has ended").WithProperty(errs.EKOrdered, true)
 	case d.Cancelled() != nil: // safe under the lock: it is the library's own future
 		refused = redis.ErrRequestWithdrawn.New("the caller has left")

@@ -66,7 +66,8 @@ type Opts struct {
 type Pipe struct {
 	*queue
 	current   atomic.Pointer[Session]
-	listening *time.Timer // calls tellCallers while callers are deaf: see send.Caller
+	listening *time.Timer  // calls tellCallers while callers are deaf: see send.Caller
+	relaxed   atomic.Int64 // the time-out is longer until then, in nanoseconds since 1970: see Relax
 }
 
 // Queue returns the pipe's queue. The tickets of requests refer to it.

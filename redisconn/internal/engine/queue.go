@@ -277,6 +277,8 @@ type rights struct {
 	// released, if not nil, is closed when nobody has the right to write any more. It is set only
 	// while a goroutine waits for that.
 	released chan struct{}
+	// reserved: HandOver gets the right to write next. Its holder takes no further batch.
+	reserved bool
 
 	reading readHolder
 	// read is set when anybody gets the right to read, and cleared by takeRead.
@@ -303,12 +305,18 @@ func (q *queue) awaitRelease() {
 // waits.
 func (q *queue) awaitReleaseLocked() {
 	for q.writing {
-		if q.released == nil {
-			q.released = make(chan struct{})
-		}
-		released := q.released
-		q.mu.Unlock()
-		<-released
-		q.mu.Lock()
+		q.awaitReleasedLocked()
 	}
+}
+
+// awaitReleasedLocked waits until the right to write is released the next time. It releases the lock while it
+// waits.
+func (q *queue) awaitReleasedLocked() {
+	if q.released == nil {
+		q.released = make(chan struct{})
+	}
+	released := q.released
+	q.mu.Unlock()
+	<-released
+	q.mu.Lock()
 }

@@ -1,0 +1,183 @@
+package virtualtime
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
+)
+
+// managed is a pair of servers, of which the first announces maintenance.
+type managed struct {
+	old, new *chaos.ScriptedServer
+	pipes    map[string]*pipes
+	conn     *redisconn.Connection
+	dials    []string      // the addresses that were dialed
+	held     chan struct{} // lets HELD answer
+}
+
+const oldAddr, newAddr = "10.2.0.1:6379", "10.2.0.2:6379"
+
+// dial is for redisconn.Opts.Dialer.
+func (m *managed) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	m.dials = append(m.dials, addr)
+	to, ok := m.pipes[addr]
+	if !ok {
+		return nil, fmt.Errorf("connection refused by %s", addr)
+	}
+	return to.dial(ctx, network, addr)
+}
+
+// Do sends a request and waits.
+func (m *managed) Do(cmd string) any { return redis.Sync{S: m.conn}.Do(cmd, "k") }
+
+// maintained runs a test with a connection to the first server, in a bubble.
+func maintained(t *testing.T, test func(t *testing.T, m *managed)) {
+	Run(t, func(t *testing.T) {
+		m := &managed{pipes: map[string]*pipes{}, held: make(chan struct{})}
+		server := func(name, addr string) *chaos.ScriptedServer {
+			m.pipes[addr] = newPipes(addr)
+			return chaos.NewScripted(t, chaos.ScriptedOpts{Listener: m.pipes[addr], Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+				switch r.Cmd {
+				case "ECHO":
+					<-m.held
+				case "END":
+					return net.ErrClosed
+				}
+				_, err := c.Write([]byte(chaos.ScriptedBulk(name)))
+				return err
+			}})
+		}
+		m.old, m.new = server("old", oldAddr), server("new", newAddr)
+		var err error
+		m.conn, err = redisconn.Connect(t.Context(), oldAddr, redisconn.Opts{Protocol: 3, Dialer: m.dial, Logger: redisconn.NoopLogger{}})
+		require.NoError(t, err)
+		defer m.conn.Close()
+		require.Equal(t, []byte("old"), m.Do("GET"))
+		test(t, m)
+	})
+}
+
+// announce sends the elements of a push, and waits until it is acted on.
+func (m *managed) announce(elements ...string) {
+	m.old.Broadcast([]byte(fmt.Sprintf(">%d\r\n%s\r\n", len(elements), strings.Join(elements, "\r\n"))))
+	time.Sleep(10 * time.Millisecond)
+	synctest.Wait()
+}
+
+// What is in flight is answered on the old socket; later requests wait for that, and go to the new one. Until the
+// announced time, sockets are dialed there; then the connection's own address leads there again.
+func TestHandOver(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		answers := make(chan any, 2)
+		go func() { answers <- m.Do("ECHO") }()
+		synctest.Wait()
+		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
+		require.Equal(t, 1, m.new.Accepted(), "the new socket first")
+		go func() { answers <- m.Do("GET") }()
+		time.Sleep(100 * time.Millisecond)
+		require.Empty(t, answers)
+		close(m.held)
+		require.Equal(t, []byte("old"), <-answers)
+		require.Equal(t, []byte("new"), <-answers)
+		require.Zero(t, m.conn.Stats().Disconnects)
+
+		require.Error(t, redis.Err(m.Do("END")))
+		time.Sleep(time.Second)
+		require.Equal(t, []byte("new"), m.Do("GET"))
+		time.Sleep(15 * time.Second)
+		require.Error(t, redis.Err(m.Do("END")))
+		time.Sleep(time.Second)
+		require.Equal(t, []byte("old"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, newAddr, newAddr, oldAddr}, m.dials)
+	})
+}
+
+// If the server names no address, the connection dials its own one again after half of the announced time.
+func TestHandOverToSameAddress(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		m.announce("+MOVING", ":1", ":10", "_")
+		time.Sleep(4900 * time.Millisecond)
+		require.Len(t, m.dials, 1)
+		m.pipes[oldAddr] = m.pipes[newAddr] // where it leads now
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, []byte("new"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, oldAddr}, m.dials)
+		require.Zero(t, m.conn.Stats().Disconnects)
+	})
+}
+
+// If nothing answers at the new address, the connection stays until the old server closes it.
+func TestHandOverFails(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		delete(m.pipes, newAddr)
+		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
+		for range 30 {
+			require.Equal(t, []byte("old"), m.Do("GET"))
+			time.Sleep(time.Second)
+		}
+		tried := len(m.dials)
+		require.Greater(t, tried, 4)
+		require.Less(t, tried, 20)
+		require.Error(t, redis.Err(m.Do("END")))
+		time.Sleep(time.Second)
+		require.Equal(t, []byte("old"), m.Do("GET"))
+		require.Equal(t, oldAddr, m.dials[tried])
+	})
+}
+
+// A malformed announcement moves nothing.
+func TestMalformedMoving(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		for _, rest := range []string{
+			"", ":1", ":1 :0", ":1 :-5", ":1 +15", ":1 :9223372036854775807", ":1 :15 :7", ":1 :15 +", ":1 :15 +/tmp/socket",
+			":1 :15 +" + strings.Repeat("x", 300) + ":1", ":1 :15 +host", ":1 :15 +tcp://10.2.0.2:6379", ":1 :15 +host:0", ":1 :15 *0",
+		} {
+			m.announce(append([]string{"+MOVING"}, strings.Fields(rest)...)...)
+			time.Sleep(time.Minute)
+		}
+		require.Equal(t, []string{oldAddr}, m.dials)
+		require.Equal(t, []byte("old"), m.Do("GET"))
+	})
+}
+
+// While the server is at work, it may take up to ten seconds to answer. That ends with the work, or after a minute.
+func TestRelaxedTimeout(t *testing.T) {
+	for name, tt := range map[string]struct {
+		announced [][]string
+		after     time.Duration // the last announcement
+		answered  bool
+	}{
+		"not announced":      {},
+		"a migration":        {announced: [][]string{{"+MIGRATING", ":1", ":5", "*1\r\n+1"}}, answered: true},
+		"a failover":         {announced: [][]string{{"+FAILING_OVER", ":1", ":5", "*1\r\n+1"}}, after: 30 * time.Second, answered: true},
+		"moving slots":       {announced: [][]string{{"+SMIGRATING", ":1", "+1,2-5"}}, answered: true},
+		"the end is missing": {announced: [][]string{{"+MIGRATING", ":1", ":5", "*1\r\n+1"}}, after: 66 * time.Second},
+		"it is over":         {announced: [][]string{{"+FAILING_OVER", ":1", ":5", "*1\r\n+1"}, {"+FAILED_OVER", ":2", "*1\r\n+1"}}, after: 2 * time.Second},
+		"malformed":          {announced: [][]string{{"+MIGRATING"}}, answered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			maintained(t, func(t *testing.T, m *managed) {
+				for _, elements := range tt.announced {
+					m.announce(elements...)
+				}
+				time.Sleep(tt.after)
+				answer := make(chan any, 1)
+				go func() { answer <- m.Do("ECHO") }()
+				time.Sleep(8 * time.Second)
+				close(m.held)
+				err := redis.Err(<-answer)
+				require.Equal(t, tt.answered, err == nil, "%v", err)
+			})
+		})
+	}
+}
