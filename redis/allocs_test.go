@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// Arguments stay on their caller's stack: strings and slices made there, and
-// numbers that became interfaces.
+// Arguments that are made on the caller's stack stay there: strings, slices, and numbers that
+// became interfaces.
 func TestArgumentsAreNotAllocated(t *testing.T) {
 	s := Sync{&ownSender{encoded: func(_ *send.Request, cb Future, n uint64) { cb.Resolve(any("OK"), n) }}}
 	n := 1000
@@ -26,8 +26,7 @@ func TestArgumentsAreNotAllocated(t *testing.T) {
 	}))
 }
 
-// A struct costs one allocation in addition to its fields: for the list of arguments, or for the
-// struct.
+// A struct as an argument costs one allocation in addition to those of its fields.
 func TestStructAllocations(t *testing.T) {
 	u := &benchUser{Name: "a name", Mail: "a@b.c", Age: 1000, Score: 1.5}
 	res := any(hashOf(Args(u)))
@@ -36,7 +35,7 @@ func TestStructAllocations(t *testing.T) {
 	var err error
 	assert.EqualValues(t, 1+len(res.([]any))/2, testing.AllocsPerRun(1000, func() { args = Args(u) }))
 	assert.Len(t, args, 8)
-	const ofStrings = 2 // the others are kept in the struct
+	const ofStrings = 2 // the texts of the other fields are in the struct
 	assert.EqualValues(t, 1+ofStrings, testing.AllocsPerRun(1000, func() { got, err = As[benchUser](res) }))
 	assert.NoError(t, err)
 	assert.Equal(t, *u, got)

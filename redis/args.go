@@ -21,10 +21,10 @@ import (
 //   - a [Scored], or a slice of them, becomes score and member, in the order of ZADD.
 //
 // A struct's fields are its exported fields and those of embedded structs. The tag
-// `redis:"name,option,…"` names a field; the default is its Go name, and "-"
-// leaves it out. The options are
+// `redis:"name,option,…"` names a field; the default is its Go name, and "-" leaves it out. The
+// options are
 //
-//   - omitempty: the field is left out if it is zero or empty, and set to zero if a reply
+//   - omitempty: Args leaves out the field if it is zero or empty; As sets it to zero if a reply
 //     lacks it;
 //   - inline: the fields of this struct are treated as fields of the outer one;
 //   - s, ms, us, ns: a time.Duration as a whole number of this unit; one that is not is an
@@ -32,12 +32,11 @@ import (
 //   - unix, unixmilli, unixmicro, unixnano: a time.Time as a number since 1970,
 //     truncated, and read in UTC.
 //
-// Args leaves out a nil pointer in a field or an interface. If a value can't be sent,
-// the request fails with an [ErrArgumentType] that names the type, the field and
-// its tag, and nothing is sent.
+// Args leaves out a nil pointer in a field or an interface. If a value can't be sent, the request
+// fails with an [ErrArgumentType] that names the type, the field and its tag, and nothing is sent.
 //
-// Args retains byte slices: don't change them before the request is sent. Without Args,
-// methods such as [Sync.Do] accept only the types that Request.Args lists.
+// Args retains byte slices: don't change them before the request is sent. Without Args, methods
+// such as [Sync.Do] accept only the types that Request.Args lists.
 func Args(v ...any) []any { return values.Args(v...) }
 
 // ArgMarshaler is a type that converts itself to an argument: a value of a type that
@@ -47,8 +46,8 @@ type ArgMarshaler interface {
 	MarshalRedis() (any, error)
 }
 
-// Scalar lists the types that a single reply can be read as. To read a number or a boolean,
-// text is parsed: a server answers "3" to GET and 3 to INCR.
+// Scalar lists the types that a single reply can be read as. A number or a boolean is also read
+// from text, because a server answers "3" to GET and 3 to INCR.
 type Scalar interface {
 	[]byte | string | int64 | float64 | bool
 }

@@ -51,7 +51,7 @@ var errSilent = errors.New("canary")
 
 func (silent) MarshalText() ([]byte, error) { return nil, errSilent }
 
-// odd is a type that marshals itself to something that can't be sent.
+// odd is a type that marshals itself to a value that can't be sent.
 type odd struct{}
 
 func (odd) MarshalRedis() (any, error) { return []string{"canary"}, nil }
@@ -124,7 +124,7 @@ func TestBadArgs(t *testing.T) {
 	assert.Equal(t, errSilent, cause)
 }
 
-// as asserts the value that As returns for a result.
+// as asserts that As returns want for a result.
 func as[T any](t *testing.T, want T, res any) {
 	t.Helper()
 	got, err := As[T](res)
@@ -132,7 +132,7 @@ func as[T any](t *testing.T, want T, res any) {
 	assert.Equal(t, want, got)
 }
 
-// not asserts that As can't convert the results.
+// not asserts that As[T] can't convert the results.
 func not[T any](t *testing.T, results ...any) {
 	t.Helper()
 	for _, res := range results {

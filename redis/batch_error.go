@@ -18,7 +18,7 @@ func (b *BatchError) Error() string {
 	return fmt.Sprintf("%d of %d requests failed, first: %v", len(failed), len(b.Errors), failed[0])
 }
 
-// errors returns Errors. A nil pointer has none.
+// errors returns b.Errors, or nil if b is nil.
 func (b *BatchError) errors() []error {
 	if b == nil {
 		return nil

@@ -11,9 +11,9 @@ import (
 // call is the wait of one caller for one result or several. Every wrapper waits here.
 //
 // While a call is deaf, it waits only for its signal, which is cheaper than also waiting for the
-// end of its context. The connection that has its request tells it to listen once the
-// request has been pending for long. A connection may give a waiting call the right to read its
-// replies: the call then reads until its own reply has arrived, and passes the right on.
+// end of its context. When its request has been pending for long, the connection tells the call to
+// listen to its context. A connection may give a waiting call the right to read the connection's
+// replies. The call then reads until its own reply has arrived, and passes the right on.
 type call struct {
 	state atomic.Uint32
 	// deaf is set while the caller waits only for its signal. Only the caller uses it.
@@ -21,32 +21,32 @@ type call struct {
 	// told is set if one of the signals tells the caller to listen. It is set in the
 	// state callTold; after that, only the caller uses it.
 	told bool
-	// stays is set if the reply goes into the caller's buffer. The request is never sent to another server,
-	// because a server that has stalled may still answer. Only the caller uses it.
+	// stays is set if the reply goes into the caller's buffer. Then the request is never sent to
+	// another server, because the server that has stalled may still answer. Only the caller uses
+	// stays.
 	stays bool
-	// signals gets one signal when the caller must listen, one when right is set, and one
-	// when the call is resolved. It has room for all three, so no sender of a signal
-	// waits for the caller. Signals may arrive in a different order than their events, so
-	// the caller counts them. Their values mean nothing: a channel of bytes takes two cache
-	// lines, one of struct{} often three.
+	// signals gets one signal when the caller must listen, one when right is set, and one when the
+	// call is resolved. It has room for all three, so no sender of a signal waits for the caller.
+	// Signals may arrive in a different order than their events, so the caller counts them. The
+	// values mean nothing, but a channel of bytes takes fewer cache lines than one of struct{}.
 	signals chan byte
 	right   send.ReadRight
 }
 
-// The states of a call. The resolver finishes by setting callResolved, a caller that leaves
-// by setting callAbandoned, each with one compare-and-swap. The second of the two owns the
-// call and recycles it; the resolver passes it to the caller by its signal. A caller that
-// has set callAbandoned must not touch the call again: it may be recycled at once, and serve
-// another request.
+// The states of a call. The resolver finishes by setting callResolved, a caller that leaves by
+// setting callAbandoned, each with one compare-and-swap. The second of the two owns the call and
+// recycles it. By its signal, the resolver passes the call to the caller. A caller that has set
+// callAbandoned must not touch the call again: it may be recycled at once, and serve another
+// request.
 const (
 	callPending   = iota
 	callDeaf      // like callPending, but deaf: a connection may tell the caller to listen to its context
 	callTold      // the caller is being told to listen
-	callSending   // its sender is not the library's, and may do anything before it waits
+	callSending   // the user's own sender has the request, and may do anything before the caller waits
 	callGiven     // right is being set
-	callReading   // the caller has the right to read, or a signal for it is on its way
-	callResolved  // its result is there
-	callAbandoned // the caller has gone
+	callReading   // the caller has the right to read, or the signal that brings it is on its way
+	callResolved  // the result has arrived
+	callAbandoned // the caller has left
 )
 
 // ending is how a wait ended.
@@ -79,7 +79,7 @@ func (c *call) resolve() bool {
 	}
 }
 
-// Caller is for send.CallerOf.
+// Caller is called by send.CallerOf.
 func (c *call) Caller() send.Caller { return c }
 
 // GiveRead implements send.Caller.
@@ -127,8 +127,8 @@ func (c *call) listen() {
 
 // wait waits until the call is resolved or ctx ends. If the request may move to another server
 // (t.Moves), wait also returns when its server stalls. If ended is set, the caller must call leave
-// with r. t is the ticket of the request, if the call has exactly one: unless t.Tells is set, a
-// deaf call listens at once.
+// with r. If the call has exactly one request, t is its ticket. Unless t.Tells is set, a deaf call
+// listens at once.
 func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ended bool) {
 	if c.deaf && !t.Tells {
 		c.listen()
@@ -176,15 +176,16 @@ func (c *call) signalled(ctx context.Context, t *send.Ticket) bool {
 	}
 }
 
-// leaves reports whether the request leaves its server, which has stalled. If it never may, it no longer
-// asks.
+// leaves reports whether the request leaves its server, which has stalled. If the request may not
+// leave it at all, later calls of signalled no longer wait for a stall.
 func (c *call) leaves(t *send.Ticket) bool {
 	t.Moves = !c.stays || t.Apart
 	return t.Moves && t.Queue.(send.Staller).Leave()
 }
 
-// read reads replies, with the right to read, until the call is resolved. It returns false if that
-// did not happen and the caller still has the right. After read the caller is no longer deaf.
+// read reads replies, with the right to read, until the call is resolved. It returns false if it
+// has stopped before that and the caller still has the right. After read the caller is no longer
+// deaf.
 func (c *call) read(ctx context.Context, r send.ReadRight, t *send.Ticket) bool {
 	if c.deaf {
 		c.deaf = false
@@ -209,10 +210,9 @@ func (c *call) taken() (r send.ReadRight) {
 	return r
 }
 
-// leave ends a wait because ctx has ended. t is the ticket of the call's one request, if it
-// has one. If r is not empty, the caller has the right to read; a caller whose sender
-// watches its context never gets that. The call still belongs to the caller unless the
-// result is endAbandoned.
+// leave ends a wait because ctx has ended. If the call has exactly one request, t is its ticket. If
+// r is not empty, the caller has the right to read. A caller whose sender watches its context never
+// gets that right. The call still belongs to the caller unless leave returns endAbandoned.
 func (c *call) leave(t send.Ticket, r send.ReadRight) ending {
 	if t.Heeded {
 		<-c.signals

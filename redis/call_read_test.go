@@ -13,18 +13,18 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// readRight is one caller that waits, and the connection that gives it the right to read.
+// readRight is a waiting caller, and the connection that gives it the right to read.
 type readRight struct {
 	call
 	end           context.CancelFunc
 	reply, broken chan struct{}
-	told          chan struct{} // closed when the caller, who reads, is told to listen
-	queued        bool          // it can be withdrawn until it is resolved
+	told          chan struct{} // closed when the caller, which reads, is told to listen
+	queued        bool          // the request can be withdrawn until it is resolved
 
-	mu              sync.Mutex // guards what follows
-	given, passed   int        // times
+	mu              sync.Mutex // guards the fields below
+	given, passed   int        // how often the right to read was given and passed on
 	resolved, taken bool
-	listens         bool // the caller heeds its context
+	listens         bool // the caller listens to its context
 	ended           bool
 	got             ending
 }
@@ -57,7 +57,7 @@ func (r *readRight) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
 		r.answer()
 	case <-r.broken:
 		r.mu.Lock()
-		r.listens = true // after it has read a caller listens
+		r.listens = true // a caller that has read listens
 		r.mu.Unlock()
 	case <-done:
 		return false
@@ -73,24 +73,24 @@ func (r *readRight) PassRead() {
 	r.passed++
 }
 
-// The events of a hand-over.
+// readRightEvents are the events that may happen to a caller.
 var readRightEvents = map[byte]func(r *readRight){
-	'g': func(r *readRight) { // the connection gives the right
+	'g': func(r *readRight) { // the connection gives the caller the right to read
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.given == r.passed && r.GiveRead(send.ReadRight{Reader: r, Last: 1}) {
 			r.given++
 		}
 	},
-	'r': (*readRight).answer,            // another has read its reply
-	'c': func(r *readRight) { r.end() }, // its context ends
-	'p': func(r *readRight) { // the reply comes
+	'r': (*readRight).answer,            // another goroutine has read the reply
+	'c': func(r *readRight) { r.end() }, // the context ends
+	'p': func(r *readRight) { // the reply arrives
 		select {
 		case r.reply <- struct{}{}:
-		default: // it does not read
+		default: // the caller does not read
 		}
 	},
-	't': func(r *readRight) { // it is told to listen
+	't': func(r *readRight) { // the caller is told to listen
 		reads := !r.Listen()
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -126,13 +126,13 @@ func (r *readRight) play(t *testing.T, events string, settled, heeded, deaf bool
 		readRightEvents[events[i]](r)
 	}
 	synctest.Wait()
-	reads := r.given > r.passed // it reads until its reply arrives or the connection is lost
+	reads := r.given > r.passed // the caller reads until its reply arrives or the connection is lost
 	require.Equal(t, r.ended, r.resolved && !reads || ctx.Err() != nil && r.listens && !heeded, "it waits for no more and no less than that")
 	cancel()
 	if deaf {
 		readRightEvents['t'](r)
 	}
-	r.answer() // as whoever has its request does in any case
+	r.answer() // the connection resolves the call at last
 	synctest.Wait()
 	require.True(t, r.ended)
 	want := endAbandoned
@@ -147,9 +147,8 @@ func (r *readRight) play(t *testing.T, events string, settled, heeded, deaf bool
 	require.False(t, r.GiveRead(send.ReadRight{Reader: r}), "it has gone")
 }
 
-// This tests all orders of events, one after the other or several before the caller runs. The
-// caller ends with its result or its context, and passes on each right to read that it got exactly
-// once.
+// All sequences of events are tried, one at a time, and several before the caller runs. The caller
+// ends with its result or its context, and passes on each right to read exactly once.
 func TestCallRead(t *testing.T) {
 	const longest = 4
 	var sequences []string
@@ -167,7 +166,7 @@ func TestCallRead(t *testing.T) {
 			r := &readRight{queued: how&1 != 0}
 			settled, heeded, deaf := how&2 != 0, how&4 != 0, how&8 != 0
 			if heeded && (deaf || strings.Contains(events, "g")) {
-				continue // no connection whose replies callers read heeds contexts
+				continue // if callers read a connection's replies, the connection watches no contexts
 			}
 			if strings.Contains(events, "t") && !deaf {
 				continue

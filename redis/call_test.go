@@ -32,7 +32,7 @@ func endedContext() context.Context {
 	return ctx
 }
 
-// waitOrLeave waits as a caller does.
+// waitOrLeave waits for the call and, if its context ends, leaves it.
 func waitOrLeave(c *call, ctx context.Context, t send.Ticket) ending {
 	if r, ended := c.wait(ctx, &send.Ticket{Tells: true}); ended {
 		return c.leave(t, r)
@@ -56,7 +56,7 @@ func TestCallReads(t *testing.T) {
 	require.False(t, c.resolve(), "twice")
 }
 
-// A request that has moved to another connection may be read there.
+// If a request has moved to another connection, its caller may read there.
 func TestCallReadsElsewhere(t *testing.T) {
 	c := newCall()
 	there := &scriptedReader{read: func(context.Context, uint64) bool { return c.resolve() }}
@@ -64,14 +64,14 @@ func TestCallReadsElsewhere(t *testing.T) {
 	require.True(t, c.GiveRead(send.ReadRight{Reader: here}))
 	go func() {
 		for !c.GiveRead(send.ReadRight{Reader: there}) {
-			runtime.Gosched() // until it has read here
+			runtime.Gosched() // until the caller has read on the first connection
 		}
 	}()
 	require.Equal(t, endResolved, waitOrLeave(&c, context.Background(), send.Ticket{}))
 }
 
-// The end of the context, a result and the right to read may arrive in any order: the right is
-// passed on once, and the wait ends correctly.
+// The end of the context, a result and the right to read may come in any order. The right is passed
+// on once, and the wait ends as it should.
 func TestCallLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name              string
@@ -97,7 +97,7 @@ func TestCallLeaves(t *testing.T) {
 				require.True(t, call.resolve())
 			}
 			ticket := send.Ticket{Queue: withdrawal(c.withdrawn)}
-			// wait does the same when it finds that ctx ended first.
+			// wait calls leave in this way if ctx ended first.
 			require.Equal(t, c.want, call.leave(ticket, send.ReadRight{}))
 			require.Empty(t, call.signals)
 			require.False(t, call.GiveRead(send.ReadRight{Reader: r}))
@@ -110,7 +110,7 @@ func TestCallLeaves(t *testing.T) {
 	}
 }
 
-// A caller whose context ends while it reads passes the right on.
+// If a caller's context ends while the caller reads, the caller passes the right on.
 func TestCallLeavesWhileItReads(t *testing.T) {
 	for _, resolved := range []bool{false, true} {
 		c := newCall()
@@ -130,8 +130,8 @@ func TestCallLeavesWhileItReads(t *testing.T) {
 	require.Equal(t, endAbandoned, func() ending { c := newCall(); return waitOrLeave(&c, endedContext(), send.Ticket{}) }())
 }
 
-// A caller of a user's Sender does not get the right to read before Send has returned, because Send
-// may wait for another request.
+// A user's Sender may wait for another request before its Send returns. Until then its caller does
+// not get the right to read.
 func TestCallOfAUsersSender(t *testing.T) {
 	given := 0
 	c := newCall()
@@ -147,7 +147,7 @@ func TestCallOfAUsersSender(t *testing.T) {
 		}}
 		go func() {
 			for !send.CallerOf(cb).GiveRead(send.ReadRight{Reader: r}) {
-				runtime.Gosched() // until it waits
+				runtime.Gosched() // until the caller waits
 			}
 		}()
 	}
@@ -164,8 +164,8 @@ func TestCallOfAUsersSender(t *testing.T) {
 	require.Equal(t, 3, given)
 }
 
-// A goroutine that ends while it sends, for example in a future's Cancelled, passes on its right to
-// read.
+// If a goroutine ends while it sends, for example in a future's Cancelled, it passes on its right
+// to read.
 func TestCallEndsWhileItSends(t *testing.T) {
 	for name, end := range map[string]func(){
 		"panic": func() { panic("sending") },
@@ -195,8 +195,8 @@ func TestCallEndsWhileItSends(t *testing.T) {
 	require.False(t, c.resolve())
 }
 
-// If a user's Sender resolves a future just when the connection gives the caller the right to read,
-// the right is not lost.
+// A user's Sender may resolve a future just when the connection gives the caller the right to read.
+// The right is not lost.
 func TestCallIsResolvedWhileItIsGivenTheRight(t *testing.T) {
 	for range 2000 {
 		c := newCall()

@@ -62,8 +62,8 @@ func TestDoWaitsForRoom(t *testing.T) {
 	assertType(t, ErrQueueFull, Sync{foreign}.Do("GET", "k"), "nothing to wait for")
 }
 
-// A caller that was admitted sends even if its context has ended since, because no other caller
-// gets its room.
+// A caller that was admitted to a full queue sends even if its context has ended since, because no
+// other caller gets its room.
 func TestLetInMeansSending(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	close(q.open)
@@ -92,8 +92,8 @@ func TestLetInMeansSending(t *testing.T) {
 	}
 }
 
-// In a cluster the queue of one shard may be full while others are not. The refused requests are
-// sent again when there is room, and no others.
+// In a cluster only one shard's queue may be full. When there is room, only the refused requests
+// are sent again.
 func TestSendManyWaitsForRoomOfAPart(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	var sent atomic.Int32
@@ -134,8 +134,8 @@ func TestSendManyWaitsForRoomOfAPart(t *testing.T) {
 	}
 }
 
-// If the context ends while other parts are in flight, the rest is not sent, and its error names
-// the context.
+// If the context ends while other requests of the batch are in flight, the refused requests are not
+// sent again, and their error names the context.
 func TestSendManyContextEndsBeforeThereIsRoom(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -150,7 +150,7 @@ func TestSendManyContextEndsBeforeThereIsRoom(t *testing.T) {
 	assertType(t, ErrRequestWithdrawn, res[1])
 }
 
-// If there is nothing to wait for, each request keeps its own error, even if the context ends.
+// If the batch does not wait, each request keeps its own error, even if the context ends.
 func TestSendManyHasNothingToWaitFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &ownSender{}
@@ -177,7 +177,7 @@ func (q openedQueue) err() error {
 	return ErrQueueFull.New("full").WithProperty(errs.EKCapacity, q)
 }
 
-// A typed read keeps its buffer while it waits for room.
+// A read into a variable keeps its buffer while it waits for room.
 func TestDoIntoWaitsForRoom(t *testing.T) {
 	q := fullQueue{make(chan struct{})}
 	close(q.open)

@@ -1,7 +1,7 @@
 package redis
 
-// ChanFutured wraps a Sender so that a call returns at once, with a future
-// to wait for.
+// ChanFutured wraps a Sender so that a call returns at once, with a future that the caller can wait
+// for.
 type ChanFutured struct {
 	S Sender
 }
@@ -60,7 +60,7 @@ func (f *ChanFuture) Cancelled() error { return nil }
 // ChanFutures are the futures of several requests.
 type ChanFutures []*ChanFuture
 
-// Resolve implements Future: n is the index.
+// Resolve implements Future: n is the index in f.
 func (f ChanFutures) Resolve(res any, n uint64) { f[n].Resolve(res, n) }
 
 // Cancelled implements Future.

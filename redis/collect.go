@@ -50,7 +50,7 @@ func Collect(reqs []Request, results []any, dsts ...any) error {
 	return nil
 }
 
-// checkTargets returns an error if no reply can be read into one of the variables.
+// checkTargets returns an error if a variable has a type that no reply can be read into.
 func checkTargets(dsts []any) error {
 	for i, dst := range dsts {
 		if _, err := values.VariableOf(dst); dst != nil && err != nil {
@@ -115,7 +115,7 @@ func Batch(ctx context.Context, s Sender, cmds ...Command) error {
 		if reqs[i], err = RequestOf(c); err != nil {
 			return errs.Err(errs.Within(err, "command %d", i))
 		}
-		if r, reads := c.(interface{ variable() any }); reads { // a pointer to a Reading as well
+		if r, reads := c.(interface{ variable() any }); reads { // r may also be a pointer to a Reading
 			dsts[i] = r.variable()
 		}
 	}

@@ -23,7 +23,7 @@ func TestCollect(t *testing.T) {
 	assert.Equal(t, person{Name: "y", Age: 2}, q)
 	require.NoError(t, Collect(reqs, results))
 
-	// Each error is at its request's index, and all other results are read.
+	// Each error has the index of its request, and all other results are read.
 	n, p = 0, person{}
 	results = []any{int64(4), nil, ErrResult.New("ERR no"), bulks("name", "x", "age", "canary"), ErrIO.New("x")}
 	var failed *BatchError
@@ -52,7 +52,7 @@ func TestCollect(t *testing.T) {
 	assertType(t, ErrArgumentType, Collect(reqs, results, new(chan int)))
 }
 
-// A retry of a batch is not safe if any of its requests ran or may have run.
+// A retry of a batch is not safe if any of its requests has run or may have run.
 func TestBatchErrorIsSafeToRetry(t *testing.T) {
 	unsent, loading, lost := ErrQueueFull.New("full"), ErrLoading.New("LOADING"), ErrIO.New("lost")
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestBatchErrorIsSafeToRetry(t *testing.T) {
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(errors.Join(Err(unsent), Err(unsent))))
 }
 
-// A batch has an outcome if all of its requests have the same.
+// A batch has an outcome if all of its requests have the same one.
 func TestOutcomeOfABatchError(t *testing.T) {
 	unsent, refused, lost := ErrQueueFull.New("full"), ErrResult.New("ERR"), ErrIO.New("lost")
 	for _, c := range []struct {
@@ -144,7 +144,7 @@ func TestBatch(t *testing.T) {
 	assertType(t, ErrContextIsNil, Batch(nil, s, Req("INCR", "n"))) //nolint:staticcheck // what it says of no context
 }
 
-// fakeBatch answers requests with results.
+// fakeBatch is a sender that answers the requests of a batch with results.
 type fakeBatch struct {
 	Sender
 	results []any
@@ -176,7 +176,7 @@ func TestDoAs(t *testing.T) {
 	assertType(t, ErrArgumentType, err)
 }
 
-// fakeOne answers each request with a result.
+// fakeOne is a sender that answers each request with result.
 type fakeOne struct{ result any }
 
 func (f fakeOne) Send(_ Request, cb Future, n uint64)                  { cb.Resolve(f.result, n) }

@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// CommandName returns Cmd in upper case. It leaves out the second word if that is an argument
-// rather than a subcommand.
+// CommandName returns Cmd in upper case. If the second word of Cmd is an argument rather than a
+// subcommand, CommandName leaves it out.
 func (r Request) CommandName() string {
 	if call := command.Of(r.Cmd, nil); call.Info != nil && !call.Is(command.Container) {
 		return call.Name
@@ -57,7 +57,7 @@ func (r Request) Keys() []string {
 	return keys
 }
 
-// keyAt returns the key that package command found at i.
+// keyAt returns the key at position i, which package command has found.
 func (r Request) keyAt(i int) (string, bool) {
 	if i == command.InCmd {
 		_, key, _ := strings.Cut(r.Cmd, " ")
@@ -66,9 +66,9 @@ func (r Request) keyAt(i int) (string, bool) {
 	return resp.ArgText(r.Args[i])
 }
 
-// Blocking reports whether the command may block its connection, and with it all later
-// requests: BLPOP, WAIT, SAVE. It looks only at the name, so it also returns true for XREAD
-// and XREADGROUP without BLOCK; [CheckRequest] also looks at the arguments.
+// Blocking reports whether the command may block its connection, and with it all later requests:
+// BLPOP, WAIT, SAVE. Blocking looks only at the name, so it also returns true for XREAD and
+// XREADGROUP without BLOCK; [CheckRequest] also looks at the arguments.
 func Blocking(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.Blocking)
 }
@@ -81,11 +81,11 @@ func Dangerous(cmd string) bool {
 	return call.Info != nil && (call.Class == command.Session || call.Class == command.Protocol)
 }
 
-// ReplicaSafe reports whether the command only reads keys, so that a replica answers it
-// as its master does, except for writes that have not reached the replica yet. It is
-// false for commands without keys (DBSIZE, KEYS), for those that may write (SORT, GETEX),
-// for TOUCH, and for SCAN and the like, whose cursor is valid on one server only. For
-// XINFO and OBJECT the first word is enough; MEMORY USAGE needs both.
+// ReplicaSafe reports whether the command only reads keys, so that a replica answers it as its
+// master does, except for writes that have not reached the replica yet. It returns false for
+// commands without keys (DBSIZE, KEYS), for those that may write (SORT, GETEX), for TOUCH, and for
+// SCAN and the like, whose cursor is valid on one server only. For XINFO and OBJECT the first word
+// is enough; MEMORY USAGE needs both.
 func ReplicaSafe(cmd string) bool {
 	return command.Of(cmd, nil).Is(command.ReplicaSafe)
 }

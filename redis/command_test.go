@@ -143,7 +143,8 @@ func TestCheckRequestNamesTheArgument(t *testing.T) {
 	}
 }
 
-// TestEncodableIsWhatIsEncoded holds the two lists of types together.
+// TestEncodableIsWhatIsEncoded checks that two lists of types agree: those that command accepts and
+// those that are encoded.
 func TestEncodableIsWhatIsEncoded(t *testing.T) {
 	type named string
 	for _, arg := range []any{

@@ -24,7 +24,7 @@ func soon(t *testing.T, what string, f func()) {
 	}
 }
 
-// A client that writes values must not be able to make readers of these values hang.
+// A client that writes values must not be able to make the readers of these values hang.
 func TestCostOfLongText(t *testing.T) {
 	long := bytes.Repeat([]byte("7"), 8<<20)
 	unhandy := func(what string, as func(any) error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// Limits bound what a [Decoder] accepts. A length over its bound is an error before
-// anything is allocated for it. A field that is zero means the default.
+// Limits bound what a [Decoder] accepts. If a length exceeds its bound, the Decoder returns an
+// error before it allocates anything. A field that is zero means the default.
 type Limits struct {
 	// Line is the maximum length of a header line in bytes, including CRLF. Default 64
 	// KiB.
@@ -23,9 +23,9 @@ type Limits struct {
 	Depth int
 }
 
-// Decoder reads RESP2 and RESP3 replies. It is strict: an invalid reply is an error,
-// never a value. After Decode returns an error, the Decoder must not be used again. It is not safe for
-// concurrent use. The zero Decoder reads nothing until Reset, and has the default limits.
+// Decoder reads RESP2 and RESP3 replies. It is strict: an invalid reply is an error, never a value.
+// Do not use a Decoder after Decode has returned an error. A Decoder is not safe for concurrent
+// use. The zero Decoder has the default limits, and must be Reset before it can read.
 type Decoder resp.Decoder
 
 // NewDecoder returns a Decoder that reads from r.
@@ -54,8 +54,8 @@ func (d *Decoder) Buffered() int { return d.codec().Buffered() }
 // before it.
 func (d *Decoder) Size() int { return d.codec().Size() }
 
-// ReadResponse reads one response. It returns the result, or an error if it could not read
-// one, and the number of bytes that it consumed. A header line must fit into the reader's
+// ReadResponse reads one response. It returns the result and the number of bytes that it consumed.
+// If it could not read a response, the result is an error. A header line must fit into the reader's
 // buffer; the other bounds are the defaults of [Limits].
 func ReadResponse(r *bufio.Reader) (any, int) {
 	d := resp.NewDecoder(r, resp.Limits{Line: r.Size()})

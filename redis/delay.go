@@ -18,9 +18,9 @@ type Delay struct {
 	// command, a new session or a stream, it is the time until the request
 	// got its own connection.
 	Queue time.Duration
-	// Wire is the time from then until the first byte of the answer: the network, the
-	// server, and the answers to earlier batches. It includes the time that the
-	// batch waited for such an answer before it was written.
+	// Wire is the time from then until the first byte of the answer: the network, the server, and
+	// the answers to earlier batches. It includes the time for which the batch waited for such an
+	// answer before it was written.
 	Wire time.Duration
 	// Reading is the time from then until the whole answer had arrived.
 	Reading time.Duration
@@ -66,7 +66,7 @@ func (d Delay) Longest() Stage {
 	return longest
 }
 
-// String implements fmt.Stringer.
+// String returns the times and the requests ahead as text.
 func (d Delay) String() string {
 	round := func(t time.Duration) time.Duration { return t.Round(10 * time.Microsecond) }
 	return fmt.Sprintf("queue %v, wire %v, reading %v, callback %v, behind %s of %s",
@@ -78,11 +78,11 @@ func (d Delay) String() string {
 // ended: see [DelayOf].
 var EKDelay = errs.EKDelay
 
-// DelayOf returns the delay of a request that failed with err, if it is known. It is known
-// if the request failed while it was queued on a connection, in flight, or waiting for room
-// in a full queue or for its own connection. For an [ErrOverloaded] it is the delay of
-// the oldest request in flight. If a cluster retried the request, it is the delay of
-// the last attempt; between two attempts it is not known.
+// DelayOf returns the delay of a request that failed with err, if it is known. The delay is known
+// if the request failed while it was queued on a connection, in flight, or waiting for room in a
+// full queue or for its own connection. For an [ErrOverloaded] it is the delay of the oldest
+// request in flight. If a cluster retried the request, it is the delay of the last attempt; between
+// two attempts it is not known.
 func DelayOf(err error) (Delay, bool) {
 	typed := errs.AsErrorx(err)
 	if typed == nil {
@@ -101,12 +101,12 @@ func DelayOf(err error) (Delay, bool) {
 // to 1/8.
 type Histogram = histogram.Histogram
 
-// delayer is a send.Withdrawer that knows the delay of what it has queued.
+// delayer is a send.Withdrawer that knows the delays of its queued requests.
 type delayer interface {
 	Delay(seq uint64) (Delay, bool)
 }
 
-// withDelay adds to an error the delay of the request that t names, if it is known.
+// withDelay adds to err the delay of the request with ticket t, if the delay is known.
 func withDelay(err *errorx.Error, t send.Ticket) *errorx.Error {
 	if queue, ok := t.Queue.(delayer); ok {
 		if d, known := queue.Delay(t.Seq); known {
@@ -116,8 +116,8 @@ func withDelay(err *errorx.Error, t send.Ticket) *errorx.Error {
 	return err
 }
 
-// delayOutside returns the delay of a request that has been waiting for room in a full
-// queue since that time.
+// delayOutside returns the delay of a request that has been waiting for room in a full queue since
+// the time since.
 func delayOutside(queue any, since time.Time) (d Delay) {
 	if full, ok := queue.(delayer); ok {
 		d, _ = full.Delay(0)

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// handle delegates to a sender, like a Client of package redispipe.
+// handle delegates to a Sender, like redispipe.Client.
 type handle struct{ Sender }
 
 func init() {
@@ -22,8 +22,8 @@ func init() {
 	})
 }
 
-// Requests to a handle are sent like those to its sender, and the sender's hooks get the caller's
-// context.
+// Requests to a handle are sent like requests to its sender, and the sender's hooks get the
+// caller's context.
 func TestHandle(t *testing.T) {
 	type key struct{}
 	var got []any
@@ -50,7 +50,7 @@ func TestHandle(t *testing.T) {
 	assert.Equal(t, []any{"whole"}, results)
 	assert.NoError(t, err)
 
-	// A hook also gets the operation of a Watch whose session can't be opened.
+	// A hook is also called for a Watch whose session can't be opened.
 	_, err = Watch(ctx, &handle{WithHook(plain, hook)}, []string{"k"}, func(*Tx) error { return nil })
 	assertType(t, ErrSession, err)
 	assert.Equal(t, []any{"caller's", "caller's", "caller's", "caller's", "caller's", "caller's"}, got)

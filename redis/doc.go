@@ -1,5 +1,5 @@
-// Package redis has the parts that connections and clusters share: requests, futures and
-// senders, the codec, the errors, and the wrappers that most programs call.
+// Package redis has the parts that connections and clusters share: requests, futures and senders,
+// the codec, the errors, and the wrappers that most programs call.
 //
 //	client := redis.SyncCtx{S: sender} // of package redisconn or rediscluster
 //	res := client.Do(ctx, "GET", "key")
@@ -9,18 +9,18 @@
 //
 // # Senders and futures
 //
-// A [Sender] takes a [Request] with a [Future], and returns at once; the future is
-// resolved once, in any goroutine, perhaps before Send returns. The wrappers wait for
-// results: [Sync] waits for each, [SyncCtx] also returns when its context is done, and
-// [ChanFutured] returns a future with a channel. All of them are plain values that cost nothing
-// to create, and are safe for concurrent use.
+// A [Sender] takes a [Request] with a [Future], and returns at once; the future is resolved once,
+// in any goroutine, perhaps before Send returns. The wrappers wait for results: [Sync] waits for
+// each, [SyncCtx] also returns when its context is done, and [ChanFutured] returns a future with a
+// channel. All of them are plain values that cost nothing to create, and are safe for concurrent
+// use.
 //
 // # Results
 //
-// A result has one of the types below. [As] and [Sync.DoInto] convert it to other
-// types: numbers of any size, slices, maps, structs, and types that unmarshal
-// themselves. [Args] converts such types to arguments. [Collect] reads the results
-// of several requests; [Keys], [Fields], [Members] and [ScoredMembers] iterate.
+// A result has one of the types below. [As] and [Sync.DoInto] convert it to other types: numbers of
+// any size, slices, maps, structs, and types that unmarshal themselves. [Args] converts such types
+// to arguments. [Collect] reads the results of several requests; [Keys], [Fields], [Members] and
+// [ScoredMembers] iterate.
 //
 //	simple string    string
 //	bulk string      []byte
@@ -31,8 +31,8 @@
 //
 // # Errors
 //
-// A failure is also a result: see [Err]. Every error of this library is an
-// *errorx.Error under the namespace [Errors]. These answer a caller's questions:
+// A failure is also a result: see [Err]. Every error of this library is an *errorx.Error under the
+// namespace [Errors]. These functions answer a caller's questions:
 //
 //   - [OutcomeOf]: what happened to the request? The server answered it with a value
 //     or with an error, it was not sent, or it is unknown whether it ran.
@@ -47,67 +47,66 @@
 // # Guides
 //
 // The pages docs/values.md, docs/batches.md, docs/transactions.md, docs/sessions.md,
-// docs/streams.md and docs/errors.md of this module show more; docs/pitfalls.md
-// lists what surprises people who come from another client.
+// docs/streams.md and docs/errors.md of this module show more; docs/pitfalls.md lists what
+// surprises people who come from another client.
 //
 // # Codec
 //
-// [AppendRequest] encodes requests, and a [Decoder] decodes replies. Decoding is strict, and
-// checks [Limits] before it allocates.
+// [AppendRequest] encodes requests, and a [Decoder] decodes replies. Decoding is strict, and checks
+// [Limits] before it allocates.
 package redis
 
 // For maintainers: typed reads.
 //
 // DoInto puts a target into its waiter and marks the request as typed. The reader claims the item
-// first; then the waiter decodes straight from the read buffer (resp.Scalar). The value
-// stays in the waiter until the caller takes it, so a reply that arrives after the caller has left
-// can't touch the caller's variable. For the same reason the buffer of a *[]byte belongs to the
+// first; then the waiter decodes straight from the read buffer (resp.Scalar). The value stays in
+// the waiter until the caller takes it, so a reply that arrives after the caller has left can't
+// touch the caller's variable. For the same reason the buffer of a *[]byte belongs to the
 // connection during the call, and the caller's variable is nil if the context ends first. Slices,
-// maps and structs are built from a complete result, so none is ever half filled. Types that
-// need reflection are read by a plan and turned into arguments by a marshaler, both in
-// internal/values and built once per type. With Opts.Integrity replies are held back, so all
-// reads start with a complete result.
+// maps and structs are built from a complete result, so they are never half filled. Types that need
+// reflection are read by a plan and turned into arguments by a marshaler, both in internal/values
+// and built once per type. With Opts.Integrity replies are held back, so all reads start with a
+// complete result.
 
 // Scripts.
 //
-// redis.Script uses only the methods of Sender. The fast path is Do with EVALSHA;
-// everything else is a scriptCall, a future between the sender and the caller's future.
-// On NOSCRIPT the call enters Script.bursts under the address of the node: the first call
-// sends the body, and calls that come before it is answered are sent again after it, in
-// their order. A burst costs one body and two round trips for each node; a call that
-// waits for one node never waits for another. A call that meets NOSCRIPT after three such
-// waits, because the script is flushed every few milliseconds, sends the body itself, and
-// can't meet NOSCRIPT again.
+// redis.Script uses only the methods of Sender. The fast path is Do with EVALSHA; everything else
+// is a scriptCall, a future between the sender and the caller's future. On NOSCRIPT the call enters
+// Script.bursts under the address of the node. The first such call sends the body. Calls that get
+// NOSCRIPT before the body is answered are sent again after it, in their order. A burst costs one
+// body and two round trips for each node. A call that waits for one node never waits for another
+// node. A call that meets NOSCRIPT after three such waits, because the script is flushed every few
+// milliseconds, sends the body itself, and can't meet NOSCRIPT again.
 //
 // In a transaction nothing can be sent again, so each script's first request has the body.
 
 // Jobs.
 //
-// redis.JobReader uses nothing but requests as well, and runs in its user's loop. With Ack each reader moves what
-// it takes to a list that is its own (jobLoop.take), and holds a lease. It checks in (jobLoop.checkIn)
-// with one transaction, four times in MinIdle and whenever a pop or an acknowledgement had an
-// unknown outcome: the transaction renews the lease and reads the list, and jobLoop.compare finds out
-// what such a request has done. A pop may reach the server late, after its connection was lost, so
-// the list is also compared if nothing is in doubt.
+// redis.JobReader, too, uses only requests, and runs in its user's loop. With Ack each reader moves
+// the jobs that it takes to its own list (jobLoop.take), and holds a lease. It checks in
+// (jobLoop.checkIn) four times in MinIdle, and whenever a pop or an acknowledgement had an unknown
+// outcome. Checking in is one transaction, which renews the lease and reads the list. Then
+// jobLoop.compare finds out what a request with an unknown outcome has done. A pop may reach the
+// server late, after its connection was lost, so the list is compared even if no outcome is
+// unknown.
 //
-// - Whoever finds that a lease has expired takes it over with SET NX. After that the reader that
+// - A reader that finds an expired lease takes it over with SET NX. After that the reader that
 //   had it never uses that list again, so the jobs in it can be moved back one by one, by several
 //   readers at once. A reader that comes back finds the foreign lease before it delivers a job, and begins another list.
-// - The list of a dead reader is looked at again, for some minutes (jobStray): a pop may have been on its way,
-//   and a failover may undo what was moved, after it was seen to be empty. Then its name is removed.
+// - Other readers look at a dead reader's list again for some minutes (jobStray), although it was empty: a pop
+//   may have been on its way, and a failover may undo that jobs were moved. Then they remove the reader's name.
 //   A reader whose loop ends removes its own name in the transaction that empties the list.
-// - Acknowledgements are not idempotent: LREM removes one of several equal payloads. So one
-//   with an unknown outcome is repeated only after a comparison, with no pop in doubt.
+// - Acknowledgements are not idempotent: LREM removes one of several equal payloads. So an acknowledgement
+//   with an unknown outcome is repeated only after a comparison, and while no pop has an unknown outcome.
 
 // Streams.
 //
-// redis.GroupReader uses nothing but requests, and runs in its user's loop. Each step
-// (groupLoop.fetch) reads one batch: the consumer's own history, then entries that others
-// have left, when that is due, or new entries. After a failure a reply may be lost, so
-// the loop reads the consumer's entries again, in a way that the server does not count as
-// a delivery. It skips entries (open) that it has delivered within MinIdle and that this
-// reader has not acknowledged. When the loop ends, it undoes the server's count for
-// entries that it has read and not delivered.
+// redis.GroupReader uses only requests, and runs in its user's loop. Each step (groupLoop.fetch)
+// reads one batch: the consumer's own history, then, if that is due, entries that other consumers
+// have left, or new entries. After a failure a reply may be lost, so the loop reads the consumer's
+// entries again, in a way that the server does not count as a delivery. It skips the entries in
+// open: those that it has delivered within MinIdle and that its user has not acknowledged. When the
+// loop ends, it undoes the server's count for entries that it has read and not delivered.
 //
 // - Entries that were fetched belong to this reader for MinIdle. If a batch is older than
 //   half of that when one of its entries is due, the batch is claimed again, without
@@ -122,9 +121,9 @@ package redis
 
 // Hooks.
 //
-// do, sendMany and sendTransaction look for the one type hooked, call the hook, and go on with
-// the sender inside, which thus keeps its fast path for encoded requests. Futures that are given
-// to a hooked sender are wrapped, and their hook is called in a goroutine of its own. A future
-// that is a send.Observer is told which server answered, if the request has the flag Observed. A
-// Session keeps the hooks of the sender that it was opened on, and calls them itself.
-// redispubsub calls hooked.Around, since subscribing is not a request.
+// do, sendMany and sendTransaction recognize the type hooked, call its hook, and send through the
+// sender inside, which thus keeps its fast path for encoded requests. A hooked sender wraps the
+// futures that it is given, and calls the hook for them in separate goroutines. A future that is a
+// send.Observer is told which server answered, if the request has the flag Observed. A Session
+// calls the hooks of the sender that it was opened on. redispubsub calls hooked.Around, because
+// subscribing is not a request.

@@ -33,8 +33,8 @@ func errUnsendable(req Request, pos int) *errorx.Error {
 		WithProperty(errs.EKRequest, req)
 }
 
-// errArgument says that a request has an argument that can't be sent, and what to write instead.
-// It keeps no reference to args.
+// errArgument says that a request has an argument that can't be sent, and what to send instead. It
+// keeps no reference to args.
 func errArgument(cmd string, args []any, pos int) *errorx.Error {
 	call := command.Of(cmd, nil)
 	name := call.ShownName(cmd)
@@ -46,7 +46,7 @@ func errArgument(cmd string, args []any, pos int) *errorx.Error {
 		WithProperty(errs.EKArgPos, pos)
 }
 
-// insteadOfArg says what to write instead of an argument. It does not show its value.
+// insteadOfArg says what to send instead of an argument. It does not show the argument's value.
 func insteadOfArg(cmd string, args []any, pos int) string {
 	t := reflect.TypeOf(args[pos])
 	if t == reflect.TypeFor[time.Duration]() {

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// argumentTexts is what is sent for an argument.
+// argumentTexts has the text that is sent for each argument.
 var argumentTexts = []struct {
 	arg  any
 	text string
@@ -65,7 +65,7 @@ var argumentTexts = []struct {
 
 type namedString string
 
-// notArguments are of types that can't be sent.
+// notArguments are values whose types can't be sent.
 var notArguments = []any{
 	namedString("x"), 1i, struct{}{}, []string{"a"}, []any{"a"}, map[string]string{}, new(int),
 	errorx.InternalError.New("x"), func() {}, make(chan int), [3]byte{1, 2, 3},
@@ -142,8 +142,8 @@ func TestAppendRequestAllocates(t *testing.T) {
 	}))
 }
 
-// FuzzAppendRequest checks that an encoded request parses as a server would parse it, agrees with
-// ArgToString, and can be decoded by a connection.
+// FuzzAppendRequest checks that a server would parse an encoded request as it was meant, that it
+// agrees with ArgToString, and that a connection can decode it.
 func FuzzAppendRequest(f *testing.F) {
 	f.Add("SET", "key", []byte("value"), int64(-1), uint64(1), 0.5, float32(0.1), true)
 	f.Add("CLUSTER SLOTS", "", []byte("\r\n$1\r\n"), int64(math.MinInt64), uint64(math.MaxUint64), 1e300, float32(16777217), false)

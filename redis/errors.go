@@ -27,9 +27,9 @@ var (
 	ErrContextIsNil = errs.ErrContextIsNil
 	// ErrNoAddressProvided is returned by a constructor that got no address.
 	ErrNoAddressProvided = errs.ErrNoAddressProvided
-	// ErrURL is returned by ParseURL of packages redisconn and rediscluster, and if a
-	// URL is passed as an address. Its text shows no part of the URL except, at most,
-	// the name of a parameter.
+	// ErrURL is returned by ParseURL of packages redisconn and rediscluster, and by constructors
+	// that get a URL as an address. Its text shows no part of the URL except, at most, the name of
+	// a parameter.
 	ErrURL = errs.ErrURL
 	// ErrOption is returned by a constructor if an option is out of its bounds. The text names the option.
 	ErrOption = errs.ErrOption
@@ -66,9 +66,9 @@ var (
 	// ErrCommandForbidden: the command would block a socket that others share, or
 	// change its state. The text says what to use instead. Not sent.
 	ErrCommandForbidden = errs.ErrCommandForbidden
-	// ErrKeysUnknown: a sender of [WithPrefix] refuses a request, because it does not know which
-	// keys the request would touch. Not sent. Send it through the sender that was passed to
-	// WithPrefix.
+	// ErrKeysUnknown: a sender of [WithPrefix] refused a request, because it does not know which
+	// keys the request would touch. Not sent. Send the request through the sender that was passed
+	// to WithPrefix.
 	ErrKeysUnknown = errs.ErrKeysUnknown
 	// ErrRequestTooLarge: the request, or the batch, is larger than Opts.MaxBytes of the connection.
 	// Not sent. Raise that option, send less at once, or stream the value.
@@ -132,10 +132,10 @@ var (
 )
 
 var (
-	// ErrResult is an error from the server. It shows the server's text,
-	// except for parts that may be arguments: for the codes ERR and NOGROUP, the text ends
-	// before the first quotation mark, colon or number of several digits. Errors with other
-	// codes, and errors that scripts raise, are shown whole. [EKText] has the whole text.
+	// ErrResult is an error from the server. It shows the server's text, except for parts that may
+	// be arguments. With the codes ERR and NOGROUP, it shows the text only up to the first
+	// quotation mark, colon or number of several digits. Errors with other codes, and errors that
+	// scripts raise, are shown whole. [EKText] has the whole text.
 	ErrResult = errs.ErrResult
 	// ErrMoved is MOVED: another node has the slot (EKMovedTo, EKSlot).
 	ErrMoved = errs.ErrMoved
@@ -150,9 +150,9 @@ var (
 	ErrLoading = errs.ErrLoading
 	// ErrReadOnly is READONLY: a write reached a replica and did not run.
 	ErrReadOnly = errs.ErrReadOnly
-	// ErrRedirect is REDIRECT from Valkey: the server, which a connection with Opts.Role RoleMaster took for a
-	// master, is a replica, and EKMovedTo is its master's address. The request did not run, except for a script that
-	// itself returned such an error.
+	// ErrRedirect is REDIRECT from Valkey: the server is a replica, although the connection asked
+	// for a master (Opts.Role). EKMovedTo is the address of its master. The request did not run,
+	// except for a script that itself returned such an error.
 	ErrRedirect = errs.ErrRedirect
 	// ErrMasterDown is MASTERDOWN: a replica has lost its master, and is configured not
 	// to answer with stale data.
@@ -202,8 +202,7 @@ var (
 	EKText = errs.EKText
 	// EKResponse is the unexpected response.
 	EKResponse = errs.EKResponse
-	// EKCause is the error (error) that a method of the user's returned, such as
-	// MarshalText.
+	// EKCause is the error (error) that a user's method returned, such as MarshalText.
 	EKCause = errs.EKCause
 	// EKAddress is the address of the server (string).
 	EKAddress = errs.EKAddress

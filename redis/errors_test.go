@@ -65,7 +65,7 @@ func TestAsError(t *testing.T) {
 	assert.Equal(t, foreign, AsErrorx(foreign).Cause())
 }
 
-// A program can ask an error for the arguments, but they are never printed.
+// A program can get the arguments from an error's properties, but they are never printed.
 func TestErrorPropertiesHideArguments(t *testing.T) {
 	req := Req("SET", "canary", []byte("canary"), 12345678)
 	err := ErrIO.New("x").

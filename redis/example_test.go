@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// memory returns a connection to a server in memory that holds these keys and
-// values. A program has a server, or a cluster, of its own.
+// memory returns a connection to a server in memory that holds the given keys and values. A real
+// program uses its own server or cluster.
 func memory(pairs ...any) redis.Sender {
 	conn := memoryOnce()
 	redis.Sync{S: conn}.Do("FLUSHALL")
@@ -24,7 +24,7 @@ func memory(pairs ...any) redis.Sender {
 	return conn
 }
 
-// memoryOnce starts the server, which ends with the tests.
+// memoryOnce starts the server. The server ends with the tests.
 var memoryOnce = sync.OnceValue(func() redis.Sender {
 	server, err := memserver.Start()
 	if err != nil {
@@ -43,7 +43,7 @@ func ExampleSync() {
 	fmt.Printf("%s\n", sync.Do("GET", "greeting"))
 	fmt.Println(sync.Do("GET", "nothing"))
 
-	// An error is a result too.
+	// An error is also a result.
 	res := sync.Do("INCR", "greeting")
 	if err := redis.AsErrorx(res); err != nil {
 		fmt.Println(err.IsOfType(redis.ErrResult), err.Message())
@@ -81,7 +81,7 @@ func ExampleSync_SendTransaction() {
 		redis.Req("GET", "a"),
 	})
 	if err != nil {
-		fmt.Println(err) // none of them ran, or it is not known
+		fmt.Println(err) // the requests did not run, or that is not known
 		return
 	}
 	fmt.Printf("%s\n", results)
@@ -104,7 +104,7 @@ func ExampleSync_Transact() {
 
 func ExampleErr() {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // the caller has gone
+	cancel() // the caller leaves
 	sync := redis.SyncCtx{S: memory()}
 	err := redis.Err(sync.Do(ctx, "SET", "greeting", "bye"))
 	fmt.Println(errors.Is(err, context.Canceled))
@@ -119,7 +119,7 @@ func ExampleErr() {
 	// true
 }
 
-// A time.Duration is the number that the command takes.
+// A time.Duration is sent as the number that the command takes.
 func ExampleRequest_duration() {
 	sync := redis.Sync{S: memory()}
 	fmt.Println(sync.Do("SET", "session", "Ann", "EX", time.Minute))
@@ -160,7 +160,7 @@ func ExampleChanFutured() {
 	futured := redis.ChanFutured{S: memory("a", "1", "b", "2")}
 	one := futured.Send(redis.Req("GET", "a"))
 	many := futured.SendMany([]redis.Request{redis.Req("GET", "a"), redis.Req("GET", "b")})
-	// There is time for something else here.
+	// The program can do something else here.
 	fmt.Printf("%s\n", one.Value())
 	for _, future := range many {
 		<-future.Done()
@@ -173,7 +173,7 @@ func ExampleChanFutured() {
 }
 
 func ExampleScanner() {
-	mock := redistest.NewMock(nil) // a server chooses its own batches
+	mock := redistest.NewMock(nil) // a mock, because a real server chooses its own batches
 	mock.ExpectScan(redis.ScanOpts{Match: "key:*"}, []string{"key:1", "key:2"}, []string{"key:3"})
 	it := redis.Sync{S: mock}.Scanner(redis.ScanOpts{Match: "key:*"})
 	for {

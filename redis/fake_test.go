@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// foreignSender is a Sender as a user may write it, with only the public interface. Methods whose
-// functions are nil must not be called.
+// foreignSender is a Sender like a user's, with only the public interface. A method must not be
+// called if its function is nil.
 type foreignSender struct {
 	send        func(r Request, cb Future, n uint64)
 	sendMany    func(r []Request, cb Future, start uint64)
@@ -36,7 +36,7 @@ func (f *foreignSender) EachShard(each func(Sender, error) bool) {
 }
 func (f *foreignSender) Close() {}
 
-// ownSender takes requests that are encoded, as connections do.
+// ownSender is a sender that takes encoded requests, like connections.
 type ownSender struct {
 	foreignSender
 	encoded func(r *send.Request, cb Future, n uint64)
@@ -49,7 +49,7 @@ func (o *ownSender) OpenDedicated(context.Context, []string, error) (send.Dedica
 	return nil, ErrSession.New("a fake has no sessions")
 }
 
-// answering is an ownSender that answers each request with these bytes.
+// answering returns an ownSender that answers each request with the bytes in reply.
 func answering(reply string, limits Limits) *ownSender {
 	return &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {
 		d := NewDecoder(bufio.NewReaderSize(strings.NewReader(reply), 32), limits)
@@ -67,7 +67,7 @@ func answering(reply string, limits Limits) *ownSender {
 	}}
 }
 
-// encode returns the wire form of a request.
+// encode returns a request as the bytes that are sent.
 func encode(t *testing.T, cmd string, args ...any) string {
 	t.Helper()
 	buf, err := AppendRequest(nil, Request{Cmd: cmd, Args: args})
@@ -75,7 +75,7 @@ func encode(t *testing.T, cmd string, args ...any) string {
 	return string(buf)
 }
 
-// words decodes a request that was encoded.
+// words returns the command and arguments of an encoded request.
 func words(t testing.TB, encoded []byte) []string {
 	t.Helper()
 	r := bufio.NewReader(bytes.NewReader(encoded))

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A bad field is an error that says so, for every reply and in both directions.
+// A bad field is an error that names the problem, for every reply and when it is sent and read.
 func TestBadFields(t *testing.T) {
 	badField[struct{ F chan int }](t, "F of struct", "chan int")
 	badField[struct {

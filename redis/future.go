@@ -8,22 +8,22 @@ import (
 
 // queued is the part of a future that holds the ticket of its last request.
 type queued struct {
-	queueing sync.Mutex // guards what follows
+	queueing sync.Mutex // guards the fields below
 	ticket   send.Ticket
-	use      uint32 // the use that the ticket belongs to: see waiter.use
+	use      uint32 // which use of the future the ticket belongs to: see waiter.use
 }
 
 // Queued implements send.Queuer.
 func (q *queued) Queued(t send.Ticket) { q.queuedBy(0, t) }
 
-// queuedBy is Queued for one use of a future that is reused.
+// queuedBy records the ticket of a request, for one use of a future that is reused.
 func (q *queued) queuedBy(use uint32, t send.Ticket) {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
 	q.ticket, q.use = t, use
 }
 
-// lastQueued returns the ticket of the last request of a use, or known if there is none.
+// lastQueued returns the last ticket that was recorded for a use, or known if there is none.
 func (q *queued) lastQueued(use uint32, known send.Ticket) send.Ticket {
 	q.queueing.Lock()
 	defer q.queueing.Unlock()
@@ -75,8 +75,7 @@ func newResults(n int) results {
 	return results{all: make([]any, n), resolved: make([]bool, n), left: n}
 }
 
-// set sets result n, unless it is already set. It reports whether that was the last missing
-// one.
+// set sets result n, unless it is already set. last is set if no result is missing any more.
 func (r *results) set(res any, n uint64) (last bool) {
 	if r.resolved[n] {
 		return false

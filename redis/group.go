@@ -21,24 +21,24 @@ type GroupOpts struct {
 	// name at the same time. A reader that is restarted under the same name continues where
 	// it stopped.
 	Consumer string
-	// Start is the ID after which a group starts that the reader creates, also
-	// after it was destroyed. Default "0": all entries of the stream. It must be an ID,
-	// not "$": with "$", entries that are added before the group is created would be lost.
+	// Start is the ID after which reading begins, if this reader creates the group, for the first
+	// time or after it was destroyed. Default "0": all entries of the stream. It must be an ID, not
+	// "$": with "$", entries that are added before the group is created would be lost.
 	Start string
 	// Count is the greatest number of entries that one read returns. Default 100, at most 10,000.
 	Count int
 	// Block is how long one read waits for entries. Default 5 s.
 	Block time.Duration
-	// MinIdle is the time after which an unacknowledged entry
-	// goes to another reader. It must be longer than the work on one entry; otherwise
-	// two readers work on it at the same time. It must also be longer than a few round trips:
-	// if claiming entries takes a reader that long, it does not deliver them, because another
-	// reader may already have them. Default 1 min, at least 10 ms.
+	// MinIdle is the time after which an unacknowledged entry goes to another reader. It must be
+	// longer than the work on one entry; otherwise two readers work on the entry at the same time.
+	// It must also be longer than a few round trips: a reader that takes that long to claim entries
+	// does not deliver them, because another reader may already have them. Default 1 min, at least
+	// 10 ms.
 	MinIdle time.Duration
-	// MaxDeliveries limits how often an entry is delivered; after that it goes to
-	// DeadLetter. An entry may count as delivered although the loop never saw it: if a reader dies
-	// or stalls for MinIdle, or the reply with its entries from before a restart is lost, this
-	// happens to up to Count entries. Default 0: no limit.
+	// MaxDeliveries limits how often an entry is delivered; after that it goes to DeadLetter. An
+	// entry may count as delivered although the loop never saw it: this happens to up to Count
+	// entries if a reader dies or stalls for MinIdle, or if a reply with its earlier entries is
+	// lost after a restart. Default 0: no limit.
 	MaxDeliveries int
 	// DeadLetter gets entries that were delivered MaxDeliveries times, to store them
 	// elsewhere. If it returns nil, the reader acknowledges the entry. If it returns an error,
@@ -61,17 +61,16 @@ var (
 	// reader may still be working on it, because readers notice a deleted entry before MinIdle
 	// has passed.
 	ErrGroupEntryDeleted = ErrGroup.NewType("entry_deleted")
-	// ErrGroupDestroyed: the group, or its stream, was deleted while the reader read it,
-	// and the server has forgotten the acknowledgements and the delivery counts.
-	// If the loop continues, it creates the group again, unless another reader
-	// has: all entries of the stream after Start are delivered again, including acknowledged
-	// ones.
+	// ErrGroupDestroyed: the group, or its stream, was deleted while the reader read it, and the
+	// server has forgotten the acknowledgements and the delivery counts. If the loop continues, it
+	// creates the group again, unless another reader has done so. Then all entries of the stream
+	// after Start are delivered again, including acknowledged ones.
 	ErrGroupDestroyed = ErrGroup.NewType("destroyed")
 )
 
 const (
 	groupCount     = 100
-	groupCountMost = 10_000 // servers have room for this many claimed entries at once
+	groupCountMost = 10_000 // servers allocate room for Count entries at once
 	groupBlock     = 5 * time.Second
 	groupMinIdle   = time.Minute
 	// groupMinIdleLeast is ten round trips to a nearby server.
@@ -126,9 +125,9 @@ type Message struct {
 	Deliveries int
 }
 
-// GroupReader reads a stream as a consumer of a group. It delivers each entry at least
-// once, and never again after it was acknowledged, unless the group is destroyed: see
-// [ErrGroupDestroyed]. It needs Redis 6.2.
+// GroupReader reads a stream as a consumer of a group. It delivers each entry at least once, and
+// never again after it was acknowledged, unless the group is destroyed: see [ErrGroupDestroyed]. It
+// needs Redis 6.2.
 //
 //	for msg, err := range reader.Messages(ctx) {
 //		if err != nil {
@@ -139,9 +138,9 @@ type Message struct {
 //		reader.Ack(msg.ID)
 //	}
 //
-// Ack and Flush are safe for concurrent use; only one loop may run at a time. A reader
-// never deletes a consumer: when a consumer stops, others get its entries
-// after MinIdle, but its name stays in the group.
+// Ack and Flush are safe for concurrent use; only one loop may run at a time. A reader never
+// deletes a consumer. After a consumer has stopped for MinIdle, other readers get its entries, but
+// its name stays in the group.
 type GroupReader struct {
 	db   SyncCtx
 	opts GroupOpts
@@ -149,20 +148,18 @@ type GroupReader struct {
 	// joined is set once the reader has seen the group. It belongs to the running loop.
 	joined bool
 
-	mu sync.Mutex // guards what follows
-	// acked are the IDs to acknowledge, and the time since which the first of
-	// them waits.
+	mu sync.Mutex // guards the fields below
+	// acked are the IDs to acknowledge, and since is when the first of them was added.
 	acked   []string
 	waiting time.Time
-	// open holds the delivered IDs with the time of delivery. An ID stays until this
-	// reader acknowledges it or MinIdle has passed; after that another reader may have
-	// it.
+	// open holds the IDs of delivered entries, with the time of delivery. An ID stays until the
+	// entry is acknowledged or MinIdle has passed. After that another reader may have the entry.
 	open map[string]time.Time
 }
 
 // NewGroupReader returns a reader. The reader sends nothing before its loop starts. Its reads
 // block, on their own connection. If the Sender refuses blocking commands, the reader polls
-// instead: once a second while there are no entries, and more often while there are. In a
+// instead: once a second while there are no entries, and more often while entries come. In a
 // cluster the Sender must read from masters.
 func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	opts, err := opts.withDefaults()

@@ -19,7 +19,7 @@ func TestGroupDestroyed(t *testing.T) {
 	b := newStreamBed(t, 5)
 	r := b.reader("a")
 	destroy := func() { b.server.Do("XGROUP", "DESTROY", "jobs", "workers") }
-	b.take(r, 4, true) // and one more was read
+	b.take(r, 4, true) // the reader has read one more
 	destroy()
 	b.server.Do("XDEL", "jobs", b.ids[1])
 	ids, failed := b.take(r, 5, true)
@@ -42,8 +42,8 @@ func TestGroupDestroyed(t *testing.T) {
 	assert.Empty(t, failed, "another has made it")
 }
 
-// TestGroupDestroyedBound checks that entries are delivered as often as MaxDeliveries says
-// after their group was destroyed, and only then go to DeadLetter.
+// TestGroupDestroyedBound checks that after their group was destroyed, entries are delivered
+// MaxDeliveries times before they go to DeadLetter.
 func TestGroupDestroyedBound(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 3} {
@@ -55,7 +55,7 @@ func TestGroupDestroyedBound(t *testing.T) {
 			defer cancel()
 			delivered, dead, n, destroyed := map[string]int{}, map[string]int{}, 0, 0
 			r := b.reader("a", func(o *redis.GroupOpts) {
-				o.MinIdle, o.MaxDeliveries = 2*time.Second, most // longer than the machine may pause
+				o.MinIdle, o.MaxDeliveries = 2*time.Second, most // MinIdle is longer than the machine may pause
 				o.DeadLetter = func(_ context.Context, msg redis.Message) error {
 					dead[msg.ID]++
 					assert.Equal(t, most, delivered[msg.ID], "%s is a dead letter", msg.ID)
@@ -123,7 +123,7 @@ func TestGroupBegunAgain(t *testing.T) {
 	assert.Zero(t, b.pending())
 }
 
-// deadLetters bounds deliveries, and keeps the IDs of those that came without one.
+// deadLetters counts the deliveries of each entry, and keeps the IDs that DeadLetter got too early.
 type deadLetters struct {
 	delivered map[string]int
 	early     []string
@@ -229,12 +229,12 @@ func (s *failingBatches) SendMany(reqs []redis.Request, cb redis.Future, start u
 	}
 }
 
-// TestGroupHistoryFailures checks that entries of an earlier loop count as delivered once more,
-// however often they have to be read again.
+// TestGroupHistoryFailures checks that entries of an earlier loop count as delivered once more, no
+// matter how often they are read again.
 func TestGroupHistoryFailures(t *testing.T) {
 	t.Parallel()
 	b := newStreamBed(t, 7)
-	b.take(b.reader("a"), 5, false) // and one more was read
+	b.take(b.reader("a"), 5, false) // the reader has read one more
 	r, err := redis.NewGroupReader(&failingBatches{Sender: connectTo(t, b.server.Addr())},
 		redis.GroupOpts{Stream: "jobs", Group: "workers", Consumer: "a", Count: 3})
 	require.NoError(t, err)

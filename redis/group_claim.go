@@ -29,7 +29,7 @@ func (l *groupLoop) claim(ctx context.Context) error {
 		l.due = time.Now().Add(max(l.opts.MinIdle/2, claimPause))
 	}
 	if claimed.unnamed {
-		l.history = "0" // Redis 6.2 does not name them, but lists them as this consumer's
+		l.history = "0" // Redis 6.2 does not name deleted entries, but lists them in this consumer's history
 	}
 	for _, id := range claimed.deleted {
 		l.batch = append(l.batch, deletedItem(id))
@@ -41,16 +41,17 @@ func (l *groupLoop) claim(ctx context.Context) error {
 type claimed struct {
 	cursor  string
 	entries []Entry[any]
-	// deleted are the IDs of deleted entries, which the server has removed from
-	// the group's list. Redis 7.0 and later.
+	// deleted are the IDs of deleted entries, which the server has removed from the list of pending
+	// entries. Only Redis 7.0 and later returns them.
 	deleted []string
-	// unnamed is set if an entry was deleted and is still on the group's list. Redis 6.2.
+	// unnamed is set if an entry was deleted and is still on the list of pending entries, as with
+	// Redis 6.2.
 	unnamed bool
 }
 
 func parseClaimed(res any) (c claimed, err error) {
 	if parts, ok := res.([]any); ok && len(parts) >= 2 {
-		res = append(parts[:len(parts):len(parts)], nil)[:3] // Redis 6.2 has two
+		res = append(parts[:len(parts):len(parts)], nil)[:3] // the answer of Redis 6.2 has only two parts
 	}
 	var entries []*Entry[any]
 	names := []string{"the cursor", "the entries", "what was deleted"}
@@ -119,7 +120,7 @@ func (p *pendingEntry) UnmarshalRedis(res any) error {
 	return values.ReadTuple(reflect.TypeOf(p).Elem(), res, names, &p.id, &p.owner, &p.idle, &p.deliveries)
 }
 
-// parsePending returns the requested entry, whose owner is empty if no consumer has it.
+// parsePending returns the requested entry. Its owner is empty if no consumer has the entry.
 func parsePending(res any) (p pendingEntry, err error) {
 	list, err := values.As[[]pendingEntry](res)
 	if len(list) > 0 {
@@ -128,9 +129,9 @@ func parsePending(res any) (p pendingEntry, err error) {
 	return p, err
 }
 
-// renew makes sure that the batch still belongs to this reader. It claims entries again that
-// were fetched more than half of MinIdle ago, before another reader may claim
-// them. It drops entries that another reader may already have, and reads them again if none has.
+// renew makes sure that the batch still belongs to this reader. It claims entries again that were
+// fetched more than half of MinIdle ago, before another reader may claim them. It drops entries
+// that another reader may already have. If no reader has taken them, it reads them again.
 func (l *groupLoop) renew(ctx context.Context) error {
 	age := time.Since(l.fetched)
 	if age < l.opts.MinIdle/2 || l.batch[0].err != nil {
@@ -168,9 +169,9 @@ func (l *groupLoop) renew(ctx context.Context) error {
 	return nil
 }
 
-// keep drops everything from the batch except errors and the entries that were claimed; the order
-// stays. An entry that was pending and could not be claimed has been deleted. If it was not
-// pending, another consumer has acknowledged or reported it.
+// keep drops everything from the batch except errors and the claimed entries. It does not change
+// their order. An entry that was pending and could not be claimed has been deleted. An entry that
+// was not pending has been acknowledged or reported by another consumer.
 func (l *groupLoop) keep(claimed []string, pending []any) error {
 	batch := l.batch
 	l.batch = nil

@@ -9,10 +9,10 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// The server counts an entry as delivered when it is read. For entries that were read
-// before this loop started, that count stays, because the process that read them may have
-// died while working on them. Entries that this loop has read and not delivered must not count:
-// the loop reads them again without counting, and undoes the count when it ends.
+// The server counts an entry as delivered when it is read. For entries that were read before this
+// loop started, that count remains, because the process that read them may have died while working
+// on them. Entries that this loop has read and not delivered must not count: the loop reads them
+// again without counting, and undoes the count when it ends.
 
 // readHistory reads the unacknowledged entries that this consumer had read before the
 // loop started. The server counts that as a delivery.
@@ -31,8 +31,8 @@ func (l *groupLoop) readHistory(ctx context.Context) error {
 	return l.redeliver(ctx, slices.DeleteFunc(entries, func(e Entry[any]) bool { return l.isOpen(e.ID) }))
 }
 
-// readAgain reads, after a failure, the entries up to counted that this loop has read and
-// not delivered. It leaves entries that another consumer may already have to claim.
+// readAgain reads entries again after a failure: those up to counted that this loop has read and
+// not delivered. If another consumer may already have an entry, readAgain leaves it to claim.
 func (l *groupLoop) readAgain(ctx context.Context) error {
 	from := "-"
 	if l.history != "0" {

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// groupJudge reads the log of TestGroupSoak. The events of entries are there in the server's order,
-// because the same script changes an entry and logs the event. A worker logs its result later, so
-// other events may be between the two.
+// groupJudge reads the log of TestGroupSoak. It contains the events of entries in the server's
+// order, because the same script changes an entry and logs the event. A worker logs its own results
+// later, so other events may come before them.
 //
 //	removed N              entries were deleted: those of removals[N]
-//	acked ID WORKER OWNER  WORKER has acknowledged an entry that was OWNER's and pending
-//	taken ID WORKER        an entry was found deleted, and taken off the list, for WORKER
+//	acked ID WORKER OWNER  WORKER has acknowledged an entry that was pending for OWNER
+//	taken ID WORKER        WORKER found an entry deleted and took it off the pending list
 //	gone                   the group was destroyed
 //	began, destroyed, stalled, killed WORKER
 //	work, deleted ID WORKER, and failed ERROR
@@ -24,23 +24,23 @@ type groupJudge struct {
 	removals [][]string
 	faults   []string
 	counts   map[string]int
-	// stalled: a worker did not run for so long that another one owned the entries when it worked
-	// on them.
+	// stalled is set if a worker did not run for so long that another worker owned its entries when
+	// it worked on them.
 	stalled bool
 
 	worked, reported, removed map[string]bool
-	// acked are entries that were acknowledged in the current group; done are those that were
+	// acked has the entries that were acknowledged in the current group. done has those that were
 	// acknowledged before they were deleted.
 	acked, done map[string]bool
-	// excused are workers that may work on an entry that another worker has acknowledged, because
-	// they got it before.
+	// excused has workers that may work on an entry that another worker has acknowledged, because
+	// they got the entry before.
 	excused map[string]string
-	// told is the only worker that was told that an entry is deleted; lost are the entries of
-	// killed workers.
+	// told has, by entry, the only worker that was told that the entry is deleted. lost has the
+	// entries of killed workers.
 	told map[string]string
 	lost map[string]bool
-	// begun are the running workers; old are those that may still work on entries of a group that
-	// is gone.
+	// begun has the running workers. old has those that may still work on entries of a destroyed
+	// group.
 	begun, old map[string]bool
 }
 
@@ -109,7 +109,7 @@ func (j *groupJudge) read(line string) {
 	}
 }
 
-// end checks the ends of all added entries, and of those in owed.
+// end checks what happened to all added entries and to those in owed.
 func (j *groupJudge) end(added, owed map[string]bool) {
 	for id, there := range added {
 		switch {

@@ -39,7 +39,7 @@ func (b *streamBed) add(entries int) {
 	}
 }
 
-// reader makes a reader, on a connection of its own, of the group "workers".
+// reader returns a reader of the group "workers", on its own connection.
 func (b *streamBed) reader(consumer string, change ...func(*redis.GroupOpts)) *redis.GroupReader {
 	b.Helper()
 	o := redis.GroupOpts{
@@ -80,7 +80,7 @@ func (b *streamBed) take(r *redis.GroupReader, n int, ack bool) (ids []string, f
 	return ids, failed
 }
 
-// pending returns the number of entries that were delivered and not acknowledged.
+// pending returns the number of pending entries: those that were delivered and not acknowledged.
 func (b *streamBed) pending() int {
 	b.Helper()
 	summary, err := redis.As[[]any](b.server.Do("XPENDING", "jobs", "workers"))
@@ -129,14 +129,14 @@ func TestGroupFields(t *testing.T) {
 // TestGroupHistory checks that a restarted reader first gets its earlier entries again.
 func TestGroupHistory(t *testing.T) {
 	b := newStreamBed(t, 7)
-	ids, _ := b.take(b.reader("a"), 5, false) // in two reads of up to three: six were delivered
+	ids, _ := b.take(b.reader("a"), 5, false) // each read returns up to three entries, so six are delivered
 	assert.Equal(t, b.ids[:5], ids)
 	ids, _ = b.take(b.reader("a"), 7, true)
 	assert.Equal(t, b.ids, ids)
 	assert.Zero(t, b.pending())
 }
 
-// TestGroupClaim checks that a reader takes over the entries of a consumer that is gone.
+// TestGroupClaim checks that a reader takes over the entries of a consumer that has stopped.
 func TestGroupClaim(t *testing.T) {
 	t.Parallel()
 	b := newStreamBed(t, 4)
@@ -150,8 +150,8 @@ func TestGroupClaim(t *testing.T) {
 	assert.Len(t, consumers, 2, "no consumer is deleted")
 }
 
-// TestGroupDeleted checks that an entry that was deleted while it was pending is
-// reported and acknowledged: in the reader's own history and in what others left.
+// TestGroupDeleted checks that an entry that was deleted while it was pending is reported and
+// acknowledged, both in the reader's own history and among entries that other consumers left.
 func TestGroupDeleted(t *testing.T) {
 	t.Parallel()
 	for _, consumer := range []string{"dead", "a"} {
@@ -180,7 +180,7 @@ func TestGroupSlow(t *testing.T) {
 		require.NoError(t, err)
 		got = append(got, msg.ID)
 		if len(got) == 1 {
-			ids, _ := b.take(b.reader("quick", soon), 3, true) // once they are idle
+			ids, _ := b.take(b.reader("quick", soon), 3, true) // waits until the entries are idle for long enough
 			assert.ElementsMatch(t, b.ids, ids)
 			b.add(1)
 		}
@@ -191,8 +191,8 @@ func TestGroupSlow(t *testing.T) {
 	assert.Equal(t, []string{b.ids[0], b.ids[3]}, got)
 }
 
-// TestGroupSlowDeleted checks that a reader that is slower than MinIdle reports what it
-// has found deleted, though it drops the rest of what it has read.
+// TestGroupSlowDeleted checks that a reader that is slower than MinIdle reports the entries that it
+// has found deleted, although it drops the other entries that it has read.
 func TestGroupSlowDeleted(t *testing.T) {
 	t.Parallel()
 	b := newStreamBed(t, 3)
@@ -222,7 +222,7 @@ func TestGroupSlowDeleted(t *testing.T) {
 	assert.Equal(t, b.ids[2:], deleted)
 }
 
-// TestGroupRenew checks that a reader keeps what it is about to deliver.
+// TestGroupRenew checks that a reader claims again the entries that it is about to deliver.
 func TestGroupRenew(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
@@ -242,7 +242,7 @@ func TestGroupRenew(t *testing.T) {
 		}
 		assert.NoError(t, r.Ack(msg.ID))
 	}
-	stoodStill := time.Since(began) >= lease // what was read may be anybody's then
+	stoodStill := time.Since(began) >= lease // then other readers may have the entries that were read
 	assert.Equal(t, b.ids, got)
 	n, err := redis.As[[][]any](b.server.Do("XPENDING", "jobs", "workers", "-", "+", 9))
 	require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestGroupNew(t *testing.T) {
 	b.ids = nil
 	var group sync.WaitGroup
 	defer group.Wait()
-	group.Go(func() { // once the reader has made the stream anew
+	group.Go(func() { // after the reader has created the stream again
 		assert.Eventually(t, func() bool { return redis.AsError(b.server.Do("XINFO", "GROUPS", "jobs")) == nil }, 10*time.Second, time.Millisecond)
 		b.add(2)
 	})
@@ -333,7 +333,7 @@ func TestGroupNew(t *testing.T) {
 	assert.Len(t, ids, 2)
 }
 
-// TestGroupStops checks that the loop gets errors, and which errors end it.
+// TestGroupStops checks that the loop delivers errors, and which errors end the loop.
 func TestGroupStops(t *testing.T) {
 	b := newStreamBed(t, 0)
 	b.server.Do("SET", "jobs", "canary")
@@ -385,7 +385,7 @@ func TestGroupIdle(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			for msg, err := range r.Messages(ctx) {
-				if !redis.CausedBy(err, context.DeadlineExceeded) { // a request that can't be answered before is refused
+				if !redis.CausedBy(err, context.DeadlineExceeded) { // a request that can't be answered before the deadline may be refused
 					t.Error(msg, err)
 				}
 			}
@@ -396,7 +396,7 @@ func TestGroupIdle(t *testing.T) {
 			for _, name := range []string{"xreadgroup", "xautoclaim", "xpending", "xack"} {
 				sent += callsOf(stats, name)
 			}
-			// The loop begins with a look at its history, and polls often at first.
+			// The loop begins by reading its history, and polls often at first.
 			assert.LessOrEqual(t, float64(sent), 10+2*took.Seconds(), stats)
 			assert.NotZero(t, sent)
 		})

@@ -10,16 +10,16 @@ import (
 	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
-// Messages iterates over the entries for this reader: first those that it
-// had read before a restart, then new ones, and between them those that
-// other consumers have left (XAUTOCLAIM). It continues until ctx is done, the Sender is
-// closed, or the caller leaves the loop; it then acknowledges the entries marked by Ack.
+// Messages iterates over the entries for this reader: first those that it had read before a
+// restart, then new ones, and from time to time those that other consumers have left (XAUTOCLAIM).
+// It continues until ctx is done, the Sender is closed, or the caller leaves the loop. Then it
+// acknowledges the entries for which Ack was called.
 //
 // An error comes with an empty Message, except that an error of DeadLetter comes with its entry,
-// and an ErrGroupEntryDeleted with the ID. The caller may continue the loop after any error:
-// the reader delivers entries whose reply was lost again, after a pause that grows to a second. It
-// delivers an unacknowledged entry again after MinIdle, here or to another reader, and at once in
-// a new loop.
+// and an ErrGroupEntryDeleted with the ID. The caller may continue the loop after any error: if a
+// reply with entries was lost, the reader reads them again, after a pause that grows to a second.
+// An entry that was not acknowledged is delivered again after MinIdle, by this or by another
+// reader, and at once in a new loop of this reader.
 //
 // While there is nothing to do, the reader sends at most two commands a second.
 func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
@@ -62,21 +62,20 @@ type groupLoop struct {
 	// read. After MinIdle another reader may have these entries.
 	batch   []groupItem
 	fetched time.Time
-	// history is the last ID that was read again from this consumer's earlier entries, or ""
-	// when all were. The server has counted the delivery by this loop for entries up to counted:
-	// "" means none, and "+" all.
+	// history is the last of this consumer's earlier entries that was read again, or "" when all
+	// were. The server has counted the delivery by this loop for entries up to counted: "" means
+	// none, and "+" all.
 	history, counted string
-	// cursor is the position of the present XAUTOCLAIM pass; due is the time of the next
-	// pass.
+	// cursor is the position of the current XAUTOCLAIM pass. due is the time of the next pass.
 	cursor string
 	due    time.Time
-	// polls is set if the Sender refuses reads that block. pause grows while reads fail, or while
-	// such a reader has nothing to read.
+	// polls is set if the Sender refuses reads that block. pause grows while reads fail, and while
+	// a polling reader finds no entries.
 	polls bool
 	pause time.Duration
 }
 
-// groupItem is an item to deliver: an entry, or an error with its ID.
+// groupItem is an item to deliver: an entry, or an error with the ID of its entry.
 type groupItem struct {
 	Message
 	err error
@@ -108,7 +107,7 @@ func (l *groupLoop) step(ctx context.Context, yield func(Message, error) bool) b
 		return true
 	}
 	failure := errs.AsErrorx(err)
-	if failure.IsOfType(ErrUnblocked) { // the command did nothing
+	if failure.IsOfType(ErrUnblocked) { // the server ended the command before it did anything
 		l.backOff(ctx)
 		return true
 	}
@@ -186,8 +185,8 @@ func (l *groupLoop) flushLast(ctx context.Context) error {
 	return err
 }
 
-// The pauses of a reader that polls, or whose reads fail: it asks a busy server again soon, and
-// an idle one once a second.
+// A reader pauses when it polls, and when its reads fail. Pauses are short at first, and grow to a
+// second for an idle server.
 const (
 	groupPauseLeast = 5 * time.Millisecond
 	groupPauseMost  = time.Second
@@ -240,15 +239,15 @@ func (l *groupLoop) read(ctx context.Context, after string, block ...any) ([]Ent
 	return streams[l.opts.Stream], err
 }
 
-// rejoin creates a group that does not exist, and waits before it reads, because the group may
-// be deleted each time. If the group existed before, rejoin only returns an error: the next read
-// creates the group, if the loop continues.
+// rejoin creates a group that does not exist. It waits before it reads again, because the group may
+// be deleted each time. If the group existed before, rejoin only returns an error. Then the next
+// read creates the group, if the loop continues.
 func (l *groupLoop) rejoin(ctx context.Context) error {
 	if l.joined {
 		return ErrGroupDestroyed.New("the group or its stream was deleted: the group starts at Start again")
 	}
 	res := l.db.Do(ctx, "XGROUP CREATE", l.opts.Stream, l.opts.Group, l.opts.Start, "MKSTREAM")
-	if err := errs.Of(res); err != nil && !errs.Says(res, "BUSYGROUP") { // BUSYGROUP: another reader was quicker
+	if err := errs.Of(res); err != nil && !errs.Says(res, "BUSYGROUP") { // BUSYGROUP: another reader has just created the group
 		return err
 	}
 	l.backOff(ctx)

@@ -16,11 +16,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// TestGroupSoak has worker processes read a stream. They are killed at random, entries are deleted
-// and trimmed away, and the group is destroyed. At the end every entry was delivered or reported as
+// TestGroupSoak starts worker processes that read a stream. It kills workers at random, deletes and
+// trims entries, and destroys the group. At the end every entry was delivered or reported as
 // deleted, and none is pending. No entry was delivered after it was acknowledged in the same group,
-// and none was reported as deleted that had been acknowledged before. REDISPIPE_SOAK=10m makes it
-// longer.
+// and no acknowledged entry was reported as deleted. REDISPIPE_SOAK=10m makes the test longer.
 func TestGroupSoak(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -35,7 +34,7 @@ func TestGroupSoak(t *testing.T) {
 	destroy := time.Now().Add(time.Until(end) / 2)
 	for round := 1; time.Now().Before(end) || !s.met("deleted", "destroyed") && time.Since(end) < time.Minute; round++ {
 		s.produce(20)
-		time.Sleep(10 * time.Millisecond) // the load, not a wait
+		time.Sleep(10 * time.Millisecond) // bounds the load; nothing waits for this
 		switch {
 		case round%5 == 0:
 			s.remove("XDEL", "jobs", s.random(), s.random())
@@ -47,16 +46,16 @@ func TestGroupSoak(t *testing.T) {
 			for id := range pendingOf(s.server.Do("XPENDING", "jobs", "workers", "-", "+", 3)) {
 				s.remove("XDEL", "jobs", id)
 			}
-			workers[i] = s.work(i, rand.IntN(2)*round) // by its old name, or a new one
+			workers[i] = s.work(i, rand.IntN(2)*round) // under the old name or a new one
 		case !destroy.IsZero() && time.Now().After(destroy):
 			destroy = time.Time{}
-			if !s.met("destroyed") { // a new worker may have created the group before another one noticed that it was missing
+			if !s.met("destroyed") { // a new worker may have created the group before the other workers noticed that it was missing
 				s.destroy()
 				destroy = time.Now().Add(time.Second)
 			}
 		}
 	}
-	s.produce(1) // is the last one, and nobody deletes it
+	s.produce(1) // nobody deletes this last entry
 	require.Eventually(t, s.drained, time.Minute, 20*time.Millisecond, "pending: %v", s.server.Do("XPENDING", "jobs", "workers"))
 	for _, w := range workers {
 		s.kill(w)
@@ -78,11 +77,11 @@ func (s *groupSoak) judge() {
 
 type groupSoak struct {
 	*streamBed
-	added map[string]bool // the value is whether it is in the stream
-	// owed are entries that were pending when they were deleted: each must be acknowledged or
+	added map[string]bool // the value tells whether the entry is in the stream
+	// owed has the entries that were pending when they were deleted. Each must be acknowledged or
 	// reported.
 	owed map[string]bool
-	// removals are the deleted ids, with the numbers that the log gave them.
+	// removals are the IDs of deleted entries. The log refers to them by index.
 	removals [][]string
 }
 
@@ -92,7 +91,7 @@ type groupWorker struct {
 	consumer string
 }
 
-// work starts a worker process: this test's binary, with TestGroupWorker alone.
+// work starts a worker process: this test binary, running only TestGroupWorker.
 func (s *groupSoak) work(i, life int) *groupWorker {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGroupWorker$", "-test.count=1")
 	consumer := fmt.Sprintf("w%d-%d", i, life)
@@ -120,7 +119,7 @@ func (s *groupSoak) produce(n int) {
 	}
 }
 
-// random returns one of the last entries, which may be pending.
+// random returns the ID of one of the last entries, which may be pending.
 func (s *groupSoak) random() string { return s.ids[len(s.ids)-1-rand.IntN(min(len(s.ids), 100))] }
 
 // remove deletes entries, and adds the pending ones to owed.
@@ -141,7 +140,7 @@ func (s *groupSoak) remove(cmd string, args ...any) {
 	s.removals = append(s.removals, removed)
 }
 
-// destroy destroys the group. After that it is unknown which deleted entries were pending.
+// destroy destroys the group. After that nobody knows which deleted entries were pending.
 func (s *groupSoak) destroy() {
 	results, err := s.transaction(redis.Req("XGROUP", "DESTROY", "jobs", "workers"), redis.Req("RPUSH", "log", "gone"))
 	require.NoError(s, err)
@@ -150,7 +149,7 @@ func (s *groupSoak) destroy() {
 	}
 }
 
-// transaction runs requests after a look at what is pending.
+// transaction runs requests in a transaction that first lists the pending entries.
 func (s *groupSoak) transaction(reqs ...redis.Request) ([]any, error) {
 	conn := connectTo(s, s.server.Addr())
 	defer conn.Close()
@@ -158,7 +157,7 @@ func (s *groupSoak) transaction(reqs ...redis.Request) ([]any, error) {
 }
 
 func pendingOf(res any) map[string]bool {
-	list, _ := redis.As[[][]any](res) // there may be no group
+	list, _ := redis.As[[][]any](res) // without a group the result is an error
 	ids := map[string]bool{}
 	for _, entry := range list {
 		ids[string(entry[0].([]byte))] = true
@@ -175,7 +174,7 @@ func idsOf(res any) map[string]bool {
 	return ids
 }
 
-// drained reports whether everything was delivered and nothing is pending.
+// drained reports whether every entry was delivered and none is pending.
 func (s *groupSoak) drained() bool {
 	groups, err := redis.As[[]map[string]any](s.server.Do("XINFO", "GROUPS", "jobs"))
 	if err != nil || len(groups) != 1 || groups[0]["pending"] != int64(0) {
@@ -185,7 +184,7 @@ func (s *groupSoak) drained() bool {
 	return last == s.ids[len(s.ids)-1]
 }
 
-// log is what the workers have logged.
+// log returns what the workers have logged.
 func (s *groupSoak) log() []string {
 	s.Helper()
 	log, err := redis.As[[]string](s.server.Do("LRANGE", "log", 0, -1))
@@ -193,7 +192,7 @@ func (s *groupSoak) log() []string {
 	return log
 }
 
-// met reports whether the workers have met all of these.
+// met reports whether the workers have logged each of these events.
 func (s *groupSoak) met(whats ...string) bool {
 	log := s.log()
 	return !slices.ContainsFunc(whats, func(what string) bool {

@@ -79,8 +79,8 @@ func TestGroupBusy(t *testing.T) {
 	}
 }
 
-// TestGroupForgetsWhatItLeft checks that a reader forgets entries that it has delivered and the
-// program has not acknowledged, because another reader takes them over after MinIdle.
+// TestGroupForgetsWhatItLeft checks that after MinIdle a reader forgets entries that it has
+// delivered and that were not acknowledged, because another reader takes them over.
 func TestGroupForgetsWhatItLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -123,8 +123,8 @@ func TestGroupForgetsWhatItLeft(t *testing.T) {
 	})
 }
 
-// TestGroupRenewsLate checks that a reader reports deleted entries that it finds when it claims its
-// entries again, even if another reader may own the other entries by then.
+// TestGroupRenewsLate checks that a reader that claims its entries again reports those that are
+// deleted, even if another reader may own the other entries by then.
 func TestGroupRenewsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pending := []any{[]any{[]byte("1-1"), []byte("c"), int64(1), int64(1)}}
@@ -168,8 +168,8 @@ func TestGroupPausesGrow(t *testing.T) {
 	})
 }
 
-// TestGroupUnblocked checks that a reader is silent about reads that its server has ended, which did
-// nothing, and repeats them after pauses.
+// TestGroupUnblocked checks that a reader reports no error if the server unblocks its read, which
+// then did nothing, and that it repeats the read after a pause.
 func TestGroupUnblocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
@@ -195,8 +195,8 @@ func TestGroupUnblocked(t *testing.T) {
 	})
 }
 
-// TestGroupGoneAgain checks that a reader whose group is gone each time it has made it waits longer
-// and longer.
+// TestGroupGoneAgain checks that if a reader's group is destroyed each time that the reader has
+// created it, the reader's pauses grow.
 func TestGroupGoneAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -224,7 +224,7 @@ func TestGroupGoneAgain(t *testing.T) {
 // TestGroupDestroyedAtTheEnd checks that if a loop ends while its group is destroyed, the next loop
 // reports that.
 func TestGroupDestroyedAtTheEnd(t *testing.T) {
-	for range 20 { // whether the answer or the end of the context comes first is left to chance
+	for range 20 { // whether the answer or the end of the context comes first is random
 		ctx, cancel := context.WithCancel(t.Context())
 		next, cancelNext := context.WithCancel(t.Context())
 		reads := 0
@@ -257,11 +257,11 @@ func TestGroupDestroyedAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestGroupReadsAgainWhatIsPending checks that a reader says nothing of an entry that
-// another consumer acknowledges, and that is deleted, while it is read again.
+// TestGroupReadsAgainWhatIsPending checks that if another consumer acknowledges an entry while it
+// is being read again, the reader does not report the entry as deleted.
 func TestGroupReadsAgainWhatIsPending(t *testing.T) {
 	for name, c := range map[string]struct {
-		owner   string // when the entry has been looked for
+		owner   string // the consumer that has the entry after it was read again
 		batched []groupItem
 	}{
 		"acknowledged": {"", nil},

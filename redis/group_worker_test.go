@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// workerMinIdle is the MinIdle of workers.
+// workerMinIdle is the MinIdle of the workers' readers.
 const workerMinIdle = 2 * time.Second
 
 // TestGroupWorker is a worker process of TestGroupSoak.
@@ -23,7 +23,7 @@ func TestGroupWorker(t *testing.T) {
 	if addr == "" {
 		t.Skip("TestGroupSoak starts it")
 	}
-	o := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute} // a machine may stand still
+	o := redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Minute} // IOTimeout is long because the machine may stand still
 	if os.Getenv("REDISPIPE_POLLS") != "" {
 		o.DedicatedConns = -1
 	}
@@ -42,7 +42,7 @@ func TestGroupWorker(t *testing.T) {
 	go func() { // ends with the process
 		for {
 			began := time.Now()
-			time.Sleep(10 * time.Millisecond) // a rest, not a wait
+			time.Sleep(10 * time.Millisecond) // slows the worker down; nothing waits for this
 			log.Do("PING")
 			if time.Since(began) > workerMinIdle/8 {
 				note("stalled")
@@ -55,7 +55,7 @@ func TestGroupWorker(t *testing.T) {
 		switch {
 		case failure == nil:
 			note("work " + msg.ID)
-			time.Sleep(rand.N(2 * time.Millisecond)) // the work
+			time.Sleep(rand.N(2 * time.Millisecond)) // stands for the work on the entry
 			require.NoError(t, r.Ack(msg.ID))
 			if done++; done%5 == 0 {
 				require.NoError(t, r.Flush(t.Context()))
@@ -70,8 +70,8 @@ func TestGroupWorker(t *testing.T) {
 	}
 }
 
-// journal makes the server log what becomes of entries in the step that does it: see
-// groupJudge.
+// journal is a Sender whose requests make the server log what happens to entries, in the same step:
+// see groupJudge.
 type journal struct {
 	redis.Sender
 	consumer string
@@ -89,7 +89,7 @@ func (s *journal) SendTransaction(reqs []redis.Request, cb redis.Future, n uint6
 	s.Sender.SendTransaction(reqs, cb, n)
 }
 
-// logged is a request as a script.
+// logged returns a script that runs a request and logs its effect.
 func (s *journal) logged(r redis.Request) redis.Request {
 	script, ok := journalScripts[r.Cmd]
 	if !ok {
@@ -98,7 +98,8 @@ func (s *journal) logged(r redis.Request) redis.Request {
 	return redis.Req("EVAL", append([]any{script, 2, r.Args[0], "log", s.consumer}, r.Args[1:]...)...)
 }
 
-// journalScripts take the stream and the log, and the consumer and the command's arguments.
+// journalScripts are scripts, by command. Their keys are the stream and the log; their arguments
+// are the consumer and the arguments of the command.
 var journalScripts = map[string]string{
 	"XACK": `
 local n = 0

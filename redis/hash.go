@@ -8,15 +8,15 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// FieldNames returns the names of a struct's fields, in order, as the arguments of
-// an HMGET into it. If T is not a struct, or no reply can be read into it, a request with these
-// arguments fails with an [ErrArgumentType] that gives the reason; nothing is sent.
+// FieldNames returns the names of a struct's fields, in order, as the arguments of an HMGET into
+// such a struct. If T is not a struct, or no reply can be read into it, a request with these
+// arguments fails with an [ErrArgumentType] that gives the reason, and nothing is sent.
 func FieldNames[T any]() []any { return values.FieldNames(reflect.TypeFor[T]()) }
 
-// Zip joins names with the values of a result without names, such as that of HMGET or
-// HGETDEL, so that [As] can convert it to a struct or a map. Zip returns a result that is an error
-// unchanged. If the result is not an array of the same length, Zip returns an
-// [ErrResponseUnexpected]. DoInto does this for HMGET by itself.
+// Zip joins names with the values of a result without names, such as that of HMGET or HGETDEL, so
+// that [As] can convert it to a struct or a map. Zip returns a result that is an error unchanged.
+// If the result is not an array of the same length, Zip returns an [ErrResponseUnexpected]. You
+// need not call Zip for an HMGET with DoInto.
 func Zip(names []any, res any) any {
 	if errs.Of(res) != nil {
 		return res

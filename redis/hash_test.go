@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// HMGET returns only values, which are read with the names of the request.
+// HMGET returns only values. DoInto takes their names from the request.
 func TestHMGET(t *testing.T) {
 	reply := "*3\r\n+x\r\n:7\r\n_\r\n"
 	var p person
@@ -50,7 +50,7 @@ func TestHMGETWithKey(t *testing.T) {
 	}
 }
 
-// A type that contains itself is read as names with values, no matter which replies were read
+// A type that contains itself is read from names and values, no matter which replies were read
 // before.
 func TestHMGETRecursive(t *testing.T) {
 	type node struct {

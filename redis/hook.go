@@ -13,9 +13,9 @@ import (
 // Hook is called around the operations of a Sender: see [WithHook]. It must be safe for
 // concurrent use.
 type Hook interface {
-	// Before is called before an operation is sent, in the goroutine of its caller,
-	// with the caller's context or context.Background. The context that it returns is
-	// passed to After, not to the operation; nil stands for ctx.
+	// Before is called before an operation is sent, in the goroutine of its caller, with the
+	// caller's context or context.Background. The returned context is passed to After, not to the
+	// operation. If it is nil, After gets ctx.
 	Before(ctx context.Context, op Operation) context.Context
 	// After is called once for each Before, with the result. For Sync and SyncCtx it is
 	// called before the caller gets the result; for a Future, after it was resolved, in
@@ -23,14 +23,14 @@ type Hook interface {
 	After(ctx context.Context, op Operation, end Completion)
 }
 
-// Operation describes the operation that a hook is called around. It does not have the arguments
-// of requests, apart from the name of a script or a function.
+// Operation describes the operation that a hook is called around. It contains no arguments of
+// requests, except the name of a script or a function.
 type Operation struct {
 	Kind OperationKind
-	// Command is the name of the command in upper case, with the subcommand ("CLUSTER
-	// SLOTS"). It is empty if the operation has several commands, and [OtherCommand] if
-	// the command is unknown and too many unknown names were sent before. So the number
-	// of names is bounded, and you can use them as labels.
+	// Command is the name of the command in upper case, with the subcommand ("CLUSTER SLOTS").
+	// Command is empty if the operation has several commands, and [OtherCommand] if the command is
+	// unknown and too many unknown names were sent before. So the number of names is bounded, and
+	// you can use names as labels.
 	Command string
 	// Requests is the number of requests, without MULTI and EXEC.
 	Requests int
@@ -61,7 +61,8 @@ const (
 	// the kind of the topics, such as SSUBSCRIBE, and is empty if there are several kinds;
 	// Requests is the number of topics.
 	OperationSubscribe
-	// OperationUnsubscribe is the same for Unsubscribe.
+	// OperationUnsubscribe is a call of Unsubscribe of package redispubsub. Its fields are like
+	// those of OperationSubscribe.
 	OperationUnsubscribe
 	// OperationShift is a shift of a client of package redisfailover to another member. Its Command is
 	// SHIFT, and its Requests are 0; the Address of the Completion is the name of the member, the Result a
@@ -72,27 +73,27 @@ const (
 
 // Completion is the end of an operation.
 type Completion struct {
-	// Result is the result that the future, or the caller of Sync or SyncCtx, gets; for
-	// OperationMany it is a []any. It is nil if DoInto has read the value. It holds
-	// users' data: don't log it, and don't change it.
+	// Result is the result that the future, or the caller of Sync or SyncCtx, gets. For
+	// OperationMany it is a []any. If DoInto has read the value, Result is nil. It holds users'
+	// data: don't log it, and don't change it.
 	Result any
-	// Err is the error; for several results, the first error with the Outcome.
+	// Err is the error. For several results, it is the first error with the Outcome.
 	Err error
-	// Outcome is the outcome of the request. For several requests it is the worst, in
-	// this order: unknown, not sent, refused, value.
+	// Outcome is the outcome of the request. For several requests it is the worst of their
+	// outcomes, in this order: unknown, not sent, refused, value.
 	Outcome  Outcome
 	Duration time.Duration
 	// Address is the address, as it was given to the connection, of the server that answered (for
-	// several requests, the last one) or could not be reached. Peer is the
-	// remote address of the socket. They are empty if not known.
+	// several requests, the last one) or could not be reached. Peer is the remote address of the
+	// socket. Address and Peer are empty if they are not known.
 	Address, Peer string
 	// Cached is set if all requests of the operation were answered from memory: see package
 	// rediscache. Address and Peer are then empty.
 	Cached bool
 }
 
-// OtherCommand is the Operation.Command of a command that is not in the table, after
-// 256 other such names were sent. It stands for procedures in the same way.
+// OtherCommand is the Operation.Command of a command that is not in the table, after 256 other such
+// names were sent. In the same way it stands for an Operation.Procedure.
 const OtherCommand = "_OTHER"
 
 // modules are commands that are not in the table, such as those of server modules. procedures are
@@ -107,7 +108,7 @@ type names struct {
 
 const namesMost = 256
 
-// bounded returns name, or OtherCommand if it is empty or too many others are kept.
+// bounded returns name, or OtherCommand if name is empty or too many other names are kept.
 func (n *names) bounded(name string) string {
 	if _, known := n.kept.Load(name); known {
 		return name

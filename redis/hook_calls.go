@@ -9,14 +9,14 @@ import (
 // stack of a hook that calls itself to some megabytes, and the goroutines of hooks that block.
 const callsMost = 4096
 
-// calls are the running calls of a hook, and the calls of After that are due: one
-// follows each call of Before, and waits if too many calls are running.
+// calls are the running calls of a hook, and the calls of After that are due. One call of After
+// follows each call of Before. It waits if too many calls are running.
 type calls struct {
 	running atomic.Int64
-	waiting atomic.Int64 // len(due), to be read without the lock
+	waiting atomic.Int64 // a copy of len(due) that can be read without the lock
 
 	mu  sync.Mutex // guards due
-	due []func()   // at most the number of operations in flight when too many calls ran
+	due []func()   // at most the number of operations in flight while too many calls ran
 }
 
 // enter counts a call and returns true, unless too many are running.
@@ -47,7 +47,7 @@ func (c *calls) start(f func()) {
 func (c *calls) startDue() {
 	for c.waiting.Load() > 0 && c.enter() {
 		f := c.nextDue()
-		if f == nil { // another has taken it
+		if f == nil { // another goroutine has taken it
 			c.running.Add(-1)
 			continue
 		}

@@ -19,7 +19,7 @@ import (
 
 type hookKey struct{}
 
-// recording is a Hook that keeps what it sees.
+// recording is a Hook that keeps the operations that it is called for.
 type recording struct {
 	mu     sync.Mutex
 	seen   []string
@@ -41,7 +41,7 @@ func (r *recording) After(ctx context.Context, op Operation, end Completion) {
 	r.ends = append(r.ends, end)
 }
 
-// await returns what was seen, once that is n operations.
+// await waits until the hook was called for n operations, and returns them.
 func (r *recording) await(t *testing.T, n int) []string {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -54,7 +54,7 @@ func (r *recording) await(t *testing.T, n int) []string {
 	return append([]string(nil), r.seen...)
 }
 
-// placing is a Sender that answers at once, with the server's address.
+// placing returns a Sender that answers at once with res, and names the server.
 func placing(res any) *ownSender {
 	answer := func(cb Future, n uint64) {
 		if cb == nil {
@@ -89,7 +89,7 @@ func placing(res any) *ownSender {
 	return s
 }
 
-// baseScanner scans with one sender.
+// baseScanner is a Scanner that embeds ScannerBase.
 type baseScanner struct {
 	ScannerBase
 	s Sender
@@ -97,8 +97,8 @@ type baseScanner struct {
 
 func (b *baseScanner) Next(cb Future) { b.DoNext(cb, b.s) }
 
-// The hook is called once for each request, no matter how it is sent, with the context if there is
-// one.
+// The hook is called once for each request, no matter how the request is sent, with the caller's
+// context if there is one.
 func TestHookWays(t *testing.T) {
 	ctx := context.WithValue(context.Background(), hookKey{}, "caller")
 	get := Req("get", "secret")
@@ -148,7 +148,7 @@ func TestHookCompletion(t *testing.T) {
 		cb.Resolve(refused, start+2)
 		cb.Resolve(ErrIO.New("first"), start+1)
 		cb.Resolve(ErrIO.New("second"), start+3)
-		cb.Resolve(refused, start+3) // foreign senders may err
+		cb.Resolve(refused, start+3) // a user's Sender may pass a wrong number
 	}}
 	reqs := []Request{Req("A"), Req("A"), Req("A"), Req("A")}
 	results := Sync{WithHook(s, hook)}.SendMany(reqs)
@@ -164,7 +164,7 @@ func TestHookCompletion(t *testing.T) {
 	assert.Equal(t, "<nil>/ 0 GET 1: refused here", hook.seen[2])
 }
 
-// overriding has all methods of what it embeds, and a Send of its own.
+// overriding embeds a Sender and has its own Send.
 type overriding struct {
 	*handle
 	sent int
@@ -175,7 +175,7 @@ func (o *overriding) Send(_ Request, cb Future, n uint64) {
 	cb.Resolve("decorated", n)
 }
 
-// A hook around a decorator calls the decorator's methods, and not those of the embedded sender.
+// A hook around a decorator calls the decorator's methods, not those of the embedded sender.
 func TestHookOfDecorator(t *testing.T) {
 	inner := placing("bare")
 	require.Equal(t, Sender(inner), WithHook(inner, nil))
@@ -192,7 +192,7 @@ func TestHookOfDecorator(t *testing.T) {
 	assert.Equal(t, "<nil>/ 0 SET 1: value there", hook.await(t, 2)[1])
 }
 
-// A hooked sender passes requests on in encoded form.
+// A sender with a hook passes on encoded requests.
 func TestHookKeepsEncoded(t *testing.T) {
 	s := answering(":7\r\n", Limits{}) // Send would panic
 	var n int64
@@ -273,7 +273,7 @@ type blockingHook struct{ release chan struct{} }
 func (b blockingHook) Before(context.Context, Operation) context.Context { return nil }
 func (b blockingHook) After(context.Context, Operation, Completion)      { <-b.release }
 
-// Names that are not known are bounded, whatever is sent.
+// The number of unknown names is bounded, no matter how many are sent.
 func TestOperationNames(t *testing.T) {
 	forget := func(n *names) {
 		n.kept.Clear()
@@ -299,7 +299,7 @@ func TestOperationNames(t *testing.T) {
 	assert.Equal(t, Operation{Command: "XREAD", Requests: 1}, requestOperation("xread", nil))
 }
 
-// Requests that run the same script or function have it as their procedure.
+// Procedure is the same for all requests that run the same script or function.
 func TestOperationProcedure(t *testing.T) {
 	get, one, other := Req("GET", "k"), Req("FCALL", "one", 0), Req("FCALL", "other", 0)
 	for _, c := range []struct {
@@ -338,13 +338,13 @@ type emptyHook struct{}
 func (emptyHook) Before(ctx context.Context, _ Operation) context.Context { return ctx }
 func (emptyHook) After(context.Context, Operation, Completion)            {}
 
-// A lost connection ends a transaction while the reader still handles an answer after MULTI, and
-// reports the server of that answer.
+// A lost connection may end a transaction while the reader still handles the answer to MULTI, or to
+// a request after it, and reports the server of that answer.
 func TestHookOfALostTransaction(t *testing.T) {
 	s := placing("done")
 	told := make(chan struct{})
 	s.transaction = func(_ []Request, cb Future, start uint64) {
-		go func() { // found by the race detector
+		go func() { // the race detector would report a fault
 			defer close(told)
 			send.AnsweredBy(cb, send.Server{Address: "there"})
 		}()

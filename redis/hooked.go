@@ -8,16 +8,16 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// WithHook returns a Sender that sends through s, and calls hook around each operation:
-// the calls of Sync, SyncCtx and ChanFutured, of the methods of Sender, of a Session and of
-// Watch, the steps of a Scanner, and the operations of the senders that
-// EachShard passes. For subscribers, set Hooks in redispubsub.Opts.
+// WithHook returns a Sender that sends through s, and calls hook around each operation: the calls
+// of Sync, SyncCtx and ChanFutured, of the methods of Sender, of a Session and of Watch, the steps
+// of a Scanner, and the operations of the senders that EachShard passes. For subscribers, set Hooks
+// in redispubsub.Opts.
 //
 // A hook can harm only its own operation. If it panics, WithHook recovers the panic, and prints the
-// first one with the standard logger. If it blocks, it delays its caller; a call for a Future
-// delays nobody. If a hook sends requests with the context that it was given, no hook is called
-// for them. While 4096 calls of a hook are running, further operations are
-// sent without it, and calls of After for Futures wait.
+// first one with the standard logger. If it blocks, it delays only the caller of the operation, and
+// for a Future nobody. If a hook sends requests with the context that it was given, no hook is
+// called for them. While 4096 calls of a hook are running, further operations are sent without
+// calling the hook, and calls of After for Futures wait.
 //
 // A request that a cluster retries or redirects is one operation. If [WithRetry] wraps the Sender
 // with the hook, as in a client of redispipe.Open, each attempt is an operation of its own.
@@ -30,9 +30,9 @@ func WithHook(s Sender, hook Hook) Sender {
 	return &hooked{s: known(s), observer: observer{Hook: hook}}
 }
 
-// hooked is a Sender with a hook. The wrappers look for exactly this type, call the hook, and send
-// to s as if there were none. They treat a decorator that embeds it like any Sender of a
-// user's.
+// hooked is a Sender with a hook. The wrappers recognize this type, call the hook, and send to s as
+// if there were no hook. A decorator that embeds a hooked is a different type, so the wrappers
+// treat it like any user's Sender.
 type hooked struct {
 	s Sender
 	observer
@@ -44,17 +44,17 @@ func (h *hooked) Unhook() (inner Sender, hook func(Sender) Sender) {
 	return h.s, func(s Sender) Sender { return WithHook(s, h.Hook) }
 }
 
-// Observe begins an operation of requests that are sent to the sender inside h. end tells the
-// hook how the operation ended; call it once. It does not wait for the hook. Observe is for
-// packages of this module.
+// Observe begins an operation of requests that are sent to the sender inside h. end tells the hook
+// how the operation ended. Call end once; it does not wait for the hook. Observe is for packages of
+// this module.
 func (h *hooked) Observe(kind OperationKind, reqs []Request) (end func(res any, at send.Server)) {
 	o := begin(context.Background(), &h.observer, operation(kind, reqs))
 	return o.endLater
 }
 
-// Around calls f, with Before of the hook before it and After behind it. f returns the Completion
-// for After, without the Duration. It is for operations that are no requests to a Sender, such as
-// those of subscriptions.
+// Around calls Before of the hook, then f, then After. f returns the Completion for After, without
+// the Duration. Around is for operations that are not requests to a Sender, such as those of
+// subscriptions.
 func (h *hooked) Around(ctx context.Context, op Operation, f func() Completion) Completion {
 	o := begin(ctx, &h.observer, op)
 	end := f()
@@ -129,7 +129,7 @@ func (s *hookedScanner) Next(cb Future) {
 }
 
 // hookedPart is the common part of the futures of a hook. It records which server answered, for the
-// hook and for the future behind it, and ends the operation.
+// hook and for the wrapped future, and ends the operation.
 type hookedPart struct {
 	send.Forward
 	lastPlace
@@ -140,8 +140,8 @@ func newHookedPart(cb Future, o observation) hookedPart {
 	return hookedPart{Forward: send.Forward{To: cb}, o: o}
 }
 
-// Caller is for send.CallerOf. It returns nil: somebody else's future must not block a caller
-// that reads its own reply.
+// Caller is called by send.CallerOf. It returns nil: another caller's future must not block a
+// caller that reads its own reply.
 func (*hookedPart) Caller() send.Caller { return nil }
 
 // Observes implements send.Observer.
@@ -155,13 +155,13 @@ func (h *hookedPart) AnsweredBy(at send.Server) {
 	}
 }
 
-// end tells the hook the result.
+// end tells the hook the result and the server that answered.
 func (h *hookedPart) end(res any) { h.o.endLater(res, h.last()) }
 
 // hookedFuture is the future of one result.
 type hookedFuture struct {
 	hookedPart
-	once sync.Once // a Sender of a user's may resolve twice
+	once sync.Once // a user's Sender may resolve twice
 }
 
 func newHookedFuture(cb Future, o observation) *hookedFuture {

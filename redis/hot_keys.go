@@ -21,10 +21,12 @@ type HotKeys struct {
 
 // HotKeysOpts are the options of [WithHotKeys]. The zero value is fit for production.
 type HotKeysOpts struct {
-	// OnHot is called, in a goroutine of its own, when a key has taken over a Share of the requests or of the bytes;
-	// again only after the key fell below half of that. Default: nobody is told.
+	// OnHot is called, in a goroutine of its own, when a key has reached a Share of the requests or
+	// of the bytes. For the same key it is called again only after the key's share fell below half
+	// of Share. Default: it is not called.
 	OnHot func(HotKey)
-	// Share is what makes a key hot, more than 0 and at most 1. Other values stand for the default: 0.1.
+	// Share is the share of the traffic from which a key is hot, more than 0 and at most 1. Other
+	// values stand for the default: 0.1.
 	Share float64
 }
 
@@ -32,27 +34,29 @@ type HotKeysOpts struct {
 type HotKey struct {
 	// Key is the key, or the first 1024 bytes of a longer one.
 	Key string
-	// Bytes is set if Share and Rate are of the bytes, and not set if they are of the requests.
+	// Bytes tells what Share and Rate count: bytes if it is set, otherwise requests.
 	Bytes bool
 	// Share is the key's share of the traffic of all keys, between 0 and 1.
 	Share float64
-	// Rate is the number of requests with the key, or of their bytes, per second. In the first second it is too low.
+	// Rate is the number of requests with the key, or of their bytes, per second. In the first
+	// second of counting it is too low.
 	Rate float64
 }
 
-// WithHotKeys returns a Sender that sends through s, and the HotKeys that watch it: which keys get most of the
-// requests, and most of the bytes of requests and replies. Use it to find out why one node of a cluster has more to do
-// than others, or which keys are worth a cache.
+// WithHotKeys returns a Sender that sends through s, and a HotKeys that shows which keys get most
+// of the Sender's requests, and most of the bytes of requests and replies. Use it to find out why
+// one node of a cluster has more to do than others, or which keys are worth a cache.
 //
-// One of 64 requests is counted, in about a megabyte of memory, so rare keys are not found. A request
-// counts half after ten seconds. A request with several keys counts for each of them, and its bytes are
-// divided among them. Batches, transactions, sessions and the senders that EachShard passes count; iterators,
-// requests that were not sent, and reads that a cache answered from its memory do not.
+// One of 64 requests is counted, in about a megabyte of memory, so rare keys are not found. After
+// ten seconds a request counts half. A request with several keys counts for each of them, and its
+// bytes are divided among them. Requests of batches, transactions, sessions and the senders that
+// EachShard passes count. Requests of iterators, requests that were not sent, and reads that a
+// cache answered from its memory do not.
 //
-// A key is hot only once 256 requests were counted, within about ten seconds: with fewer than a thousand requests
-// a second OnHot is hardly called.
+// A key is hot only once 256 requests were counted, within about ten seconds: with fewer than a
+// thousand requests a second OnHot is hardly called.
 //
-// The retries and hooks of s stay around it: each attempt counts.
+// The Sender keeps the retries and hooks of s. Each attempt of a retried request counts.
 func WithHotKeys(s Sender, opts HotKeysOpts) (Sender, *HotKeys) {
 	if !(opts.Share > 0 && opts.Share <= 1) {
 		opts.Share = 0.1
@@ -90,7 +94,7 @@ func (k *HotKeys) tell(hot []HotKey) {
 		return
 	}
 	for _, key := range hot {
-		// The goroutine belongs to the user's function, and ends with it.
+		// This goroutine runs the user's function, and ends with it.
 		go func() {
 			defer k.recovered()
 			k.onHot(key)
@@ -142,7 +146,7 @@ func (s *sampled) add(key string) {
 	s.keys = append(s.keys, key[:min(len(key), hotLongest)])
 }
 
-// answered counts a request with a reply of that many bytes.
+// answered counts a request, whose reply has so many bytes.
 func (k *HotKeys) answered(s sampled, res any, reply int) {
 	if OutcomeOf(res) != OutcomeNotSent {
 		k.tell(k.counter.count(s.keys, s.bytes+reply))
@@ -169,7 +173,7 @@ func replyBytes(res any) int {
 	return n
 }
 
-// watched is the Sender that WithHotKeys returns for a Sender of a user's.
+// watched is the Sender that WithHotKeys returns for a user's Sender.
 type watched struct {
 	layer
 	by *HotKeys
@@ -213,10 +217,10 @@ func (w *watched) SendTransaction(reqs []Request, cb Future, start uint64) {
 // EachShard implements Sender.
 func (w *watched) EachShard(f func(Sender, error) bool) { eachShard(w.to, w.by.watch, f) }
 
-// watchedBackend is the Sender that WithHotKeys returns for one of this module.
+// watchedBackend is the Sender that WithHotKeys returns for a Sender of this module.
 type watchedBackend struct {
 	*watched
-	backend send.Backend[Future] // of to
+	backend send.Backend[Future] // the backend of to
 }
 
 // SendEncoded implements send.Backend.

@@ -26,24 +26,24 @@ func (s *samples) draw() int {
 	return s.first
 }
 
-// answered counts request i of the batch, if that is one of the samples.
+// answered counts request i of the batch, if it is one of the samples.
 func (s *samples) answered(k *HotKeys, i int, res any) {
 	if at := i - s.first; at >= 0 && at%sampleEvery == 0 && at/sampleEvery < len(s.of) {
 		k.answered(s.of[at/sampleEvery], res, replyBytes(res))
 	}
 }
 
-// countingPart is the common part of the futures of requests that count.
+// countingPart is the common part of the futures of counted requests.
 type countingPart struct {
 	send.Forward
 	by *HotKeys
 }
 
-// countingFuture is the future of a request that counts.
+// countingFuture is the future of a counted request.
 type countingFuture struct {
 	countingPart
 	sampled
-	reply  int  // its bytes, if To has read them
+	reply  int  // the size of the reply, if To has read it
 	cached bool // no server has answered
 }
 
@@ -58,7 +58,7 @@ func (f *countingFuture) AnsweredBy(at send.Server) {
 	}
 }
 
-// DecodeReply implements resp.ReplyDecoder. It is used only if To implements it.
+// DecodeReply implements resp.ReplyDecoder. It is called only if To implements it.
 func (f *countingFuture) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	res, err := f.To.(resp.ReplyDecoder).DecodeReply(d, n)
 	f.reply = d.Size()
@@ -89,7 +89,7 @@ func (f *countingMany) Resolve(res any, n uint64) {
 	send.Resolve(f.To, res, n)
 }
 
-// namingMany is a countingMany for a future that itself adds the requests to their errors.
+// namingMany is a countingMany whose To adds the requests to their errors itself.
 type namingMany struct{ *countingMany }
 
 // NamesRequests implements send.Namer.
@@ -115,12 +115,12 @@ func (f *countingTransaction) Resolve(res any, n uint64) {
 			f.answered(f.by, i, results[i])
 			continue
 		}
-		f.answered(f.by, i, res) // the error of all
+		f.answered(f.by, i, res) // the error of the transaction counts for each request
 	}
 	send.Resolve(f.To, res, n)
 }
 
-// watchedDedicated is the connection of a session whose requests count.
+// watchedDedicated is the connection of a session whose requests are counted.
 type watchedDedicated struct {
 	send.Dedicated
 	by *HotKeys

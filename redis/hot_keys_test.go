@@ -16,9 +16,10 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// Of 64 requests of a batch exactly one counts. Here the rate is per second and 64 times what was counted.
+// In these tests exactly one of 64 requests of a batch is counted. Rate, which is per second, is 64
+// times the number of counted requests.
 
-// keysOf returns the keys with the number of requests that were counted.
+// keysOf returns, by key, the number of requests that were counted.
 func keysOf(h *HotKeys) map[string]float64 {
 	counted := map[string]float64{}
 	for _, k := range h.Top(100) {
@@ -27,7 +28,7 @@ func keysOf(h *HotKeys) map[string]float64 {
 	return counted
 }
 
-// All keys of a request count, wherever they are.
+// All keys of a request count, no matter where they stand in the request.
 func TestHotKeysOfRequests(t *testing.T) {
 	long := strings.Repeat("k", 5000)
 	for _, tt := range []struct {
@@ -65,13 +66,13 @@ func TestHotKeysOfRequests(t *testing.T) {
 	}
 }
 
-// Requests count however they are sent, with their bytes and those of their replies.
+// Requests count no matter how they are sent, with their bytes and the bytes of their replies.
 func TestHotKeysOfEveryWay(t *testing.T) {
 	many := slices.Repeat([]Request{Req("GET", "k")}, 64)
 	request := len("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n")
 	for name, tt := range map[string]struct {
 		send func(s Sender)
-		once bool // sends one request, so it is repeated until it counts
+		once bool // sends a single request, so the test repeats it until it is counted
 	}{
 		"Do":       {func(s Sender) { Sync{s}.Do("GET", "k") }, true},
 		"DoInto":   {func(s Sender) { _, _ = DoAs[string](context.Background(), s, "GET", "k") }, true},
@@ -94,7 +95,7 @@ func TestHotKeysOfEveryWay(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
 				var inner Sender = &textSender{answering("$2\r\nxx\r\n", Limits{})}
 				if kind == "foreign" {
-					inner = struct{ Sender }{inner} // without the methods of a backend
+					inner = struct{ Sender }{inner} // hides the methods of a backend
 				}
 				s, hot := WithHotKeys(inner, HotKeysOpts{})
 				for tt.send(s); tt.once && len(hot.Top(1)) == 0; {
@@ -103,14 +104,14 @@ func TestHotKeysOfEveryWay(t *testing.T) {
 				assert.Equal(t, []HotKey{{Key: "k", Share: 1, Rate: 64}}, hot.Top(10), name)
 				bytes := hot.TopBytes(10)
 				require.Len(t, bytes, 1, name)
-				assert.InDelta(t, request+len("$2\r\nxx\r\n"), bytes[0].Rate/64, 5, name) // replies are estimated
+				assert.InDelta(t, request+len("$2\r\nxx\r\n"), bytes[0].Rate/64, 5, name) // the size of replies is estimated
 				assert.True(t, bytes[0].Bytes)
 			})
 		}
 	}
 }
 
-// textSender is a sender that answers everything with xx.
+// textSender is a sender that answers each request with the text xx.
 type textSender struct{ *ownSender }
 
 func (r *textSender) Send(_ Request, cb Future, n uint64) { send.Resolve(cb, []byte("xx"), n) }
@@ -131,7 +132,7 @@ func (r *textSender) OpenDedicated(context.Context, []string, error) (send.Dedic
 	return okConn{}, nil
 }
 
-// Requests that were not sent, and reads from a cache, are no traffic.
+// Requests that were not sent, and reads that a cache answered, do not count.
 func TestHotKeysOfServersOnly(t *testing.T) {
 	own := newHeldReads()
 	s, hot := WithHotKeys(own, HotKeysOpts{})
@@ -149,12 +150,12 @@ func TestHotKeysOfServersOnly(t *testing.T) {
 	}
 	assert.Empty(t, hot.Top(1))
 	own.encoded = func(_ *send.Request, cb Future, _ uint64) { cb.Resolve(errs.ErrIO.New("x"), 0) }
-	for len(hot.Top(1)) == 0 { // it may have run
+	for len(hot.Top(1)) == 0 { // counts, because it may have run
 		Sync{s}.Do("GET", "k")
 	}
 }
 
-// OnHot is called for a key that takes over, and may do anything.
+// OnHot is called for a key that becomes hot, and may panic, block or call HotKeys.
 func TestOnHot(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var mu sync.Mutex // guards told
@@ -179,7 +180,8 @@ func TestOnHot(t *testing.T) {
 	})
 }
 
-// The future of a batch that names its requests itself is known to do so.
+// If the future of a batch adds the requests to errors itself, the wrapping future tells the sender
+// so.
 func TestHotKeysOfNamers(t *testing.T) {
 	own := &textSender{answering("", Limits{})}
 	names := false
@@ -190,7 +192,7 @@ func TestHotKeysOfNamers(t *testing.T) {
 	assert.False(t, names)
 }
 
-// manyTo shows the futures of batches.
+// manyTo is a Sender that passes the futures of batches to a function.
 type manyTo struct {
 	Sender
 	many func(cb Future)

@@ -16,21 +16,21 @@ type Field[T any] struct {
 }
 
 // Keys iterates over the keys of a server, or of a whole cluster, with the guarantees of SCAN: a
-// key that exists throughout is returned at least once; any other key may or may not be returned. It
-// ignores opts.Key. The guarantees hold over restarts and failovers; for slots that move, see the
-// Scanner of a cluster. Without permission for INFO, or with a Sender of package redisdumb, Keys
-// does not notice restarts and may miss keys.
+// key that exists throughout is returned at least once; any other key may or may not be returned.
+// Keys ignores opts.Key. The guarantees hold over restarts and failovers. For slots that move, see
+// the Scanner of a cluster. Without permission for INFO, or with a Sender of package redisdumb,
+// Keys does not notice restarts and may miss keys.
 //
-// With CLUSTERSCAN as opts.Cmd, which Valkey clusters have from 9.1 on, the cursor leads from
-// node to node. It finds a key even if its slot moves as a whole several times; SCAN may
-// then miss it. But while a slot is moved key by key, CLUSTERSCAN may miss keys of that slot; SCAN
+// With CLUSTERSCAN as opts.Cmd, which Valkey clusters have from 9.1 on, the cursor leads from node
+// to node. CLUSTERSCAN finds a key even if its slot, as a whole, moves several times; SCAN may then
+// miss the key. But while a slot is moved key by key, CLUSTERSCAN may miss keys of that slot; SCAN
 // finds them all. Keys treats any other opts.Cmd as SCAN.
 //
 //	for key, err := range redis.Keys(ctx, sender, redis.ScanOpts{Match: "user:*"}) {
 //
-// It sends a request when the keys of the last reply are used up, so it holds at most one
-// batch in memory, and you can leave the loop at any point. An error, for example the end
-// of ctx, comes with an empty key and ends the iteration. A second loop starts over.
+// Keys sends a request when the keys of the last reply are used up, so it holds at most one batch
+// in memory, and you can leave the loop at any point. An error, for example the end of ctx, comes
+// with an empty key and ends the iteration. A second loop starts over.
 func Keys(ctx context.Context, s Sender, opts ScanOpts) iter.Seq2[string, error] {
 	if !strings.EqualFold(opts.Cmd, "CLUSTERSCAN") {
 		opts.Cmd = "SCAN"

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A loop that ends early leaves no goroutine, and does not hold all keys in memory.
+// A loop that the caller leaves early leaves no goroutine, and does not hold all keys in memory.
 func TestIteratorLeavesNothing(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connectTo(t, s.Addr())

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scriptedScan answers a scan with these batches, and then with an error, if there is one.
+// scriptedScan answers a scan with batches and then with err, if it is not nil.
 type scriptedScan struct {
 	batches [][]string
 	err     error
@@ -40,7 +40,7 @@ func TestIterators(t *testing.T) {
 	ctx := t.Context()
 	w := &scriptedScan{batches: [][]string{{}, {"1", "2"}, {"3", "4"}}}
 	keys := Keys(ctx, w.sender(), ScanOpts{Match: "*", Cmd: "HSCAN"})
-	for range 2 { // the second loop begins anew
+	for range 2 { // the second loop starts over
 		assert.Equal(t, []string{"1", "2", "3", "4"}, all(t, keys))
 		assert.Equal(t, ScanOpts{Cmd: "SCAN", Match: "*"}, w.opts)
 	}

@@ -19,9 +19,9 @@ type JobOpts struct {
 	// Right takes jobs from the right end of the list, for producers that use LPUSH. Default: from
 	// the left end, for producers that use RPUSH.
 	Right bool
-	// Ack keeps each job until [JobReader.Ack] is called for it. It needs Redis 6.2. The reader then uses
-	// further keys in the queue's slot. Their names begin with the queue's name, which is in braces unless
-	// it has a hash tag.
+	// Ack keeps each job until [JobReader.Ack] is called for it. It needs Redis 6.2. The reader
+	// then uses further keys in the queue's slot. Their names begin with the queue's name, in
+	// braces unless the name has a hash tag.
 	Ack bool
 	// MinIdle is the time after which a job that was not acknowledged is delivered again: by this
 	// reader while its loop runs, otherwise by another one. It must be longer than the work on one
@@ -39,17 +39,17 @@ var (
 	// ErrJobBusy: another loop over the same reader is running.
 	ErrJobBusy = ErrJob.NewType("busy", errs.ErrTraitNotSent)
 	// ErrJobTaken: jobs that the reader has delivered are no longer in its list and are delivered
-	// again. Either the reader did not reach the server for longer than MinIdle and another reader
-	// has taken them over, or a failover has undone that they were taken. The loop continues with
-	// other jobs.
+	// again. Either the reader did not reach the server for longer than MinIdle, and another reader
+	// has taken these jobs over, or a failover has undone that this reader took them. The loop
+	// continues with other jobs.
 	ErrJobTaken = ErrJob.NewType("taken")
 )
 
 const (
 	jobMinIdle      = time.Minute
-	jobMinIdleLeast = time.Second // bounds what an idle worker sends: it checks in four times in MinIdle
-	// jobBlockMost bounds how long a pop waits. So a pop that a dead worker has left at the server
-	// takes no job after that time.
+	jobMinIdleLeast = time.Second // bounds how often an idle worker sends: it checks in four times in MinIdle
+	// jobBlockMost bounds how long a pop waits. If a worker dies, the server may still run its last
+	// pop, but only until that time has passed.
 	jobBlockMost = 5 * time.Second
 )
 
@@ -67,8 +67,8 @@ func (o JobOpts) withDefaults() (JobOpts, error) {
 	return o, nil
 }
 
-// jobPrefix returns the beginning of the names of the keys that belong to a queue, which puts them
-// in its slot. It is empty if there is no such name.
+// jobPrefix returns the prefix of the keys that belong to a queue, which puts these keys in the
+// queue's slot. It is empty if there is no such prefix.
 func jobPrefix(queue string) string {
 	if _, rest, open := strings.Cut(queue, "{"); open && strings.Index(rest, "}") > 0 {
 		return queue
@@ -79,7 +79,7 @@ func jobPrefix(queue string) string {
 	return "{" + queue + "}"
 }
 
-// Job is an element of a list as a [JobReader] delivers it.
+// Job is a list element that a [JobReader] has delivered.
 type Job struct {
 	// Payload is the element. It must not be changed before the job is acknowledged.
 	Payload []byte
@@ -91,7 +91,7 @@ type Job struct {
 // it is acknowledged.
 type delivery struct {
 	payload []byte
-	// guarded by JobReader.mu: the state, and when it was last delivered, or zero
+	// JobReader.mu guards state, and at, which is when the job was last delivered, or zero
 	state deliveryState
 	at    time.Time
 }
@@ -105,11 +105,11 @@ const (
 	jobUnsure                      // its acknowledgement has an unknown outcome
 )
 
-// JobReader takes jobs out of a list, and goes on through disconnects, failovers and restarts of
-// the server. Without JobOpts.Ack it pops them: a job whose pop has an unknown outcome may
-// be lost, and so is one whose worker dies. With Ack it delivers each job at least once: each reader
-// moves the jobs that it takes to a list of its own, and when it dies, another reader moves them back to
-// the queue.
+// JobReader takes jobs out of a list, and continues after disconnects, failovers and restarts of
+// the server. Without JobOpts.Ack it pops them. A job is lost if its worker dies, and may be lost
+// if its pop has an unknown outcome. With Ack it delivers each job at least once: each reader moves
+// the jobs that it takes to its own list. When a reader dies, another one moves the jobs in that
+// list back to the queue.
 //
 //	for job, err := range reader.Jobs(ctx) {
 //		if err != nil {
@@ -120,43 +120,42 @@ const (
 //		reader.Ack(job)
 //	}
 //
-// Ack and Flush are safe for concurrent use; only one loop may run at a time. Each worker needs
-// its own reader. Two jobs with equal payloads are the same job to a reader: if each of them
-// matters, add an ID.
+// Ack and Flush are safe for concurrent use; only one loop may run at a time. Each worker needs its
+// own reader. Two jobs with equal payloads are the same job to a reader: if each of them matters,
+// add an ID.
 type JobReader struct {
 	db   SyncCtx
 	opts JobOpts
 	busy atomic.Bool
 
-	// turn is the right to acknowledge, and to compare the reader's list with held. A goroutine has
-	// it after it has put a value in.
+	// turn is a mutex: a goroutine has it while its value is in the channel. It guards
+	// acknowledging, and comparing the reader's list with held.
 	turn chan struct{}
-	// name is the name of the reader's list. Only the running loop changes it, while it has the
-	// turn.
+	// name is the name of the reader's list. Only the running loop changes it, while it holds turn.
 	name string
 
-	// The running loop owns the fields up to mu. batch has the jobs to deliver.
+	// The running loop owns the fields from here to mu. batch has the jobs to deliver.
 	batch []*delivery
 	// checked is when the reader last began to check in. doubt is set if a pop has had an unknown
-	// outcome since then, so that the reader's list may have one more job. stray is set if that has
-	// ever happened, because such a pop may run late.
+	// outcome since then, so that the reader's list may have one more job. stray is set if any pop
+	// ever had an unknown outcome, because such a pop may run late.
 	checked      time.Time
 	doubt, stray bool
 
-	mu sync.Mutex // guards what follows, and the states of deliveries
+	mu sync.Mutex // guards the fields below, and the states of deliveries
 	// held are the jobs that are in the reader's list, as far as the reader knows.
 	held map[*delivery]struct{}
-	// most is the greatest number of jobs that were in the present list at once.
+	// most is the greatest number of jobs that were in the current list at the same time.
 	most int
-	// acked are those of them to acknowledge.
+	// acked are the held jobs for which Ack was called.
 	acked []*delivery
 	// unsure is set if the outcome of an acknowledgement is unknown.
 	unsure bool
 }
 
-// NewJobReader returns a reader. The reader sends nothing before its loop starts. Its pops
-// block, on their own connection. If the Sender refuses blocking commands, the reader polls
-// instead: once a second while there are no jobs, and more often while there are.
+// NewJobReader returns a reader. The reader sends nothing before its loop starts. Its pops block,
+// on their own connection. If the Sender refuses blocking commands, the reader polls instead: once
+// a second while there are no jobs, and more often while jobs come.
 func NewJobReader(s Sender, opts JobOpts) (*JobReader, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -168,9 +167,9 @@ func NewJobReader(s Sender, opts JobOpts) (*JobReader, error) {
 	}, nil
 }
 
-// Ack marks jobs as done. The reader sends acknowledgements before it takes the next job, and
-// when the loop ends. If the reader dies before that, the jobs are delivered again. See Flush.
-// Ack ignores jobs that it was called for before, and jobs of other readers.
+// Ack marks jobs as done. The reader sends acknowledgements before it takes the next job, and when
+// the loop ends. If the reader dies before that, the jobs are delivered again. See Flush. Ack
+// ignores jobs that are already marked, and jobs of other readers.
 func (r *JobReader) Ack(jobs ...Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,9 +181,8 @@ func (r *JobReader) Ack(jobs ...Job) {
 	}
 }
 
-// Flush acknowledges at once all jobs for which Ack was called. After an error the reader
-// keeps the jobs that may not be acknowledged, and its loop acknowledges them later; a retry is
-// always safe.
+// Flush acknowledges at once all jobs for which Ack was called. After an error the reader keeps the
+// jobs that may not be acknowledged, and its loop acknowledges them later. A retry is always safe.
 func (r *JobReader) Flush(ctx context.Context) error {
 	if ctx == nil {
 		return errs.Err(errs.NilContext())
@@ -247,13 +245,13 @@ func (r *JobReader) takeTurn(ctx context.Context) error {
 
 func (r *JobReader) endTurn() { <-r.turn }
 
-// The keys that belong to a queue: the list of each reader, the key that expires unless the reader
-// checks in, and the names of all readers.
+// The following functions return the keys that belong to a queue: the list of a reader, the key
+// that expires unless the reader checks in, and the set with the names of all readers.
 func (r *JobReader) list(name string) string  { return jobPrefix(r.opts.Queue) + ":working:" + name }
 func (r *JobReader) alive(name string) string { return jobPrefix(r.opts.Queue) + ":alive:" + name }
 func (r *JobReader) readers() string          { return jobPrefix(r.opts.Queue) + ":readers" }
 
-// end is the end of the queue from which jobs are taken.
+// end returns the end of the queue from which jobs are taken.
 func (r *JobReader) end() string {
 	if r.opts.Right {
 		return "RIGHT"

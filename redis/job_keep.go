@@ -11,22 +11,22 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// A reader with Ack moves jobs to its own list, under a unique name. The name is listed among the
-// readers of the queue, and a key (the lease) expires unless the reader checks in. When a lease has
+// A reader with Ack moves jobs to its own list, which has a unique name. The name is in the set of
+// the queue's readers, and a key (the lease) expires unless the reader checks in. When a lease has
 // expired, another reader writes jobTakenOver to it and moves the jobs back to the queue. The first
-// reader finds that before it delivers another job, and stops using the list.
+// reader notices that before it delivers another job, and stops using the list.
 
 const (
 	jobHeld      = "held"
 	jobTakenOver = "taken over"
-	// jobStray is how long a pop of a dead reader may still reach the server. After a process has
+	// jobStray is how long a dead reader's pop may still reach the server. After a process has
 	// ended, Linux retransmits its data for less than two minutes.
 	jobStray = 5 * time.Minute
 )
 
-// lease is how long a reader counts as alive after it has checked in. Before it delivers a job, it
-// checks in if the last time was more than half of MinIdle ago, so that MinIdle is left for the
-// work.
+// lease is how long a reader counts as alive after it has checked in. It checks in before it
+// delivers a job, if the last time was more than half of MinIdle ago. So at least MinIdle is left
+// for the work.
 func (r *JobReader) lease() time.Duration { return r.opts.MinIdle + r.opts.MinIdle/2 }
 
 // keep acknowledges jobs. It also checks in when that is due, or when the reader does not know what
@@ -51,7 +51,7 @@ func (l *jobLoop) inDoubt() bool {
 	return l.doubt || l.unsure
 }
 
-// checkIn renews the lease, compares the reader's list with what it holds, and returns the readers of the
+// checkIn renews the lease, compares the reader's list with held, and returns the readers of the
 // queue. It may be repeated.
 func (l *jobLoop) checkIn(ctx context.Context) (readers []Scored[string], err error) {
 	if err := l.takeTurn(ctx); err != nil {
@@ -89,9 +89,9 @@ func (l *jobLoop) checkIn(ctx context.Context) (readers []Scored[string], err er
 }
 
 // compare finds out what happened to pops and acknowledgements with an unknown outcome. If the list
-// has a job that is not held, either such a pop has taken it, and it is delivered, or its
-// acknowledgement did not run, and is repeated. If the reader can't tell which, it delivers the
-// job.
+// has a job that is not held, there are two possibilities. If such a pop has taken the job, compare
+// delivers it. If the job's acknowledgement did not run, compare repeats the acknowledgement. If
+// the reader can't tell which is true, it delivers the job.
 func (l *jobLoop) compare(list [][]byte) {
 	l.mu.Lock()
 	held, unsure := map[string]int{}, map[string][]*delivery{}
@@ -143,17 +143,17 @@ func (l *jobLoop) redeliver() {
 	}
 }
 
-// abandon gives up the reader's list, which others have taken over, and begins another one.
+// abandon gives up the reader's list, which other readers have taken over, and begins another one.
 func (l *jobLoop) abandon(ctx context.Context) error {
-	_, err := l.giveBack(ctx, l.name) // jobs that came late; if it fails, other readers take them over
+	_, err := l.giveBack(ctx, l.name) // gives back jobs that came late; if that fails, other readers take them over
 	if l.beginList() {
 		return ErrJobTaken.New("other readers have taken over the jobs of this one, because it did not check in for longer than MinIdle")
 	}
 	return err
 }
 
-// beginList begins another list, under another name. It reports whether the reader held jobs. Its caller
-// must have the turn.
+// beginList begins another list, under another name. held reports whether the reader held jobs. The
+// caller must hold turn.
 func (l *jobLoop) beginList() (held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,8 +165,8 @@ func (l *jobLoop) beginList() (held bool) {
 	return held
 }
 
-// giveBack moves the jobs of a list back to the front of the queue, in their order. It returns how
-// many it has moved.
+// giveBack moves the jobs of a list back to the front of the queue, in their order. moved is the
+// number of jobs that it has moved.
 func (r *JobReader) giveBack(ctx context.Context, name string) (moved int, err error) {
 	for {
 		res := r.db.Send(ctx, r.giveBackOne(name))
@@ -177,7 +177,7 @@ func (r *JobReader) giveBack(ctx context.Context, name string) (moved int, err e
 	}
 }
 
-// giveBackOne moves back the job that was taken last.
+// giveBackOne returns the request that moves back the job that was taken last.
 func (r *JobReader) giveBackOne(name string) Request {
 	return Req("LMOVE", r.list(name), r.opts.Queue, "RIGHT", r.end())
 }
@@ -188,7 +188,7 @@ func (l *jobLoop) takeOver(ctx context.Context, readers []Scored[string]) error 
 	for _, reader := range readers {
 		leases = append(leases, l.alive(reader.Member))
 	}
-	if len(leases) <= 1 { // this one
+	if len(leases) <= 1 { // the only lease is that of this reader
 		return nil
 	}
 	alive, err := values.As[[]any](l.db.Do(ctx, "MGET", leases...))
@@ -207,11 +207,11 @@ func (l *jobLoop) takeOver(ctx context.Context, readers []Scored[string]) error 
 
 // takeOverFrom moves the jobs of a dead reader. Its last pop may run late, or a failover may undo
 // that jobs were moved. So takeOverFrom looks at the list again, after pauses that double, before
-// it removes the reader's name. looks is how often it found the list empty.
+// it removes the reader's name. looks is how often takeOverFrom has found the list empty.
 func (l *jobLoop) takeOverFrom(ctx context.Context, name string, looks int) error {
 	rest := lifetime.DoubledPause(l.lease(), max(l.lease(), jobStray), looks)
 	res := l.db.Do(ctx, "SET", l.alive(name), jobTakenOver, "NX", "PX", rest.Milliseconds())
-	if err := errs.Of(res); err != nil || res == nil { // nil: it lives, or another reader is first
+	if err := errs.Of(res); err != nil || res == nil { // nil: the reader lives, or another reader has been faster
 		return err
 	}
 	moved, err := l.giveBack(ctx, name)
@@ -228,8 +228,8 @@ func (l *jobLoop) takeOverFrom(ctx context.Context, name string, looks int) erro
 	return errs.Of(l.db.Do(ctx, "ZADD", l.readers(), "XX", looks, name))
 }
 
-// leave ends the loop: it acknowledges jobs. If no delivered job is left without an
-// acknowledgement, it also gives back the jobs that it has taken.
+// leave acknowledges jobs when the loop ends. If all delivered jobs are acknowledged, it also gives
+// back the jobs that were not delivered.
 func (l *jobLoop) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushMost)
 	defer cancel()
@@ -240,12 +240,12 @@ func (l *jobLoop) leave(ctx context.Context) error {
 		}
 	}
 	if err == nil && !l.checked.IsZero() {
-		_ = l.release(ctx) // others do it later
+		_ = l.release(ctx) // if that fails, other readers do it later
 	}
 	return err
 }
 
-// release gives back the jobs that were not delivered, and the lease.
+// release gives back the jobs that were not delivered, and gives up the lease.
 func (l *jobLoop) release(ctx context.Context) error {
 	if err := l.takeTurn(ctx); err != nil {
 		return err
@@ -261,14 +261,15 @@ func (l *jobLoop) release(ctx context.Context) error {
 		return err
 	}
 	l.beginList()
-	// A failover may undo earlier acknowledgements and returns, but the list never had more than
-	// most jobs.
+	// A failover may undo earlier acknowledgements and returns, so the list may have more jobs than
+	// the reader knows, but never more than most.
 	reqs := slices.Repeat([]Request{l.giveBackOne(name)}, most)
 	_, err := l.db.Transact(ctx, append(reqs, Req("ZREM", l.readers(), name), Req("DEL", l.alive(name))))
 	return err
 }
 
-// jobReleased bounds how many jobs are given back in one transaction. If there may be more, the lease expires.
+// jobReleased bounds how many jobs are given back in one transaction. If there may be more, the
+// reader leaves them to others, and its lease expires.
 const jobReleased = 16
 
 // hasOpen reports whether a job was delivered and is not acknowledged.

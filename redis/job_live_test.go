@@ -39,7 +39,7 @@ func (b *jobBed) push(jobs int) {
 	}
 }
 
-// reader makes a reader with Ack, on a connection of its own.
+// reader returns a reader with Ack, on its own connection.
 func (b *jobBed) reader(change ...func(redis.Sender) redis.Sender) *redis.JobReader {
 	b.Helper()
 	var s redis.Sender = connectTo(b, b.addr)
@@ -73,7 +73,7 @@ func (b *jobBed) take(r *redis.JobReader, n int, ack bool) (jobs []string, failu
 	return jobs, failures
 }
 
-// keys are those that the server has.
+// keys returns all keys on the server.
 func (b *jobBed) keys() []string {
 	b.Helper()
 	keys, err := redis.As[[]string](b.redis.Do("KEYS", "*"))
@@ -81,7 +81,7 @@ func (b *jobBed) keys() []string {
 	return keys
 }
 
-// working is how many readers have jobs in their lists.
+// working returns how many readers have jobs in their lists.
 func (b *jobBed) working() int {
 	return len(slices.DeleteFunc(b.keys(), func(key string) bool { return !strings.Contains(key, ":working:") }))
 }
@@ -116,9 +116,9 @@ func TestJobsWait(t *testing.T) {
 		b := newJobBed(t, addr, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		go func() { // ends with its three pushes
+		go func() { // ends after three pushes
 			for i := range 3 {
-				time.Sleep(20 * time.Millisecond) // the load, not a wait
+				time.Sleep(20 * time.Millisecond) // bounds the load; nothing waits for this
 				b.redis.Do("RPUSH", "jobs", i)
 			}
 		}()
@@ -136,8 +136,8 @@ func TestJobsWait(t *testing.T) {
 	})
 }
 
-// TestJobsLeft checks that other readers get the jobs of a dead worker, in their order and before
-// new ones, and that its name is kept for a second look.
+// TestJobsLeft checks that other readers get the jobs of a dead worker, in order and before new
+// jobs. The worker's name is kept, so that readers look at its list again.
 func TestJobsLeft(t *testing.T) {
 	t.Parallel()
 	b := newJobBed(t, testbed.NewServer(t).Addr(), 5)
@@ -153,7 +153,8 @@ func TestJobsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, readers, 1)
 
-	// A pop of the dead reader may run late: its list is looked at again and again. Then its name is removed.
+	// A pop of the dead reader may run late, so readers look at its list several times. Then they
+	// remove its name.
 	reader := readers[0].Member
 	b.redis.Do("RPUSH", "{jobs}:working:"+reader, "late")
 	b.redis.Do("DEL", "{jobs}:alive:"+reader)
@@ -171,8 +172,8 @@ func TestJobsLeft(t *testing.T) {
 	assert.Equal(t, []string{"{jobs}:alive:" + reader}, b.keys(), "which expires")
 }
 
-// TestJobsNotAcknowledged checks that a job that was not acknowledged comes again after MinIdle while the
-// loop runs, and can be acknowledged late.
+// TestJobsNotAcknowledged checks that the loop delivers a job again after MinIdle if it was not
+// acknowledged, and that a late acknowledgement counts.
 func TestJobsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	b := newJobBed(t, testbed.NewServer(t).Addr(), 2)
@@ -198,8 +199,8 @@ func TestJobsNotAcknowledged(t *testing.T) {
 	assert.Empty(t, b.keys())
 }
 
-// TestJobsTaken checks that a reader whose lease has expired gets an error that others have its job,
-// whether or not it acknowledges the job, and continues with other jobs.
+// TestJobsTaken checks what a reader does whose lease has expired: it delivers an error that other
+// readers have its job, whether or not the job is acknowledged, and continues with other jobs.
 func TestJobsTaken(t *testing.T) {
 	t.Parallel()
 	for _, ack := range []bool{false, true} {
@@ -222,7 +223,7 @@ func TestJobsTaken(t *testing.T) {
 					slow.Ack(job)
 					break
 				}
-				others, _ := b.take(b.reader(), 3, true) // once the lease has expired
+				others, _ := b.take(b.reader(), 3, true) // waits until the lease has expired
 				assert.ElementsMatch(t, b.jobs, others)
 				if ack {
 					slow.Ack(job)
@@ -236,7 +237,7 @@ func TestJobsTaken(t *testing.T) {
 	}
 }
 
-// lossy is a Sender that loses the replies of a command, and with before set its requests.
+// lossy is a Sender that loses the replies to a command or, if before is set, the requests.
 type lossy struct {
 	redis.Sender
 	cmd    string
@@ -261,8 +262,8 @@ func (s *lossy) SendMany(reqs []redis.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// TestJobsUnknown checks that jobs are delivered even if the reply of their pop was lost, and not
-// delivered again if the reply of their acknowledgement was lost.
+// TestJobsUnknown checks that a job is delivered even if the reply to its pop was lost, and is not
+// delivered again if the reply to its acknowledgement was lost.
 func TestJobsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range []string{"BLMOVE", "LREM"} {

@@ -11,18 +11,19 @@ import (
 	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
-// Jobs iterates over jobs from the queue. It continues until ctx is done, the Sender is
-// closed, or the caller leaves the loop. If a job was popped as ctx ended, the loop still
-// delivers it. At its end it acknowledges the jobs for which Ack was called; if no other job was
-// delivered, it gives back what it has taken.
+// Jobs iterates over jobs from the queue. It continues until ctx is done, the Sender is closed, or
+// the caller leaves the loop. If a job was popped as ctx ended, the loop still delivers it. When it
+// ends, it acknowledges the jobs for which Ack was called. If it has delivered no other jobs, it
+// also gives back the jobs that it has taken but not delivered.
 //
-// An error comes with an empty Job. The caller may continue the loop after any error: the reader tries
-// again after a pause that grows to a second. Without JobOpts.Ack, an error with an unknown outcome
-// means that a job may be lost: one for each such error. With Ack nothing is lost: the reader delivers
-// the job that such a pop took, and repeats an acknowledgement whose outcome is unknown. A job is
-// delivered twice if it was not acknowledged within MinIdle, if the reader did not reach the server for
-// that long ([ErrJobTaken]), if an acknowledgement and a pop had unknown outcomes at the same time, or
-// if a failover undid changes that the master had not replicated.
+// An error comes with an empty Job. The caller may continue the loop after any error: the reader
+// tries again after a pause that grows to a second. Without JobOpts.Ack, each error with an unknown
+// outcome means that one job may be lost. With Ack no job is lost: if a pop has an unknown outcome,
+// the reader delivers the job that it took, and it repeats an acknowledgement whose outcome is
+// unknown. A job may be delivered twice if it was not acknowledged within MinIdle, if the reader
+// did not reach the server for that long ([ErrJobTaken]), if an acknowledgement and a pop had
+// unknown outcomes at the same time, or if a failover undid changes that the master had not
+// replicated.
 func (r *JobReader) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		switch {
@@ -71,7 +72,7 @@ func (l *jobLoop) step(ctx context.Context, yield func(Job, error) bool) bool {
 		return yield(job, nil)
 	case failure == nil:
 		return true
-	case failure.IsOfType(ErrUnblocked): // the command did nothing
+	case failure.IsOfType(ErrUnblocked): // the server ended the command before it did anything
 	case ctx.Err() != nil && !l.mustTell(failure):
 	case !yield(Job{}, errs.Err(err)) || failure.IsOfType(errs.ErrContextClosed):
 		return false
@@ -85,7 +86,7 @@ func (l *jobLoop) mustTell(failure *errorx.Error) bool {
 	return failure.IsOfType(ErrJobTaken) || !l.opts.Ack && OutcomeOf(failure) == OutcomeUnknown
 }
 
-// next returns the next job, if there is one.
+// next returns the next job. taken is set if there is one.
 func (l *jobLoop) next(ctx context.Context) (job Job, taken bool, err error) {
 	if l.opts.Ack {
 		if err := l.keep(ctx); err != nil {
@@ -159,7 +160,7 @@ func (l *jobLoop) pop(ctx context.Context) error {
 	case []byte:
 		l.add(res)
 		return nil
-	case []any: // of BLPOP: the key and the element
+	case []any: // the answer to BLPOP: the key and the element
 		if len(res) == 2 {
 			if payload, ok := res[1].([]byte); ok {
 				l.add(payload)

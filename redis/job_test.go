@@ -35,7 +35,7 @@ func TestJobKeys(t *testing.T) {
 	names := map[string]bool{}
 	for _, queue := range []string{"jobs", "{a}jobs", "jobs{a}", "a{b", "{", "a{}{b}", "a{b}}"} {
 		r, err := NewJobReader(nil, JobOpts{Queue: queue, Ack: true})
-		if queue == "a{}{b}" { // its first tag is empty, so that all of it is hashed
+		if queue == "a{}{b}" { // the first tag is empty, so the whole name is hashed
 			assertType(t, ErrJobOpts, err)
 			continue
 		}
@@ -67,7 +67,7 @@ func TestJobBusy(t *testing.T) {
 	assertType(t, ErrContextIsNil, r.Flush(noContext))
 }
 
-// TestJobPopped checks that a job that was popped as the context ended is delivered.
+// TestJobPopped checks that a job that was popped while the context ended is delivered.
 func TestJobPopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	node := &foreignSender{send: func(_ Request, cb Future, n uint64) {
@@ -118,7 +118,8 @@ func TestJobErrors(t *testing.T) {
 	})
 }
 
-// TestJobLastError checks that a loop reports a pop with an unknown outcome though its context has ended.
+// TestJobLastError checks that a loop delivers the error of a pop with an unknown outcome, even
+// though its context has ended.
 func TestJobLastError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	node := &foreignSender{send: func(_ Request, cb Future, n uint64) {
@@ -135,7 +136,7 @@ func TestJobLastError(t *testing.T) {
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(last[0]))
 }
 
-// TestJobClosed checks that a loop ends with its Sender.
+// TestJobClosed checks that a loop ends when its Sender is closed.
 func TestJobClosed(t *testing.T) {
 	node := &foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(ErrContextClosed.New("closed"), n) }}
 	r, err := NewJobReader(node, JobOpts{Queue: "q"})
@@ -148,7 +149,7 @@ func TestJobClosed(t *testing.T) {
 	assertType(t, ErrContextClosed, failures[0])
 }
 
-// TestJobPolls checks that a reader whose Sender refuses to block polls, with pauses.
+// TestJobPolls checks that a reader polls, with pauses, if its Sender refuses blocking commands.
 func TestJobPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

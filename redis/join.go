@@ -10,23 +10,26 @@ import (
 	"github.com/joomcode/redispipe/redis/internal/join"
 )
 
-// WithJoin returns a Sender that sends through s. If a read is sent while the same read is under way, it
-// joins that: one request is sent, and each caller gets a copy of the reply. So when many callers want the
-// same at once, the server is asked a few times instead of thousands of times.
+// WithJoin returns a Sender that sends through s. If a caller sends a read while the same read is
+// under way, the two share one request, and each caller gets a copy of the reply. So if thousands
+// of callers read the same at the same time, the server gets only a few requests.
 //
-// A read joins no read that began before the latest write through this sender to one of its keys: neither
-// before the write was sent, nor before it was answered. So callers see their own writes. A write that names no
-// keys, such as a script without KEYS, counts as a write to all keys. But the sender does not know writes
-// of other clients. A read that joins may be as old as the first of those that share it: it joins none that began
-// 100 ms earlier or more. Callers that wait leave a node of a cluster that has stalled, as they do without it.
+// A read does not share a request that began before the latest write to one of its keys through
+// this sender. That means before the write was sent and also before it was answered. So callers see
+// their own writes. A write that names no keys, such as a script without KEYS, counts as a write to
+// all keys. But the sender does not know writes of other clients. A caller may get a reply to a
+// request that began up to 100 ms before its own call. If a cluster's node stalls, waiting callers
+// leave it, as they do without WithJoin.
 //
-// It joins requests sent by themselves: of Sync, SyncCtx, ChanFutured and Send. Batches, transactions,
-// sessions and the senders that EachShard passes send their reads, and their writes count. It does
-// not join reads whose replies depend on chance (SRANDMEMBER), that run code, block, iterate, or read keys
-// that they don't name (SORT_RO).
+// Only single requests are shared: those of Sync, SyncCtx, ChanFutured and Send. Batches,
+// transactions, sessions and the senders that EachShard passes send all of their reads; their
+// writes count as writes. Some reads are never shared: those whose replies depend on chance
+// (SRANDMEMBER), and those that run code, block, iterate, or read keys that they don't name
+// (SORT_RO).
 //
-// A caller that leaves does not disturb the others: the shared request lasts as long as one waits. If it
-// fails, all get its error. The retries and hooks of s stay around it, and see each caller's request.
+// A caller that leaves does not disturb the others: the shared request continues as long as any
+// caller waits for it. If it fails, all of its callers get the error. The retries and hooks of s
+// see each caller's request.
 func WithJoin(s Sender) Sender {
 	table := join.NewTable()
 	return inmost(known(s), func(s Sender) Sender { return withJoin(s, table, true) })
@@ -41,15 +44,15 @@ func withJoin(s Sender, table *join.Table, reads bool) Sender {
 	return remembering(&joinedBackend{own, to.backend}, to.memory)
 }
 
-// joined is the Sender that WithJoin returns for a Sender of a user's.
+// joined is the Sender that WithJoin returns for a user's Sender.
 type joined struct {
 	layer
 	table *join.Table
-	reads bool // reads join; not those to a shard
+	reads bool // reads are shared; false for the sender of a shard
 }
 
-// join returns the read that the request has joined. If first is set, the caller must send it. If the request is not
-// shared, join returns nil.
+// join returns the shared read of a request. If first is set, the caller must send the read. If the
+// request is not shared, join returns nil.
 func (j *joined) join(r *send.Request, cb Future, n uint64) (read *join.Read, first bool) {
 	if !j.reads {
 		return nil, false
@@ -75,7 +78,7 @@ func (j *joined) Send(req Request, cb Future, n uint64) {
 	r := &scratch.Request
 	var bad int
 	if scratch.Buf, bad = resp.AppendCommand(scratch.Buf, req.Cmd, req.Args); bad >= 0 {
-		j.to.Send(req, cb, n) // it returns the error
+		j.to.Send(req, cb, n) // to resolves cb with the error
 		return
 	}
 	r.Encoded(req.Cmd, req.Args, scratch.Buf, false)
@@ -130,14 +133,14 @@ func (j *joined) EachShard(f func(Sender, error) bool) {
 	eachShard(j.to, func(shard Sender) Sender { return withJoin(shard, j.table, false) }, f)
 }
 
-// joinedBackend is the Sender that WithJoin returns for one of this module.
+// joinedBackend is the Sender that WithJoin returns for a Sender of this module.
 type joinedBackend struct {
 	*joined
-	backend send.Backend[Future] // of to
+	backend send.Backend[Future] // the backend of to
 }
 
-// SendEncoded implements send.Backend. A shared request does not depend on the caller that sends it. That
-// caller only reads the reply while it waits, and listens to its context from the start.
+// SendEncoded implements send.Backend. A shared request does not depend on the caller that sends
+// it. That caller listens to its context from the start, and only reads the reply while it waits.
 func (j *joinedBackend) SendEncoded(r *send.Request, cb Future, n uint64) {
 	switch read, first := j.join(r, cb, n); {
 	case first:

@@ -13,7 +13,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Callers that share reads see their own writes, whoever reads the same at that time.
+// Callers that share reads see their own writes, no matter who else reads the same key at that
+// time.
 func TestJoinSeesOwnWrites(t *testing.T) {
 	s := redis.WithJoin(connectTo(t, testbed.NewServer(t).Addr()))
 	db, ctx := redis.SyncCtx{S: s}, t.Context()

@@ -61,14 +61,14 @@ func (h *heldReads) OpenDedicated(context.Context, []string, error) (send.Dedica
 	return okConn{}, nil
 }
 
-// sent returns how many reads have come.
+// sent returns how many reads were sent.
 func (h *heldReads) sent() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.held)
 }
 
-// answer answers a read.
+// answer answers read i.
 func (h *heldReads) answer(i int, res any) {
 	h.mu.Lock()
 	cb := h.held[i]
@@ -76,7 +76,7 @@ func (h *heldReads) answer(i int, res any) {
 	cb.Resolve(res, 0)
 }
 
-// okConn is the connection of a session that answers everything.
+// okConn is the connection of a session. It answers OK to every request.
 type okConn struct{}
 
 func (okConn) Exchange(_ context.Context, reqs []send.Request, each func(int, any)) error {
@@ -88,7 +88,8 @@ func (okConn) Exchange(_ context.Context, reqs []send.Request, each func(int, an
 func (okConn) Server() send.Server { return send.Server{} }
 func (okConn) Release()            {}
 
-// Reads of the same request that are under way share one, and each caller owns its reply.
+// Identical reads that are under way at the same time share one request, and each caller owns its
+// reply.
 func TestJoin(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		h := newHeldReads()
@@ -136,7 +137,8 @@ func TestJoin(t *testing.T) {
 	})
 }
 
-// A read that begins after an own write was sent, or answered, joins none that began before.
+// A read that begins after a write of this program was sent or answered shares no request that
+// began before.
 func TestJoinAfterWrites(t *testing.T) {
 	for name, write := range map[string]func(s Sender){
 		"Do":          func(s Sender) { Sync{s}.Do("SET", "k", 1) },
@@ -175,7 +177,8 @@ func TestJoinAfterWrites(t *testing.T) {
 	}
 }
 
-// Between the sending of a write and its answer both sides are seen.
+// A read that begins between the sending of a write and its answer may return the old or the new
+// value.
 func TestJoinAroundWrite(t *testing.T) {
 	h := newHeldReads()
 	s := WithJoin(h)
@@ -197,7 +200,8 @@ func TestJoinAroundWrite(t *testing.T) {
 	require.Equal(t, 3, h.sent(), "it was sent after the answer")
 }
 
-// A caller that leaves does not disturb the others. If all have left, the request ends, and none joins it.
+// A caller that leaves does not disturb the others. If all callers have left, the request ends, and
+// no further caller shares it.
 func TestJoinLeaves(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		h := newHeldReads()
@@ -240,7 +244,8 @@ func TestJoinLeaves(t *testing.T) {
 	})
 }
 
-// Nobody joins a read that began long ago: its server may have stopped while another answers.
+// No caller shares a request that began long ago: the server may have stopped while another one
+// answers.
 func TestJoinNothingOld(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		h := newHeldReads()
@@ -258,7 +263,8 @@ func TestJoinNothingOld(t *testing.T) {
 	})
 }
 
-// Reads that depend on more than their keys are sent by themselves, and all get the error of a shared one.
+// Reads that depend on more than their keys are never shared. If a shared request fails, all of its
+// callers get the error.
 func TestJoinOfOthers(t *testing.T) {
 	for _, req := range []Request{
 		Req("SRANDMEMBER", "k"), Req("EVAL_RO", "return 1", 1, "k"), Req("SORT_RO", "k", "BY", "w_*"), Req("KEYS", "*"),

@@ -4,7 +4,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// inmost applies f to the sender under s, and adds the retries and hooks of s to the result.
+// inmost applies f to the sender inside the retries and hooks of s, and adds the same retries and
+// hooks to the result.
 func inmost(s Sender, f func(Sender) Sender) Sender {
 	if d := delegateOf(s); d != nil {
 		return inmost(d, f)
@@ -18,7 +19,7 @@ func inmost(s Sender, f func(Sender) Sender) Sender {
 	return f(s)
 }
 
-// eachShard calls f with the senders of the shards of s, each inside what around adds.
+// eachShard calls f with the senders of the shards of s, each wrapped by around.
 func eachShard(s Sender, around func(Sender) Sender, f func(Sender, error) bool) {
 	s.EachShard(func(shard Sender, err error) bool {
 		if shard != nil {
@@ -28,7 +29,7 @@ func eachShard(s Sender, around func(Sender) Sender, f func(Sender, error) bool)
 	})
 }
 
-// storedKey returns the key as a sender's servers store it.
+// storedKey returns the key under which the sender's servers store key.
 func storedKey(s Sender, key string) string {
 	_, s = unhook(s)
 	if p, ok := s.(interface{ storedKey(key string) string }); ok {
@@ -37,13 +38,13 @@ func storedKey(s Sender, key string) string {
 	return key
 }
 
-// layer is what senders around another one do alike.
+// layer is the common part of senders that wrap another one.
 type layer struct {
 	to Sender
-	by string // the function that users call
+	by string // the name of the function that users call to get the sender
 }
 
-// MadeBy is for send.Describe.
+// MadeBy is called by send.Describe.
 func (l layer) MadeBy() string { return l.by }
 
 // Scanner implements Sender.
@@ -62,7 +63,8 @@ type layerBackend interface {
 	MadeBy() string
 }
 
-// remembering returns s, which answers from the memory of the sender inside, if that has one.
+// remembering returns s. If the sender inside answers requests from its memory, the result does so,
+// too.
 func remembering(s layerBackend, memory send.Memory[Future]) Sender {
 	if memory == nil {
 		return s

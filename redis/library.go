@@ -7,9 +7,9 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// Library is the source of a library of functions, which Redis has from 7.0 on. Servers
-// store libraries on disk and replicate them, so call Load when the program starts.
-// Create it once; it is safe for concurrent use.
+// Library is the source of a library of functions, which Redis has from 7.0 on. Servers store
+// libraries on disk and replicate them, so call Load when the program starts. Create a Library
+// once. It is safe for concurrent use.
 type Library struct {
 	src string
 
@@ -20,9 +20,9 @@ type Library struct {
 // NewLibrary returns a library with the given source, which starts with "#!lua name=…".
 func NewLibrary(src string) *Library { return &Library{src: src} }
 
-// Load loads the library into every master, replacing one of the same name (FUNCTION LOAD
-// REPLACE); replicas get it from their masters. A retry is safe. The error joins
-// (errors.Join) one error for each master that failed; the others have the library.
+// Load loads the library into every master, where it replaces a library of the same name (FUNCTION
+// LOAD REPLACE). Replicas get it from their masters. A retry is safe. The error joins (errors.Join)
+// one error for each master that failed; the others have the library.
 func (l *Library) Load(ctx context.Context, to Sender) error {
 	return onShards(ctx, to, l.loadRequest(), func(any) error { return nil })
 }
@@ -42,8 +42,8 @@ type Function struct {
 	name, cmd string
 }
 
-// maxFunctionRounds is how often a call loads the missing library: once
-// is enough, unless somebody flushes it at the same time.
+// maxFunctionRounds is how often a call loads the missing library. Usually once is enough, but
+// somebody may flush the library at the same time.
 const maxFunctionRounds = 4
 
 // Do calls the function and returns its result, as [SyncCtx.Do] does. If a server lacks
@@ -100,8 +100,9 @@ func isMissing(res any) bool {
 	return !cut
 }
 
-// reload loads the library, or waits until another call has. It reports whether another call may
-// succeed, or may return a more useful error: the end of ctx, or a lost connection.
+// reload loads the library, or waits until another call has loaded it. It reports whether to make
+// the call again, because it may succeed or return a more useful error: the end of ctx, or a lost
+// connection.
 func (l *Library) reload(ctx context.Context, to Sender) bool {
 	l.mu.Lock()
 	loading := l.loading

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// Slices and maps are read with the same results with and without reflection.
+// Slices and maps are read with the same results, with reflection and without.
 func TestAsListsAgree(t *testing.T) {
 	type text string
 	failure := ErrIO.New("x").WithProperty(EKAddress, "there")
@@ -57,7 +57,7 @@ func TestAsListsAgree(t *testing.T) {
 	assert.Equal(t, OutcomeValue, OutcomeOf(err))
 }
 
-// assertSame asserts that two errors agree in their type, their properties and their text.
+// assertSame asserts that two errors have the same type, properties and text.
 func assertSame(t *testing.T, text string, one, other error) {
 	t.Helper()
 	if text == "" {

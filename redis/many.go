@@ -10,7 +10,7 @@ import (
 )
 
 // manyWaiter is the future of a caller that waits for several results. It is used only once, so
-// senders may keep it for any time.
+// senders may keep it as long as they like.
 type manyWaiter struct {
 	call
 	queued
@@ -18,7 +18,7 @@ type manyWaiter struct {
 	observed  bool   // as in send.Request
 	lastPlace        // if observed is set
 
-	mu sync.Mutex // guards what follows
+	mu sync.Mutex // guards the fields below
 	results
 	abandoned error
 }
@@ -88,7 +88,7 @@ func sendMany(ctx context.Context, s Sender, reqs []Request, seen *send.Server) 
 	return withRequests(exchangeMany(ctx, known(s), reqs, seen), reqs)
 }
 
-// withRequests adds its request to each error among the results.
+// withRequests adds to each error among the results the request that it belongs to.
 func withRequests(results []any, reqs []Request) []any {
 	for i, res := range results {
 		if err, failed := res.(error); failed {
@@ -183,11 +183,11 @@ func indexesOf(results []any, kind func(error) bool) (indexes []int) {
 	return indexes
 }
 
-// isFull reports whether a full queue has refused the request. In a cluster these may be the requests to one
-// shard.
+// isFull reports whether err is of a request that a full queue has refused. In a cluster the requests
+// to one shard may be refused, and the requests to other shards sent.
 func isFull(err error) bool { return errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) }
 
-// isStalled reports whether the request has left a stalled server.
+// isStalled reports whether err is of a request that has left a stalled server.
 func isStalled(err error) bool { return err == error(errStalled) }
 
 func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *send.Server) ([]any, error) {
@@ -242,9 +242,9 @@ func TransactionResponse(res any) ([]any, error) {
 	return nil, errs.ErrResponseUnexpected.New("EXEC returned a %T", res).WithProperty(errs.EKResponse, res)
 }
 
-// ExecResult returns the result of a transaction, given the replies to MULTI and EXEC and the number
-// of its requests. If the server refused MULTI, the requests have run one by one, whatever
-// the reply to EXEC. ExecResult is for packages redisconn and redisdumb.
+// ExecResult returns the result of a transaction, given the replies to MULTI and EXEC and the
+// number of its requests. If the server refused MULTI, the requests have run one by one, whatever
+// the reply to EXEC is. ExecResult is for packages redisconn and redisdumb.
 func ExecResult(multi, exec any, requests int) any {
 	if refused := errs.AsErrorx(multi); refused != nil {
 		err := errs.ErrTransaction.Wrap(refused, "MULTI was refused, so the requests after it may have run one by one").
@@ -263,7 +263,7 @@ func ExecResult(multi, exec any, requests int) any {
 	return exec
 }
 
-// transacted is for Transact.
+// transacted turns the results of SendTransaction into those of Transact.
 func transacted(results []any, err error) ([]any, error) {
 	if err != nil {
 		return nil, errs.Err(errs.Plain(err))

@@ -10,12 +10,12 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// echoing answers each request with its first argument.
+// echoing returns a sender that answers each request with the request's first argument.
 func echoing() *foreignSender {
 	return &foreignSender{
 		send: func(r Request, cb Future, n uint64) { cb.Resolve(r.Args[0], n) },
 		sendMany: func(reqs []Request, cb Future, start uint64) {
-			for i := range reqs { // in another order than that of the requests
+			for i := range reqs { // in a different order than the requests
 				at := len(reqs) - 1 - i
 				cb.Resolve(reqs[at].Args[0], start+uint64(at))
 			}
@@ -225,7 +225,7 @@ func TestTransactionResponse(t *testing.T) {
 	}
 }
 
-// An error for a nil context names its request, like every error.
+// The error for a nil context names its request, like every error.
 func TestNilContextNamesRequests(t *testing.T) {
 	s := SyncCtx{echoing()}
 	req := Req("ECHO", "a")

@@ -28,10 +28,10 @@ type observation struct {
 	start time.Time
 }
 
-// inHook is the key of the context that an observer passes to its hook.
+// inHook is the key of a value in the context that an observer passes to its hook.
 type inHook struct{ by *observer }
 
-// begin calls Before, unless the hook itself sends op, or too many calls are running.
+// begin calls Before, unless the hook itself sends op or too many calls are running.
 func begin(ctx context.Context, by *observer, op Operation) (o observation) {
 	if ctx.Value(inHook{by}) != nil || !by.enter() {
 		return o
@@ -47,8 +47,8 @@ func begin(ctx context.Context, by *observer, op Operation) (o observation) {
 	return o
 }
 
-// end ends the operation of a caller that waits. If seen is not nil, end also sets it to place, for
-// the hook of an operation that contains this one.
+// end ends the operation of a caller that waits. place is the server that answered. If seen is not
+// nil, end also sets it to place, for the hook of an operation that contains this one.
 func (o *observation) end(res any, place send.Server, seen *send.Server) {
 	if o.by != nil {
 		o.after(o.completed(res, place))
@@ -67,7 +67,7 @@ func (o *observation) endLater(res any, place send.Server) {
 	}
 }
 
-// after calls After in the goroutine of its caller, no matter how many calls are running.
+// after calls After in the goroutine of its caller, even if too many calls are running.
 func (o *observation) after(end Completion) {
 	if o.by != nil {
 		o.by.running.Add(1)
@@ -107,7 +107,7 @@ func (o *observation) completed(res any, place send.Server) Completion {
 	return end
 }
 
-// observations are the observations of one operation, one for each hook.
+// observations has the observation of one operation for each hook.
 type observations []observation
 
 // observe begins an operation.
@@ -125,7 +125,7 @@ func (os observations) end(res any, place send.Server) {
 	}
 }
 
-// resultOf returns the result that hooks get for an operation with results or an error.
+// resultOf returns the result of an operation for its hooks: the results, or err.
 func resultOf(results any, err error) any {
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// countedHook is a hook made of functions, which counts its calls.
+// countedHook is a hook made of functions. It counts its calls.
 type countedHook struct {
 	before      func(ctx context.Context) context.Context
 	after       func()
@@ -39,7 +39,7 @@ func (f *countedHook) After(context.Context, Operation, Completion) {
 
 func observerOf(f *countedHook) *observer { return &observer{Hook: f} }
 
-// await waits until that many calls are under way.
+// awaitCalls waits until so many calls are running.
 func awaitCalls(t *testing.T, c *observer, running int64) {
 	t.Helper()
 	require.Eventually(t, func() bool { return c.running.Load() == running }, 10*time.Second, time.Millisecond)
@@ -57,7 +57,7 @@ func TestAfterGetsTheContextOfBefore(t *testing.T) {
 	assert.Equal(t, "hook's", got.Value(key{}))
 }
 
-// contexts keeps the context of After.
+// contexts is a hook that keeps the context that After gets.
 type contexts struct {
 	*countedHook
 	got *context.Context
@@ -80,7 +80,7 @@ func TestObserverPanics(t *testing.T) {
 	assert.Zero(t, c.running.Load())
 }
 
-// A hook that ends its goroutine leaves nothing half done.
+// If a hook ends its goroutine, the operation still ends, and later ones are not affected.
 func TestObserverExits(t *testing.T) {
 	c := observerOf(&countedHook{before: func(context.Context) context.Context { runtime.Goexit(); return nil }})
 	for range 3 {
@@ -125,8 +125,8 @@ func TestObserverCallsBack(t *testing.T) {
 	assert.Zero(t, c.running.Load())
 }
 
-// After is called once for each Before, no matter how many calls run. Calls for a user's futures
-// wait until others have ended, and a caller calls its own After.
+// After is called once for each Before, no matter how many calls are running. For users' futures
+// the calls wait until others have ended. A waiting caller calls After itself.
 func TestAfterIsNeverLeftOut(t *testing.T) {
 	const inFlight = 3 * callsMost
 	release := make(chan struct{})

@@ -82,18 +82,17 @@ func joinedIn(err error) []error {
 	}
 }
 
-// SafeToRetry reports whether you may send a request that failed with err again, even if it
-// writes, because it did not run and may succeed next time: it was not sent ([ErrTraitNotSent]), or the
-// server refused it for a temporary reason ([ErrTraitTransient]), also within a transaction. It returns
-// false for a malformed request, for a closed connection or cluster, for a [ResultError], and for nil.
-// It also returns false if there is no connection for a reason that a retry can't change, such as a
-// wrong password, an untrusted certificate or a server that is not a Redis, and if a replica has
-// refused a write on a connection to one server. For a [BatchError], or errors of this library that
-// [errors.Join] has joined, it returns true only if all requests failed and you may send each of them
-// again.
+// SafeToRetry reports whether you may send a request that failed with err again, even if it writes,
+// because it did not run and may succeed next time: it was not sent ([ErrTraitNotSent]), or the
+// server refused it for a temporary reason ([ErrTraitTransient]), also within a transaction.
+// SafeToRetry returns false for a malformed request, for a closed connection or cluster, for a
+// [ResultError], and for nil. It also returns false if there is no connection for a reason that a
+// retry can't change, such as a wrong password, an untrusted certificate or a server that is not a
+// Redis, and if a replica has refused a write on a connection to one server. For a [BatchError], or
+// errors of this library that [errors.Join] has joined, it returns true only if all requests failed
+// and you may send each of them again.
 //
-// If the context has ended, use a new one. Pause between attempts, and limit
-// their number.
+// If the context has ended, use a new one. Pause between attempts, and limit their number.
 func SafeToRetry(err error) bool {
 	if joined := joinedIn(err); joined != nil {
 		return len(joined) > 0 && !slices.ContainsFunc(joined, func(err error) bool { return !SafeToRetry(err) })
@@ -103,8 +102,8 @@ func SafeToRetry(err error) bool {
 	return (again.Waits() || again == send.AgainCrowded && errs.PermanentCause(failure) == nil) && !isOfResult(err)
 }
 
-// AttemptsOf returns the errors of all attempts to send a request that has failed with err, in their
-// order, if [WithRetry] has sent it again, and nil otherwise. There are at most 16, the first ones.
+// AttemptsOf returns the errors of all attempts, in order, of a request that failed with err, if
+// [WithRetry] has sent it again. Otherwise it returns nil. It returns at most the first 16 errors.
 // Like errors of [Err], they work with errors.Is.
 func AttemptsOf(err error) []error {
 	failure := errs.AsErrorx(err)
@@ -166,8 +165,8 @@ func AsErrorx(res any) *errorx.Error { return errs.AsErrorx(res) }
 
 // ResultError is the first error among the results of several requests.
 type ResultError struct {
-	Index int   // of the request
-	Err   error // see [Err]
+	Index int   // index of the request
+	Err   error // the error of the request: see [Err]
 }
 
 // Error implements error.
@@ -186,8 +185,8 @@ func (e *ResultError) Unwrap() error {
 	return e.Err
 }
 
-// FirstError returns a *[ResultError] if any of the results, as SendMany and SendTransaction
-// return them, is an error, and nil otherwise. [Collect] returns all errors.
+// FirstError returns a *[ResultError] if any of the results of SendMany or SendTransaction is an
+// error, and nil otherwise. To get all errors, use [Collect].
 func FirstError(results []any) error {
 	for i, res := range results {
 		if err := errs.Err(res); err != nil {
@@ -197,7 +196,7 @@ func FirstError(results []any) error {
 	return nil
 }
 
-// isOfResult reports whether err is the error of one of several requests that have run.
+// isOfResult reports whether err is the error of one request among several that have run.
 func isOfResult(err error) bool {
 	var one *ResultError
 	return errors.As(err, &one)

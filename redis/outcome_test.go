@@ -100,7 +100,7 @@ func TestCausedBy(t *testing.T) {
 	assert.False(t, CausedBy(nil, io.EOF))
 }
 
-// errors.Is agrees with OutcomeOf at any depth.
+// errors.Is agrees with OutcomeOf, no matter how deeply an error is wrapped.
 func TestErrSaysTheOutcome(t *testing.T) {
 	classes := map[Outcome]error{OutcomeRefused: ErrRefused, OutcomeNotSent: ErrNotSent, OutcomeUnknown: ErrUnknown}
 	for _, typed := range []*errorx.Error{
@@ -160,8 +160,7 @@ func TestErrShowsCauses(t *testing.T) {
 	assert.NotErrorAs(t, Err(ErrQueueFull.New("full")), &network)
 }
 
-// Old programs ask errors for their types and traits: of the causes, only contexts are visible to
-// them.
+// Older programs ask errors for their types and traits. Of the causes they see only contexts.
 func TestAsErrorShowsContexts(t *testing.T) {
 	for _, typed := range []*errorx.Error{
 		ErrRequestCancelled.Wrap(context.Canceled, "abandoned"), ErrRequestWithdrawn.Wrap(context.DeadlineExceeded, "withdrawn"),
@@ -191,7 +190,7 @@ func TestErrOfOthers(t *testing.T) {
 	assertNoSecret(t, Err(ErrIO.New("x").WithProperty(EKVal, "canary")))
 }
 
-// The result of AsErrorx for no error is nil.
+// AsErrorx returns nil for a result that is not an error.
 func TestErrOfNoErrorx(t *testing.T) {
 	none := AsErrorx("value")
 	assert.NoError(t, Err(none))

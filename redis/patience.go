@@ -15,7 +15,8 @@ type patience struct {
 	stalled context.Context
 }
 
-// Done implements context.Context. Package context takes nil for a context that never ends.
+// Done implements context.Context. For a context that never ends it returns nil, as package context
+// expects.
 func (p *patience) Done() <-chan struct{} {
 	if done := p.Context.Done(); done != nil {
 		return done
@@ -35,7 +36,7 @@ func (p *patience) Err() error {
 // for a parent, and calls AfterFunc.
 func (*patience) Value(any) any { return nil }
 
-// AfterFunc is for context.AfterFunc.
+// AfterFunc is called by context.AfterFunc.
 func (p *patience) AfterFunc(f func()) (stop func() bool) {
 	var over atomic.Bool
 	end := func() {
@@ -51,8 +52,8 @@ func (p *patience) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// The results of an attempt that was taken back from a stalled server. The caller then sends the
-// request again.
+// These are results of an attempt that was taken back from a stalled server. The caller then sends
+// the request again.
 var (
 	errStalled       = errs.ErrIO.New("the server has stalled, and another may answer")
 	errStalledUnsent = errs.ErrRequestWithdrawn.New("the server has stalled before the request was written")

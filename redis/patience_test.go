@@ -13,13 +13,13 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// stalling is the queue of a server that stalls when the test wants it. It gives callers no right to
-// read, or gives it to each.
+// stalling is the queue of a server that stalls when stall ends. It gives callers no right to read,
+// or gives it to each.
 type stalling struct {
 	readRight
 	stall context.Context
-	take  bool // a request can be taken back
-	full  int  // so many times nothing may be sent again
+	take  bool // Withdraw takes a request back
+	full  int  // how many times Leave refuses
 	asked int
 }
 
@@ -49,8 +49,8 @@ func (s *stalling) ReadUntil(ctx context.Context, _ uint64, deaf bool) bool {
 	return false
 }
 
-// A request whose server stalls is sent again. If the first attempt may have run, and no later one
-// was sent, that is the result.
+// If a server stalls, the request is sent again. If the first attempt may have run, and no later
+// one was sent, the outcome is unknown.
 func TestMoves(t *testing.T) {
 	for how := range 64 {
 		deaf, reads, taken, refused, late := how&1 != 0, how&2 != 0, how&4 != 0, how&8 != 0, how&16 != 0
@@ -100,13 +100,14 @@ func TestMoves(t *testing.T) {
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(res))
 			}
 			if late && !taken {
-				first.Resolve("late", 0) // the server goes on
+				first.Resolve("late", 0) // the first server answers after all
 			}
 		})
 	}
 }
 
-// A request whose server stalls waits on if too many are sent again, and leaves at the next chance.
+// If a server stalls while too many requests are being sent again, the caller waits on, and leaves
+// when it may.
 func TestMovesWithinBudget(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		stall, end := context.WithCancel(t.Context())
@@ -129,8 +130,8 @@ func TestMovesWithinBudget(t *testing.T) {
 	}
 }
 
-// A read that is sent again waits for room as a first attempt does. If its context ends before there is
-// any, the first attempt may have run.
+// If the queue of the next attempt is full, the caller waits for room. If its context ends before
+// there is any, the outcome is unknown, because the first attempt may have run.
 func TestMovedWaitsForRoom(t *testing.T) {
 	for _, room := range []bool{true, false} {
 		stall, end := context.WithCancel(t.Context())
@@ -164,8 +165,9 @@ func TestMovedWaitsForRoom(t *testing.T) {
 	}
 }
 
-// A request that decodes into its caller's buffer is not sent to another server, because the stalled
-// server's late reply would still be written into the buffer. A sender may decode it elsewhere.
+// A request that decodes into its caller's buffer is not sent to another server, because the
+// stalled server's late reply would still be written into the buffer. If the ticket says that the
+// sender decodes the reply elsewhere, the request may move.
 func TestBufferDoesNotMove(t *testing.T) {
 	for _, tt := range []struct {
 		size  int
@@ -194,7 +196,8 @@ func TestBufferDoesNotMove(t *testing.T) {
 	}
 }
 
-// A request that does not move waits for its context, and so does one whose server does not stall.
+// A caller waits until its context ends if its request must not move, or if its server does not
+// stall.
 func TestDoesNotMove(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		t.Run(fmt.Sprint(moves), func(t *testing.T) {
@@ -216,7 +219,7 @@ func TestDoesNotMove(t *testing.T) {
 	}
 }
 
-// Package context calls the function once, unless it was stopped before.
+// Package context calls the function of AfterFunc once, unless it was stopped before.
 func TestPatience(t *testing.T) {
 	for _, stalls := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,7 @@ package redis
 
 import "testing"
 
-// benchUser is a struct as services keep in a hash.
+// benchUser is a typical struct that services keep in a hash.
 type benchUser struct {
 	Name  string  `redis:"name"`
 	Mail  string  `redis:"mail"`

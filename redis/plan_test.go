@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// person is a small struct with one field of each policy.
+// person is a small struct whose fields have different options.
 type person struct {
 	Name  string         `redis:"name"`
 	Age   uint8          `redis:"age"`
@@ -22,10 +22,10 @@ type person struct {
 	Limit *time.Duration `redis:"limit,s"`
 }
 
-// small is a number of 8 bits that is no byte.
+// small has 8 bits, but is not a byte.
 type small uint8
 
-// bulks makes a reply of bulk strings; nil stays null.
+// bulks returns a reply of bulk strings. nil becomes null.
 func bulks(values ...any) []any {
 	reply := make([]any, len(values))
 	for i, v := range values {
@@ -101,8 +101,8 @@ func TestAsStruct(t *testing.T) {
 	assert.Equal(t, []person{{Name: "a", Age: 1}, {Name: "b", Age: 2}}, list)
 }
 
-// refused asserts that a result can't be read as a T, and that the error has all
-// of these words and no value.
+// refused asserts that a result can't be read as a T, and that the error contains all of these
+// words but no value.
 func refused[T any](t *testing.T, res any, words ...string) error {
 	t.Helper()
 	got, err := As[T](res)
@@ -182,7 +182,7 @@ func TestDoIntoMoreTypes(t *testing.T) {
 // endless is a type that points to itself.
 type endless *endless
 
-// unhashable takes any result for a key.
+// unhashable accepts any result, also as a map key.
 type unhashable struct{ V any }
 
 func (u *unhashable) UnmarshalRedis(res any) error {
@@ -190,7 +190,8 @@ func (u *unhashable) UnmarshalRedis(res any) error {
 	return nil
 }
 
-// A key of any type is text, whatever the protocol, and what is no key of a map is an error.
+// A map key of any type is read from text in both protocols. A value that can't be a map key is an
+// error.
 func TestAsMapKeys(t *testing.T) {
 	asIs(t, map[any]string{"a": "x", int64(1): "y"}, []any{[]byte("a"), []byte("x"), int64(1), []byte("y")})
 	asIs(t, map[any]int{"a": 1}, map[string]any{"a": int64(1)})

@@ -12,25 +12,26 @@ import (
 )
 
 // WithPrefix returns a Sender that sends through s, and puts a prefix in front of all keys, so that
-// several tenants, or a program and its tests, can share a server. Its user sees only keys with
-// this prefix, and does not see the prefix:
+// several tenants, or a program and its tests, can share a server. Users of the Sender see only
+// keys with this prefix, and they don't see the prefix:
 //
-//   - Keys get the prefix, also those of scripts and functions (KEYS) and the patterns of SORT. Names of
+//   - Keys get the prefix, also the KEYS of scripts and functions, and the patterns of SORT. Names of
 //     keys in replies lose it, for example those of BLPOP, XREAD and SCAN.
 //   - SCAN and KEYS, a [Scanner] and [Keys] find only keys with the prefix.
-//   - The channels of PUBLISH, SPUBLISH and PUBSUB get it as well. For subscribers, set Prefix in
+//   - The channels of PUBLISH, SPUBLISH and PUBSUB get the prefix, too. For subscribers, set Prefix in
 //     redispubsub.SubscriptionOpts.
-//   - It refuses a request whose keys it does not know, with an [ErrKeysUnknown], not sent: a module's
+//   - A request whose keys the Sender does not know fails with an [ErrKeysUnknown] and is not sent: a module's
 //     command that is not in the table, a script without KEYS, and commands for all keys, such as
 //     FLUSHDB, DBSIZE and RANDOMKEY.
 //
-// The same holds for batches, transactions, sessions, [Watch], and the senders that EachShard passes. A
-// cluster routes by the key with the prefix: a hash tag in a prefix puts all keys in one slot. A prefix
-// with a brace but without a tag changes which part of a key is its tag.
+// The same holds for batches, transactions, sessions, [Watch], and the senders that EachShard
+// passes. A cluster routes by the key with the prefix: a hash tag in a prefix puts all keys in one
+// slot. A prefix with a brace but without a tag changes which part of a key is its tag.
 //
-// It does not protect other tenants from its user: a script may use keys that are not in its KEYS.
-// Errors of servers contain keys with the prefix. Results of scripts, and replies that contain requests
-// of others (CLIENT LIST), are not changed. For protection, use an ACL user with a key pattern.
+// A prefix does not protect other tenants, because a script may use keys that are not in its KEYS.
+// Errors of servers contain keys with the prefix. Results of scripts, and replies that contain
+// other clients' requests (CLIENT LIST), are not changed. For protection, use an ACL user with a
+// key pattern.
 //
 // The retries and hooks of s still work, and get requests without the prefix. WithPrefix may be
 // applied several times: the prefix that was added first comes first.
@@ -58,7 +59,7 @@ type prefixed struct {
 
 func (p *prefixed) storedKey(key string) string { return storedKey(p.to, string(p.prefix)+key) }
 
-// rewrite returns a request with the prefix, and where its reply contains names.
+// rewrite returns a request with the prefix. names tells where the reply contains names of keys.
 func (p *prefixed) rewrite(req Request) (Request, prefix.Names, *errorx.Error) {
 	call := command.Of(req.Cmd, req.Args)
 	if verdict := call.Verdict(true); verdict != command.Allowed {
@@ -99,8 +100,8 @@ type strippedFuture struct {
 // Resolve implements Future.
 func (f *strippedFuture) Resolve(res any, n uint64) { f.To.Resolve(f.prefix.Strip(f.names, res), n) }
 
-// rewriteAll returns requests with the prefix, and where each reply contains names, or nil if none
-// does. If a request is refused, bad is its index.
+// rewriteAll returns requests with the prefix. names tells where each reply contains names of keys;
+// it is nil if none does. If a request is refused, bad is its index.
 func (p *prefixed) rewriteAll(reqs []Request) (to []Request, names []prefix.Names, bad int, err *errorx.Error) {
 	to = make([]Request, len(reqs))
 	for i, req := range reqs {
@@ -183,7 +184,8 @@ func (p *prefixed) Scanner(opts ScanOpts) Scanner {
 	return &prefixedScanner{p.to.Scanner(opts), p, names}
 }
 
-// prefixedScanner is a Scanner over keys with the prefix, or over a key that has it.
+// prefixedScanner is a Scanner over the keys with the prefix, or over the elements of a key with
+// the prefix.
 type prefixedScanner struct {
 	Scanner
 	of    *prefixed
@@ -193,7 +195,7 @@ type prefixedScanner struct {
 // Next implements Scanner.
 func (s *prefixedScanner) Next(cb Future) { s.Scanner.Next(s.of.stripping(cb, s.names)) }
 
-// step is for stepOf.
+// step is called by stepOf.
 func (s *prefixedScanner) step() Request { return stepOf(s.Scanner) }
 
 // EachShard implements Sender.
@@ -201,10 +203,10 @@ func (p *prefixed) EachShard(f func(Sender, error) bool) {
 	eachShard(p.to, func(shard Sender) Sender { return withPrefix(shard, p.prefix) }, f)
 }
 
-// prefixedBackend is the Sender that WithPrefix returns for one of this module.
+// prefixedBackend is the Sender that WithPrefix returns for a Sender of this module.
 type prefixedBackend struct {
 	*prefixed
-	backend send.Backend[Future] // of to
+	backend send.Backend[Future] // the backend of to
 }
 
 // SendEncoded implements send.Backend.
@@ -223,7 +225,7 @@ func (p *prefixedBackend) SendEncoded(r *send.Request, cb Future, n uint64) {
 	p.backend.SendEncoded(r, p.stripping(cb, names), n)
 }
 
-// refuses returns the error of a request that no connection takes, or nil.
+// refuses returns the error of a request that every connection would refuse, or nil.
 func (p *prefixedBackend) refuses(r *send.Request) *errorx.Error {
 	if r.Shared != command.Malformed && r.Shared != command.ChangesProtocol {
 		return nil
@@ -251,7 +253,8 @@ func (p *prefixedBackend) OpenDedicated(ctx context.Context, keys []string, last
 // prefixedMemory is a prefixedBackend around a sender that answers some requests from its memory.
 type prefixedMemory struct{ *prefixedBackend }
 
-// Recall implements send.Memory. The request has no prefix yet: SendEncoded answers it, from memory as well.
+// Recall implements send.Memory. It finds nothing, because the request has no prefix yet.
+// SendEncoded adds the prefix, and the sender inside may still answer from its memory.
 func (prefixedMemory) Recall([]byte) (send.Remembered, bool) { return send.Remembered{}, false }
 
 var (

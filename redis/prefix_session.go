@@ -12,12 +12,13 @@ import (
 type prefixedDedicated struct {
 	send.Dedicated
 	prefix prefix.Prefix
-	// multi is set while a transaction is open. queued says where the replies to its requests have names.
+	// multi is set while a transaction is open. queued tells for each of its requests where the
+	// reply contains names.
 	multi  bool
 	queued []prefix.Names
 }
 
-// Exchange implements send.Dedicated. If a request is refused, it sends none.
+// Exchange implements send.Dedicated. If a request is refused, Exchange sends nothing.
 func (d *prefixedDedicated) Exchange(ctx context.Context, reqs []send.Request, each func(i int, res any)) error {
 	stored, names := make([]send.Request, len(reqs)), make([]prefix.Names, len(reqs))
 	for i, r := range reqs {
@@ -30,8 +31,8 @@ func (d *prefixedDedicated) Exchange(ctx context.Context, reqs []send.Request, e
 	return d.Dedicated.Exchange(ctx, stored, func(i int, res any) { each(i, d.strip(&stored[i], names[i], res)) })
 }
 
-// strip removes the prefix from the names in a reply. Replies to the requests of a transaction are in
-// the reply to EXEC.
+// strip removes the prefix from the names in a reply. The reply to EXEC contains the replies to the
+// requests of a transaction.
 func (d *prefixedDedicated) strip(r *send.Request, names prefix.Names, res any) any {
 	switch {
 	case r.Is("MULTI"):

@@ -16,14 +16,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// tenantBed is a server with keys of two tenants, seen by both.
+// tenantBed is a server with the keys of two tenants.
 type tenantBed struct {
 	*testing.T
-	all, one redis.SyncCtx // one of all, by a prefix
-	raw      redis.Sender  // that of all
+	all, one redis.SyncCtx // all sees all keys; one sees only one tenant's, through a prefix
+	raw      redis.Sender  // the sender inside all
 }
 
-const tenant = "t*1:" // an asterisk is no pattern here
+const tenant = "t*1:" // the asterisk is not a pattern
 
 func newTenantBed(t *testing.T, protocol int) *tenantBed {
 	raw := connectBy(t, testbed.NewServer(t).Addr(), protocol)
@@ -38,7 +38,7 @@ func (b *tenantBed) ok(res any) any {
 	return res
 }
 
-// owned checks that the tenant has no key but those with the prefix, and returns those, without it.
+// owned checks that all keys of the tenant have the prefix, and returns them without it.
 func (b *tenantBed) owned() (keys []string) {
 	b.Helper()
 	all, err := redis.As[[]string](b.all.Do(b.Context(), "KEYS", "*"))
@@ -134,7 +134,7 @@ func TestPrefixRefuses(t *testing.T) {
 	assert.Equal(t, []string{"k"}, b.owned())
 }
 
-// The results of a transaction, and of a transaction of a session, are those of its requests.
+// The prefix is removed from the results of each request in a transaction, also in a session.
 func TestPrefixInTransactions(t *testing.T) {
 	b, ctx := newTenantBed(t, 0), t.Context()
 	reqs := []redis.Request{redis.Req("RPUSH", "l", 1, 2), redis.Req("LMPOP", 1, "l", "LEFT"), redis.Req("KEYS", "*"), redis.Req("GET", "none")}
@@ -194,7 +194,7 @@ func TestPrefixUnderReaders(t *testing.T) {
 	assert.Subset(t, b.owned(), []string{"events", "scripted"})
 }
 
-// Hooks and retries wrap the prefix, so hooks get the callers' contexts, and keys without the
+// Hooks and retries are around the prefix, so hooks get the callers' contexts, and keys without the
 // prefix.
 func TestPrefixAroundHooks(t *testing.T) {
 	b := newTenantBed(t, 0)
@@ -217,7 +217,7 @@ func TestPrefixAroundHooks(t *testing.T) {
 	assert.Equal(t, []string{"[in]:x", "k"}, b.owned())
 }
 
-// hookFunc is called after operations.
+// hookFunc is a hook that is called after operations.
 type hookFunc func(ctx context.Context, op redis.Operation, end redis.Completion)
 
 func (hookFunc) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
@@ -226,7 +226,7 @@ func (f hookFunc) After(ctx context.Context, op redis.Operation, end redis.Compl
 	f(ctx, op, end)
 }
 
-// A Sender of a user's gets plain requests.
+// WithPrefix sends plain requests to a user's Sender.
 func TestPrefixOfForeignSender(t *testing.T) {
 	mock := redistest.NewMock(t)
 	mock.Expect("BLPOP", "t1:a", "t1:b", 1).Reply([]any{[]byte("t1:b"), []byte("x")})

@@ -12,8 +12,8 @@ import (
 // RetryOpts are the options of [WithRetry]. The zero value is fit for production.
 type RetryOpts struct {
 	// Within is how long a request waits and is sent again, counted from its first failure. It is
-	// never sent after the deadline of its context. A negative value means that nothing is sent
-	// again: see [NoRetry]. Default: until the deadline, or 3 s without one.
+	// never sent after the deadline of its context. If it is negative, nothing is sent again: see
+	// [NoRetry]. Default: until the deadline, or 3 s without one.
 	Within time.Duration
 	// IdempotentWrites allows the sender to send a write that ended unknown again, if running it
 	// twice leaves the server in the same state as running it once: SET without a condition or GET,
@@ -27,8 +27,8 @@ type RetryOpts struct {
 // NoRetry are options for [WithRetry] that send nothing again.
 var NoRetry = RetryOpts{Within: -1}
 
-// retryWithin is the default of RetryOpts.Within without a deadline: as long as a supervisor takes to
-// start a server again, or sentinels to elect another master.
+// retryWithin is the default of RetryOpts.Within without a deadline. In that time a supervisor
+// restarts a server, or sentinels elect another master.
 const retryWithin = 3 * time.Second
 
 // WithRetry returns a Sender that sends through s, and repeats failed requests whose callers wait:
@@ -43,24 +43,28 @@ const retryWithin = 3 * time.Second
 //   - A write that ended unknown may have run. Its error is returned at once, unless
 //     RetryOpts.IdempotentWrites allows to send it again.
 //
-// So no write runs twice. A transaction is a read if all of its requests are; the requests of a batch
-// are judged one by one, and those that are sent again keep their order. Nothing is sent again if that
-// can't help, for example after a wrong password: see [SafeToRetry]; nor if the queue of the
-// connection is full, or the deadline can't be met; nor if a proxy has closed the connection at four attempts, as
-// it may at a command that it does not know, or at two if no other request was in flight at the last. After two such
-// attempts, a request of Do is sent on a dedicated connection, where it is alone. A request ends as soon as its
-// context does, or s is closed. If an attempt may have run, the error says so, even if a later one was not sent.
+// So no write runs twice. A transaction is a read if all of its requests are; the requests of a
+// batch are judged one by one, and those that are sent again keep their order. A request is not
+// sent again if that can't help, for example after a wrong password (see [SafeToRetry]), if the
+// queue of the connection is full, or if the deadline can't be met. A request ends as soon as its
+// context ends or s is closed. If an attempt may have run, the error says so, even if a later one
+// was not sent.
+//
+// A proxy may close the connection at a command that it does not know. After four attempts at which
+// this has happened, a request is not sent again. Two attempts are enough if no other request was in
+// flight at the last one. After two such attempts, a request of Do is sent on a dedicated
+// connection, which no other request uses.
 //
 // At most a tenth of the requests is sent again (waiting for a connection does not count), so that
-// an outage is not answered with more load, and at most 65,536 callers wait at a time; the errors of
-// other requests are returned at once. [AttemptsOf] returns the errors of all attempts.
+// an outage does not cause more load. At most 65,536 callers wait at a time. Other requests that
+// fail return their errors at once. [AttemptsOf] returns the errors of all attempts.
 //
 // Requests with a Future (Send, SendMany, SendTransaction, ChanFutured) are sent once, because a
 // program that does not wait for its requests may rely on their order.
 //
-// If s already retries, as a client of redispipe.Open does, opts replace its options. Hooks of s see
-// each attempt. If you have a Sender of your own, pass it to WithRetry, not the other way around:
-// inside your Sender, WithRetry only sees calls of Send, which does not wait.
+// If s already retries, as a client of redispipe.Open does, opts replace its options. Hooks of s
+// see each attempt. If you have a Sender of your own, pass it to WithRetry, not the other way
+// around: inside your Sender, WithRetry only sees calls of Send, which does not wait.
 func WithRetry(s Sender, opts RetryOpts) Sender {
 	s = known(s)
 	for {
@@ -95,32 +99,33 @@ func WithRetry(s Sender, opts RetryOpts) Sender {
 	return r.around(s)
 }
 
-// retrying is the Sender that WithRetry returns. The wrappers look for exactly this type, and send to
-// what it has opened; only after an error do they ask the retrier. They treat a decorator that embeds it like any Sender
-// of a user's.
+// retrying is the Sender that WithRetry returns. The wrappers recognize this type: they send
+// directly to the sender inside it, and ask the retrier only after an error. A decorator that
+// embeds a retrying is a different type, so the wrappers treat it like any user's Sender.
 type retrying struct {
 	opened
 	*retrier
 }
 
-// retrier is shared by several senders with the same retries.
+// retrier has what several senders with the same retries share.
 type retrier struct {
 	opts  RetryOpts
 	ended <-chan struct{} // closed when the sender ends; nil if the sender has no such channel
-	// restorer tells when requests can be sent again. If it is nil, the connection on which a
-	// request failed tells.
+	// restorer tells when requests can be sent again. If it is nil, the connection that has failed
+	// tells.
 	restorer send.Restorer
 	waiting  atomic.Int64 // callers that wait for their next attempt
 	*send.Budget
 }
 
-// maxRetryWaiting bounds the callers that wait for their next attempt, as a cluster does.
+// maxRetryWaiting bounds the callers that wait for their next attempt. A cluster has the same
+// bound.
 const maxRetryWaiting = 1 << 16
 
 // around returns a sender that adds the retries of r to s.
 func (r *retrier) around(s Sender) Sender { return &retrying{open(s), r} }
 
-// unretried returns the sender under s, and its retries, or nil if it has none.
+// unretried returns the sender inside the retries of s, and the retrier of s, or nil if s has none.
 func unretried(s Sender) (*retrier, Sender) {
 	if d := delegateOf(s); d != nil {
 		s = d
@@ -131,7 +136,7 @@ func unretried(s Sender) (*retrier, Sender) {
 	return nil, s
 }
 
-// outside applies f to the sender under s, and adds the retries of s to the result.
+// outside applies f to the sender inside the retries of s, and adds the same retries to the result.
 func outside(s Sender, f func(Sender) Sender) Sender {
 	if r, inner := unretried(s); r != nil {
 		return r.around(f(inner))
@@ -159,7 +164,7 @@ type retryingScanner struct {
 	by *retrier
 }
 
-// next is scanNext.
+// next is scanNext with retries.
 func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string, error) {
 	var y *retry
 	for s.by.Count(1); ; {
@@ -173,7 +178,7 @@ func (s *retryingScanner) next(ctx context.Context, seen *send.Server) ([]string
 	}
 }
 
-// sendTransaction is SendTransaction for a caller that waits.
+// sendTransaction is SendTransaction for a waiting caller.
 func (r *retrying) sendTransaction(ctx context.Context, reqs []Request, seen *send.Server) ([]any, error) {
 	var y *retry
 	of := send.Together(len(reqs), func(i int) send.Nature { return r.nature(reqs[i].Cmd, reqs[i].Args) })

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// sendMany is SendMany of a caller that waits.
+// sendMany is SendMany for a waiting caller.
 func (r *retrying) sendMany(ctx context.Context, reqs []Request, seen *send.Server) []any {
 	r.Count(len(reqs))
 	m := manyRetry{r: r.retrier, reqs: reqs, results: sendMany(ctx, r.Sender, reqs, seen)}
@@ -29,11 +29,11 @@ type manyRetry struct {
 	r       *retrier
 	reqs    []Request
 	results []any
-	trials  map[int]*trials // by the index of the request, for those sent again
+	trials  map[int]*trials // by index, for the requests that were sent again
 }
 
-// failed returns the indexes, in order, of the requests to send again, among those of the last
-// attempt; nil stands for all. The results of the others are final.
+// failed returns the indexes, in order, of the requests to send again. tried are the indexes of the
+// last attempt; nil means all requests. The results of the other requests are final.
 func (m *manyRetry) failed(tried []int) (again []int) {
 	if tried != nil {
 		for _, i := range tried {
@@ -51,7 +51,7 @@ func (m *manyRetry) failed(tried []int) (again []int) {
 	return again
 }
 
-// repeats reports whether the request with that index is to be sent again.
+// repeats reports whether to send request i again.
 func (m *manyRetry) repeats(i int) bool {
 	err := errs.AsErrorx(m.results[i])
 	if err == nil {
@@ -76,8 +76,8 @@ func (m *manyRetry) repeats(i int) bool {
 	return again
 }
 
-// wait waits until the failed requests are due again. If they are not sent again, it sets their
-// results.
+// wait waits until the next attempt for the failed requests is due. If there is none, it sets their
+// results and returns false.
 func (m *manyRetry) wait(ctx context.Context, failed []int) bool {
 	open := ctx.Err() == nil && m.pause(ctx, m.r, errs.AsErrorx(m.results[failed[0]]))
 	if open && ctx.Err() == nil {

@@ -11,20 +11,21 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// pacing says when requests are sent again.
+// pacing tells when to send a request again.
 type pacing struct {
-	since time.Time // of the first failure
-	n     int       // pauses so far
+	since time.Time // when the request first failed
+	n     int       // number of pauses so far
 }
 
-// Pauses between attempts grow from retryFirst to retryMost. There is none before the first retry,
-// which is sent as soon as there is a connection.
+// Pauses between attempts grow from retryFirst to retryMost. Before the first retry there is no
+// pause: it is sent as soon as there is a connection.
 const (
 	retryFirst = 2 * time.Millisecond
 	retryMost  = 64 * time.Millisecond
 )
 
-// pause waits after err until the next attempt is due. It returns false if there is none.
+// pause waits until the next attempt is due. err is the error of the last one. It returns false if
+// there is no next attempt.
 func (p *pacing) pause(ctx context.Context, r *retrier, err *errorx.Error) bool {
 	if p.since.IsZero() {
 		p.since = time.Now()
@@ -46,7 +47,8 @@ func (p *pacing) pause(ctx context.Context, r *retrier, err *errorx.Error) bool 
 	return p.until(ctx, r, err, nil)
 }
 
-// mostPause returns how long a request may be sent again, if that ends before its context does.
+// mostPause returns for how long a request may be sent again. bounded is false if only its context
+// limits that.
 func (r *retrier) mostPause(ctx context.Context) (most time.Duration, bounded bool) {
 	if r.opts.Within > 0 {
 		return r.opts.Within, true
@@ -61,7 +63,7 @@ func (p *pacing) until(ctx context.Context, r *retrier, err *errorx.Error, over 
 		select {
 		case <-due:
 		case <-dueAt:
-		case <-r.ended: // the next attempt fails with the reason
+		case <-r.ended: // the next attempt fails with the reason for the end
 		case <-over:
 			return false
 		case <-ctx.Done():

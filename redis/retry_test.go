@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// Errors as connections make them.
+// These errors are made as connections make them.
 var (
 	errDown   = errs.Errors.NewType("down_in_a_test", ErrTraitNotSent, ErrTraitConnectivity).New("not connected")
 	errLost   = ErrIO.New("connection reset")
@@ -26,12 +26,13 @@ var (
 	errDenied = errs.Errors.NewType("denied_in_a_test", ErrTraitNotSent, errs.ErrTraitInitPermanent).New("wrong password")
 )
 
-// script is a Sender that answers attempts with these results, and all further ones with the last.
+// script is a Sender that answers each attempt with the next result, and further ones with the
+// last.
 type script struct {
 	foreignSender
 	mu      sync.Mutex // guards results
 	results []any
-	sent    []string // the attempts
+	sent    []string // the requests of all attempts
 }
 
 func scripted(results ...any) *script {
@@ -62,7 +63,7 @@ func (s *script) next(cmd string) any {
 	return res
 }
 
-// TestRetryByOutcome has a row for each rule about repeating requests.
+// TestRetryByOutcome has a row for each rule about sending requests again.
 func TestRetryByOutcome(t *testing.T) {
 	down, lost, loads := any(errDown), any(errLost), any(errLoads)
 	for _, c := range []struct {
@@ -119,7 +120,8 @@ func TestRetryByOutcome(t *testing.T) {
 	}
 }
 
-// A script may return any error after it has written.
+// An error that a script itself returns does not show that the script did nothing, so it is not run
+// again.
 func TestRetryBelievesNoScript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, cmd := range []string{"EVAL", "EVALSHA", "FCALL", "NOSUCHCOMMAND"} {
@@ -131,7 +133,7 @@ func TestRetryBelievesNoScript(t *testing.T) {
 	})
 }
 
-// If the server itself reports the error, it has refused the script before it ran.
+// If the server itself refuses a script, the script has not run, and is sent again.
 func TestRetryOfScriptBeforeItRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, refusal := range []*errorx.Error{
@@ -145,7 +147,8 @@ func TestRetryOfScriptBeforeItRan(t *testing.T) {
 	})
 }
 
-// inExec is the result of a transaction.
+// inExec returns the result of a transaction of two requests with the result res. If res is an
+// error, that is the error of the transaction.
 func inExec(res any) any {
 	if _, failed := res.(error); failed {
 		return res
@@ -153,8 +156,8 @@ func inExec(res any) any {
 	return []any{res, res}
 }
 
-// A request is repeated until its deadline, or for Within. If an earlier attempt may have run, the
-// error says so, no matter how the last attempt ended.
+// A request is sent again until its deadline, or for Within. If an earlier attempt may have run,
+// the error says so, no matter how the last attempt ended.
 func TestRetryEnds(t *testing.T) {
 	deadline := func(t *testing.T) context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -201,7 +204,7 @@ func TestRetryEnds(t *testing.T) {
 	}
 }
 
-// A cancelled request returns at once, as does one whose sender is closed.
+// If a request is cancelled or its sender is closed during a pause, the request ends at once.
 func TestRetryIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, end := context.WithCancel(t.Context())
@@ -266,7 +269,8 @@ func TestRetryAwaitsTheConnection(t *testing.T) {
 	})
 }
 
-// The requests of a batch are judged one by one, and those that are sent again keep their order.
+// For each request of a batch it is decided alone whether to send it again. Those that are sent
+// again keep their order.
 func TestRetryMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scripted("one", errLost, errLost, errDown, errDown, "v", "four", "five")
@@ -279,7 +283,7 @@ func TestRetryMany(t *testing.T) {
 	})
 }
 
-// WithRetry around a handle that sends requests again replaces its options.
+// If a handle already sends requests again, WithRetry around it replaces the handle's options.
 func TestWithRetryAgain(t *testing.T) {
 	s := scripted(errDown)
 	client := &handle{WithRetry(WithHook(s, &recording{}), RetryOpts{})}
@@ -292,7 +296,7 @@ func TestWithRetryAgain(t *testing.T) {
 	require.True(t, AsErrorx(SyncCtx{WithRetry(nil, RetryOpts{})}.Do(t.Context(), "GET", "k")).IsOfType(errs.ErrNoSender))
 }
 
-// The senders of shards send again, too, and all have the same budget.
+// The senders of shards send requests again, too. They share one budget.
 func TestRetryOfShards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scripted(errDown, int64(1))
@@ -305,7 +309,7 @@ func TestRetryOfShards(t *testing.T) {
 	})
 }
 
-// ofShards returns the results of f with each shard.
+// ofShards calls f with the sender of each shard, and returns the results.
 func ofShards(s Sender, f func(shard Sender) any) (results []any) {
 	s.EachShard(func(shard Sender, err error) bool {
 		results = append(results, f(shard))
@@ -314,8 +318,8 @@ func ofShards(s Sender, f func(shard Sender) any) (results []any) {
 	return results
 }
 
-// The methods of a decorator that embeds the sender are called, and a future gets the result of its
-// only attempt.
+// If a decorator embeds a retrying sender, the decorator's methods are called. A request with a
+// user's future is sent once.
 func TestRetryOfFutures(t *testing.T) {
 	s := scripted(errDown)
 	inner := WithRetry(s, RetryOpts{Within: time.Hour})
@@ -328,7 +332,8 @@ func TestRetryOfFutures(t *testing.T) {
 	require.Len(t, s.sent, 4)
 }
 
-// A script waits for the connection, by its hash and by its body, also as part of WithScripts.
+// A call of a script waits for the connection and is sent again, by hash or by body, also through
+// WithScripts.
 func TestRetryOfScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		missing := ErrNoScript.New("NOSCRIPT No matching script. Please use EVAL.")
@@ -344,7 +349,7 @@ func TestRetryOfScripts(t *testing.T) {
 	})
 }
 
-// A budget limits how many requests are repeated; those that were not sent do not count.
+// A budget limits how many requests are sent again. Requests that were not sent do not count.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const requests = 10_000
@@ -354,7 +359,7 @@ func TestRetryBudget(t *testing.T) {
 			require.ErrorIs(t, Err(retries.Do(t.Context(), "GET", "k")), ErrUnknown)
 		}
 		require.Greater(t, len(s.sent), requests)
-		require.InDelta(t, requests+requests/(send.BudgetShare+1)+send.BudgetFirst, len(s.sent), requests/20) // over 6 deviations of what is sampled
+		require.InDelta(t, requests+requests/(send.BudgetShare+1)+send.BudgetFirst, len(s.sent), requests/20) // the tolerance is more than six standard deviations of the sampling
 
 		s.set(errDown)
 		s.sent = nil
@@ -364,7 +369,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// A write that may run twice is sent again if the user allows it, also in a transaction.
+// If the user allows it, a write that may run twice is sent again, also in a transaction.
 func TestRetryIdempotentWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set, incr := Req("SET", "k", 1), Req("INCR", "k")
@@ -390,7 +395,7 @@ func TestRetryIdempotentWrites(t *testing.T) {
 	})
 }
 
-// counting is a connection that counts its requests.
+// counting is a connection that reports how many requests it has sent.
 type counting struct {
 	*ownSender
 	requests uint64
@@ -412,7 +417,7 @@ func TestBudgetOfCounter(t *testing.T) {
 	require.Equal(t, send.BudgetFirst*send.BudgetShare/(send.BudgetShare+1), taken())
 	c.requests = 1_000
 	require.InDelta(t, 1_000/(send.BudgetShare+1), taken(), 1)
-	c.requests = 500 // connections were closed
+	c.requests = 500 // fewer, because connections were closed
 	require.Zero(t, taken())
 	c.requests = 1_500
 	require.InDelta(t, 1_000/(send.BudgetShare+1), taken(), 1)
@@ -420,7 +425,7 @@ func TestBudgetOfCounter(t *testing.T) {
 	require.Equal(t, send.BudgetMost*send.BudgetShare/(send.BudgetShare+1), taken())
 }
 
-// A step of an iteration is a read.
+// A step of an iteration is sent again like a read.
 func TestRetryOfScanner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := []any{errDown, []string{"a"}, errLost, []string{"b"}, ScanEOF}
@@ -458,12 +463,12 @@ func TestAttemptsOf(t *testing.T) {
 	})
 }
 
-// movable is a sender over a connection that is down, which another one replaces.
+// movable is a sender whose connection is down, but whose requests another connection may take.
 type movable struct{ *restoring }
 
 func (m *movable) Restored() <-chan struct{} { return nil }
 
-// If another connection may take the request, the next attempt does not wait until the one that has failed is
+// If another connection may take a request, the next attempt does not wait until the failed one is
 // restored.
 func TestRetryAwaitsNoConnectionThatIsLeft(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {

@@ -13,22 +13,22 @@ import (
 // trials are the attempts to send one request.
 type trials struct {
 	attempts errs.Attempts
-	failed   []error // the first trialsKept of them
-	closed   int     // how many ended because a proxy closed the connection
+	failed   []error // the first trialsKept errors
+	closed   int     // how many attempts ended because a proxy closed the connection
 }
 
-// closedMost is how many attempts may end because a proxy closed the connection. Then the proxy does not
-// know the command, and each further attempt would cost others their replies. closedAlone is enough if no other
-// request was in flight at the last of them. After that many, the request is sent alone.
+// closedMost and closedAlone bound the attempts that end because a proxy closed the connection. If
+// there are so many, the proxy probably does not know the command, and each further attempt would
+// cost other requests their replies.
 const (
 	closedMost  = 4
-	closedAlone = 2
+	closedAlone = 2 // if no other request was in flight at the last attempt; see also suspect
 )
 
 // trialsKept bounds the errors that AttemptsOf returns.
 const trialsKept = 16
 
-// note records the error of an attempt, and reports whether another attempt may help.
+// note records the error of an attempt. It reports whether another attempt may help.
 func (t *trials) note(err *errorx.Error) bool {
 	t.attempts.Failed(err)
 	if len(t.failed) < trialsKept {
@@ -50,7 +50,7 @@ func (t *trials) result(err *errorx.Error) *errorx.Error {
 	return err
 }
 
-// cancelled returns the error of a request whose context ended while it waited after err.
+// cancelled returns the error of a request whose context ended during the pause after err.
 func (t *trials) cancelled(ctx context.Context, err *errorx.Error) *errorx.Error {
 	if t.attempts.MayHaveRun() {
 		return t.result(errs.ErrRequestCancelled.Wrap(ctx.Err(), "cancelled between two attempts, of which one may have run: %s", err.Message()))
@@ -64,9 +64,9 @@ type retry struct {
 	pacing
 }
 
-// after decides about a request whose attempt ended with an error, and waits until it is due again.
-// y is the result of the previous call, or nil after the first attempt. If after returns nil, the
-// request ends with the error.
+// after is called when an attempt has failed, and waits until the next attempt is due. y is the
+// result of the previous call, or nil after the first attempt. If after returns a nil *retry, the
+// request ends with the error. of is the nature of the request.
 func (r *retrier) after(ctx context.Context, y *retry, failed error, of send.Nature) (*retry, error) {
 	err := errs.AsErrorx(failed)
 	again := of.After(err)
@@ -91,14 +91,15 @@ func (r *retrier) after(ctx context.Context, y *retry, failed error, of send.Nat
 	return y, nil
 }
 
-// suspect reports whether a proxy has closed the connection so often that the request is to be sent alone.
+// suspect reports whether a proxy has closed the connection so often that the next attempt must use a
+// connection without other requests.
 func (t *trials) suspect() bool { return t.closed >= closedAlone }
 
-// doAlone sends a suspect request where no other is in flight, on a dedicated connection. Either it is answered,
-// or the proxy closes the connection at this request, and no other request loses its reply. ok is false if there
-// are no dedicated connections.
+// doAlone sends a suspect request on a dedicated connection, which no other request uses. If the proxy
+// closes this connection, no other request loses its reply. ok is false if the sender has no dedicated
+// connections.
 func (r *retrying) doAlone(ctx context.Context, y *retry, cmd string, args []any, seen *send.Server) (res any, ok bool) {
-	of, clones := r.nature(cmd, args), values.CloneArgs(args) // the caller's stay on its stack
+	of, clones := r.nature(cmd, args), values.CloneArgs(args) // so that the arguments of the caller stay on its stack
 	for {
 		session, err := openSession(ctx, r.Sender, nil, nil)
 		if err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hashOf is what HGETALL answers in RESP2 after HSET with these arguments.
+// hashOf returns the RESP2 reply to HGETALL after HSET with these arguments.
 func hashOf(args []any) []any {
 	reply := make([]any, len(args))
 	for i, arg := range args {
@@ -29,7 +29,7 @@ func hashOf(args []any) []any {
 	return reply
 }
 
-// shapesOf are the other shapes that names with values come in.
+// shapesOf returns the same names and values in the other shapes that a reply may have.
 func shapesOf(flat []any) map[string]any {
 	nested, m := []any{}, map[string]any{}
 	for i := 0; i < len(flat); i += 2 {
@@ -47,7 +47,7 @@ type (
 		Depth uint16 `redis:"depth"`
 		Note  string `redis:",omitempty"`
 	}
-	// every has every kind of field that goes both ways.
+	// every has each kind of field that can be sent and read.
 	every struct {
 		String     string
 		Named      named `redis:"named"`
@@ -107,7 +107,7 @@ func (i *initial) UnmarshalRedis(res any) error {
 	return err
 }
 
-// sample is what testing/quick makes an every of.
+// sample has the random values from which the test fills an every.
 type sample struct {
 	S, S2, S3, S4   string
 	B               []byte
@@ -173,7 +173,7 @@ func TestStructRoundTrip(t *testing.T) {
 	assert.NoError(t, quick.Check(check, &quick.Config{MaxCount: 300}))
 }
 
-// The edges of every kind, which chance rarely meets.
+// The extreme values of each kind, which are rarely drawn at random, are read back unchanged.
 func TestScalarRoundTrip(t *testing.T) {
 	roundTrip[int64](t, math.MinInt64, math.MaxInt64, 0)
 	roundTrip(t, math.MinInt, math.MaxInt)
@@ -212,7 +212,7 @@ func roundTrip[T any](t *testing.T, values ...T) {
 	assert.Equal(t, byName, m)
 }
 
-// fuzzed has a place for whatever a server may answer with.
+// fuzzed has fields for all kinds of replies.
 type fuzzed struct {
 	A string            `redis:"a,omitempty"`
 	N *int8             `redis:"n"`
@@ -223,8 +223,8 @@ type fuzzed struct {
 	X any               `redis:"x"`
 }
 
-// FuzzAs reads decoded replies as all kinds of types. There must be no panic and no
-// value with an error, and what fails has to fail again.
+// FuzzAs reads decoded replies as many types. There must be no panic, and no value together with an
+// error. A conversion that fails must fail again.
 func FuzzAs(f *testing.F) {
 	for _, seed := range []string{
 		"$1\r\n7\r\n", ":-5\r\n", "_\r\n", "*-1\r\n", ",1.5\r\n", "(99999999999999999999\r\n", "+1m30s\r\n",

@@ -13,9 +13,9 @@ import (
 
 // Scanner iterates in batches.
 type Scanner interface {
-	// Next resolves cb with the next batch ([]string), with an error, or with ScanEOF at
-	// the end. Only one Next may run at a time. After an error the next call repeats the
-	// step that failed; after ScanEOF it returns ScanEOF again.
+	// Next resolves cb with the next batch ([]string), with an error, or with ScanEOF at the end.
+	// Only one Next may run at a time. After an error, the next call repeats the step that failed.
+	// After ScanEOF, it returns ScanEOF again.
 	Next(cb Future)
 }
 
@@ -37,7 +37,7 @@ type ScanOpts struct {
 	Count int
 }
 
-// Request returns the request for the step after cursor it; nil starts the iteration.
+// Request returns the request for the step after the cursor it. A nil cursor starts the iteration.
 func (s ScanOpts) Request(it []byte) Request {
 	if it == nil {
 		it = []byte("0")
@@ -86,25 +86,24 @@ func ScanResponse(res any) (it []byte, keys []string, err error) {
 	return it, keys, nil
 }
 
-// ScannerBase is the part of a [Scanner] that is the same for all Senders: embed it
-// and call DoNext. It is not safe for concurrent use. A cursor is valid only in the server
-// process that has returned it, because another server, or the same one after a restart, has its
-// hash tables in another order. So when another process answers a step, the iteration delivers the
-// elements of that answer and starts again. Only the cursor of CLUSTERSCAN leads from
-// node to node.
+// ScannerBase is the part of a [Scanner] that all Senders share. Embed it and call DoNext. It is
+// not safe for concurrent use. A cursor is valid only in the server process that has returned it,
+// because another server, or the same one after a restart, has its hash tables in another order. So
+// when another process answers a step, the iteration delivers the elements of that answer and
+// starts again. Only the cursor of CLUSTERSCAN leads from node to node.
 type ScannerBase struct {
 	ScanOpts
-	// Iter is the last cursor seen; nil before the first step.
+	// Iter is the last cursor, or nil before the first step.
 	Iter []byte
 	// Err is the error of the last step.
 	Err error
 
 	cb Future
-	// at is the server that answered the last step since the iteration last started.
+	// at is the server that answered the last step, or empty if the iteration has just begun.
 	at answerer
 }
 
-// DoNext sends the next step to snd; cb is resolved with its batch.
+// DoNext sends the next step through snd, and resolves cb with the batch of that step.
 func (s *ScannerBase) DoNext(cb Future, snd Sender) {
 	s.cb = cb
 	known(snd).Send(s.step(), &scanStep{Forward: send.Forward{To: cb}, s: s}, 0)
@@ -122,7 +121,7 @@ func stepOf(s Scanner) Request {
 	return Request{}
 }
 
-// ofStep adds the request of a step to its error.
+// ofStep adds to err the request of the step that failed.
 func ofStep(err error, step Request) error {
 	if step.Cmd == "" {
 		return err
@@ -146,7 +145,7 @@ func (s *ScannerBase) Cancelled() error {
 // Resolve implements Future.
 func (s *ScannerBase) Resolve(res any, _ uint64) { s.resolve(res, s.at) }
 
-// resolve ends a step that a server has answered.
+// resolve ends a step with the result res, which the server at has answered.
 func (s *ScannerBase) resolve(res any, at answerer) {
 	cb := s.cb
 	s.cb = nil
@@ -165,7 +164,7 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 	s.Iter, s.at = it, at
 	switch {
 	case command.Lookup(s.Cmd).Named("CLUSTERSCAN"), begins && s.IterLast():
-	case begins && at.process != nil: // asked now, because a process can't be asked after it has ended
+	case begins && at.process != nil: // ask now, because a process can't be asked after it has ended
 		at.process.AskRunID(func(error) {})
 	case begins, at == before:
 	case at.process == nil || before.process == nil || at.address != before.address:
@@ -182,7 +181,8 @@ func (s *ScannerBase) resolve(res any, at answerer) {
 	send.Resolve(cb, keys, 0)
 }
 
-// answerer is the server that has answered a step. It is empty if the sender does not report it.
+// answerer is the server that has answered a step. It is empty if the sender does not name the
+// server.
 type answerer struct {
 	address string
 	process send.Process
@@ -204,8 +204,8 @@ type scanStep struct {
 	at answerer
 }
 
-// Caller is for send.CallerOf. It returns nil, because no caller reads the reply to a step. So
-// senders ask the future itself whether it is cancelled, and do not send a step after its caller has
+// Caller is called by send.CallerOf. It returns nil, because no caller reads the reply to a step.
+// So senders ask the future itself whether it is cancelled, and do not send a step whose caller has
 // left.
 func (*scanStep) Caller() send.Caller { return nil }
 

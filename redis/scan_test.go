@@ -52,7 +52,7 @@ func TestScanResponse(t *testing.T) {
 	}
 }
 
-// pages is a sender that answers SCAN with these pages.
+// pages returns a sender that answers successive SCANs with these replies.
 func pages(replies ...any) *foreignSender {
 	s := &foreignSender{}
 	s.send = func(_ Request, cb Future, n uint64) {
@@ -63,7 +63,7 @@ func pages(replies ...any) *foreignSender {
 	return s
 }
 
-// walker is a Scanner made with ScannerBase as other packages make it.
+// walker is a Scanner that uses ScannerBase as other packages do.
 type walker struct {
 	ScannerBase
 	s Sender
@@ -149,7 +149,8 @@ func TestSyncIterators(t *testing.T) {
 	assertType(t, ErrRequestWithdrawn, err)
 }
 
-// If a caller leaves a step of a scan, the error names the request, whether it was sent or not.
+// If a caller leaves during a step of a scan, the error names the request, whether or not it was
+// sent.
 func TestScanStepNamesRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &foreignSender{send: func(Request, Future, uint64) { cancel() }}

@@ -6,10 +6,10 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// Scored is a member of a sorted set with its score. [As] and DoInto read it, and
-// slices of it, from the replies to commands such as ZRANGE with WITHSCORES and ZPOPMIN,
-// whether these are flat (RESP2) or made of pairs (RESP3). As an argument (see [Args])
-// it is a score and a member.
+// Scored is a member of a sorted set with its score. [As] and DoInto read a Scored, and slices of
+// Scored, from the replies to commands such as ZRANGE with WITHSCORES and ZPOPMIN, in their RESP2
+// form (flat) and in their RESP3 form (pairs). As an argument (see [Args]) it is a score and a
+// member.
 type Scored[T any] struct {
 	Member T
 	Score  float64
@@ -32,9 +32,9 @@ func (s Scored[T]) parts() (float64, reflect.Value) {
 }
 
 // Entry is an ID with its value, as in the replies to XRANGE and XCLAIM. The reply to XREAD is a
-// map[string][]Entry[T]. For the fields of a stream, T is a struct or a map; use a pointer to one if
-// entries may have been deleted. XREADGROUP with CLAIM also returns the number of deliveries, which an
-// Entry drops: see redisreply.Delivery.
+// map[string][]Entry[T]. For the fields of a stream, T is a struct or a map. If entries may have
+// been deleted, use a pointer to a struct or map. XREADGROUP with CLAIM also returns the number of
+// deliveries, which an Entry drops: see redisreply.Delivery.
 type Entry[T any] struct {
 	ID    string
 	Value T

@@ -12,33 +12,32 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// Script is a Lua script. A call sends the script's hash (EVALSHA). If the server does
-// not know the hash (after SCRIPT FLUSH, a restart or a failover), the call sends the
-// body, so the caller never sees NOSCRIPT. If many calls get NOSCRIPT at the same time, only one
-// of them sends the body to each node. The others are sent again after it, in the
-// order of their NOSCRIPT replies.
+// Script is a Lua script. A call sends the script's hash (EVALSHA). If the server does not know the
+// hash (after SCRIPT FLUSH, a restart or a failover), the call sends the body, so the caller never
+// sees NOSCRIPT. If many calls get NOSCRIPT at the same time, only one of them sends the body to
+// each node. The other calls are sent again after the body, in the order of their NOSCRIPT replies.
 //
-// Create a script once, usually in a package variable. It is safe for concurrent
-// use, with any number of Senders. In a cluster its keys decide where it runs.
+// Create a script once, usually in a package variable. It is safe for concurrent use, with any
+// number of Senders. In a cluster its keys decide where it runs.
 //
 //	var take = redis.NewScript(`return redis.call('DECRBY', KEYS[1], ARGV[1])`)
 //
 //	left, err := redis.As[int64](take.Do(ctx, sender, []string{"stock"}, 2))
 //
-// After an error, [SafeToRetry] reports whether a retry is safe, as with any request. If a
-// script fails half-way, its earlier writes remain. A script must not return exactly the error of a
-// server that lacks it, "NOSCRIPT No matching script", because it would then run again.
+// After an error, [SafeToRetry] reports whether a retry is safe, as with any request. If a script
+// fails half-way, its earlier writes remain. A script must not return exactly the error of a server
+// that lacks it, "NOSCRIPT No matching script", because it would then run again.
 type Script struct {
 	src            string
-	byHash, byBody string // the commands
+	byHash, byBody string // the commands that run it
 	fromServer     bool
 
 	hash     atomic.Pointer[string]
-	loaded   atomic.Bool // a server has run it by its hash, and none has replied NOSCRIPT since
+	loaded   atomic.Bool // a server has run the script by its hash, and no server has replied NOSCRIPT since
 	asking   atomic.Bool // SCRIPT LOAD is in flight or was refused
 	disputed atomic.Bool
 
-	mu sync.Mutex // guards what follows
+	mu sync.Mutex // guards the fields below
 	// bursts holds the calls that wait for the answer to a body, keyed by the address of the node
 	// that lacks the script.
 	bursts map[string][]*scriptCall
@@ -58,10 +57,9 @@ func NewReadOnlyScript(src string) *Script {
 	return s
 }
 
-// ServerHash makes the script ask a server for its hash (SCRIPT LOAD) instead of
-// computing it, for builds that must not use SHA-1 (FIPS). Calls send the body until
-// the answer has arrived, and always if the server refuses SCRIPT LOAD. ServerHash returns s. Call
-// it before you use s.
+// ServerHash makes the script ask a server for its hash (SCRIPT LOAD) instead of computing it, for
+// builds that must not use SHA-1 (FIPS). Calls send the body until the answer has arrived, and
+// always if the server refuses SCRIPT LOAD. ServerHash returns s. Call ServerHash before you use s.
 func (s *Script) ServerHash() *Script {
 	s.fromServer = true
 	return s
@@ -115,21 +113,21 @@ func (s *Script) Request(keys []string, args ...any) Request {
 	return s.refused(errs.ErrScriptHash.New("this program must not compute SHA-1 (FIPS 140): use Script.ServerHash"), keys, args)
 }
 
-// RequestWithBody returns a request that runs the script by its body (EVAL), on a server that lacks the
-// script too. It is for [Tx.Queue] and the methods of [Session], where the library can't send a request again
-// after it.
+// RequestWithBody returns a request that runs the script by its body (EVAL), so it also runs on a
+// server that lacks the script. Use it for [Tx.Queue] and the methods of [Session], in which the
+// library can't repeat a request that got NOSCRIPT.
 func (s *Script) RequestWithBody(keys []string, args ...any) Request {
 	return callRequest(s.byBody, s.src, keys, args)
 }
 
-// refused returns a request that fails with why and is not sent.
+// refused returns a request that fails with the error why and is not sent.
 func (s *Script) refused(why error, keys []string, args []any) Request {
 	r := callRequest(s.byHash, "", keys, args)
 	r.Args[0] = values.NewBad(why)
 	return r
 }
 
-// callRequest returns the request of a call of a script or a function.
+// callRequest returns the request that calls a script or a function.
 func callRequest(cmd, callee string, keys []string, args []any) Request {
 	all := make([]any, 0, 2+len(keys)+len(args))
 	all = append(all, callee, len(keys))
@@ -178,8 +176,8 @@ func onShards(ctx context.Context, to Sender, req Request, done func(any) error)
 	return errors.Join(failed...)
 }
 
-// knownHash returns the hash, or "" if it must come from a server and none has answered yet, or if
-// this program must not compute it.
+// knownHash returns the hash, or "" if it is not known: it must come from a server and none has
+// answered yet, or this program must not compute it.
 func (s *Script) knownHash() string {
 	if hash := s.hash.Load(); hash != nil {
 		return *hash
@@ -202,7 +200,8 @@ func sha1Of(src string) (hash string) {
 	return hex.EncodeToString(sum[:])
 }
 
-// ask asks any master for the hash, unless it has already asked one. It does not wait.
+// ask asks any master for the hash, unless a request for it is in flight or was refused. It does
+// not wait.
 func (s *Script) ask(to Sender) {
 	if !s.asking.CompareAndSwap(false, true) {
 		return
@@ -218,7 +217,8 @@ func (s *Script) ask(to Sender) {
 			if err == nil {
 				err = s.confirm(hash)
 			}
-			// If the server has refused the user, it would refuse again with each call.
+			// If the server has refused because of the user's permissions, it would refuse each
+			// time.
 			s.asking.Store(err != nil && errs.OutcomeOf(res) == errs.Refused)
 		}), 0)
 		return false
@@ -228,7 +228,7 @@ func (s *Script) ask(to Sender) {
 	}
 }
 
-// confirm compares the hash with a server's answer.
+// confirm returns an error unless hash, a server's answer, agrees with the known hash.
 func (s *Script) confirm(hash string) error {
 	if raw, err := hex.DecodeString(hash); err == nil && len(raw) == sha1.Size {
 		if !s.fromServer {

@@ -11,7 +11,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A program that must not compute SHA-1 gets an error that says what to do, and no panic.
+// In a program that must not compute SHA-1, a script returns an error that says what to do. It does
+// not panic.
 func TestScriptWithoutSHA1(t *testing.T) {
 	const only = "fips140=only"
 	if os.Getenv("GODEBUG") != only {

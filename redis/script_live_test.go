@@ -23,17 +23,17 @@ func connectTo(t testing.TB, addr string) *redisconn.Connection {
 	return connectBy(t, addr, 0)
 }
 
-// connectBy is connectTo with a protocol.
+// connectBy connects with a version of the protocol.
 func connectBy(t testing.TB, addr string, protocol int) *redisconn.Connection {
 	t.Helper()
 	return conntest.Connect(t, addr, redisconn.Opts{Protocol: protocol})
 }
 
-// push appends to a list and returns its length.
+// push is a script that appends to a list and returns the list's length.
 const push = `return redis.call('RPUSH', KEYS[1], ARGV[1])`
 
-// liveFor returns how long the tests run that keep breaking something. The environment variable is
-// a duration such as 10m.
+// liveFor returns how long the tests run that keep breaking something. The environment variable
+// REDISPIPE_SOAK sets it, to a duration such as 10m.
 func liveFor(t testing.TB) time.Duration {
 	text := os.Getenv("REDISPIPE_SOAK")
 	if text == "" {
@@ -66,8 +66,8 @@ func flushing(t testing.TB, server *testbed.Server) (stop func()) {
 	return stop
 }
 
-// pushAll starts 64 goroutines, each of which appends numbers to its own list, one at a time, in
-// batches and in transactions, until the time is over. Each list must contain all numbers in order.
+// pushAll starts 64 goroutines. Each appends numbers to its own list, singly, in batches and in
+// transactions, until the time is over. Each list must contain all numbers in order.
 func pushAll(t *testing.T, db redis.Sender) {
 	script := redis.NewScript(push)
 	with := redis.SyncCtx{S: redis.WithScripts(db, script)}
@@ -169,7 +169,7 @@ func TestScriptLoad(t *testing.T) {
 	assert.Error(t, redis.NewScript("no Lua").Load(t.Context(), conn))
 }
 
-// An error that a script or a function itself returns is its result, so it runs only once.
+// An error that a script or a function itself returns is its result. It does not run again.
 func TestScriptThatSaysNoScript(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)
@@ -178,7 +178,7 @@ func TestScriptThatSaysNoScript(t *testing.T) {
 	const count = "redis.call('INCR', KEYS[1]) "
 	ways := []string{"return redis.error_reply('NOSCRIPT of mine')"}
 	functions, _ := testbed.Has(testbed.Version(7, 0))
-	if functions { // older servers have no errors with codes
+	if functions { // older servers don't support error codes in functions
 		ways = append(ways, "error({err='NOSCRIPT No matching script. Please use EVAL.'})")
 	}
 	for _, way := range ways {
@@ -227,8 +227,8 @@ func TestFunction(t *testing.T) {
 	assert.Error(t, redis.AsError(lib.Function("none").Do(t.Context(), conn, nil)))
 }
 
-// A request with the body runs in an optimistic transaction and in a session on a server that has
-// lost the script; one without it does not.
+// On a server that has lost the script, a request with the body runs in a Watch and in a session,
+// and a request without the body does not.
 func TestRequestWithBody(t *testing.T) {
 	t.Parallel()
 	conn := connectTo(t, testbed.NewServer(t).Addr())

@@ -13,15 +13,14 @@ import (
 )
 
 // WithScripts returns a Sender that sends through s and knows these scripts. It accepts their
-// requests ([Script.Request]) one at a time, in batches and in
-// transactions. The caller never sees NOSCRIPT.
+// requests ([Script.Request]) singly, in batches and in transactions. The caller never sees
+// NOSCRIPT.
 //
-// In a transaction the first request of each script has the body, and the later ones have
-// the hash. The same holds for a batch, until a server is known to have the script. If
-// a request of a batch gets NOSCRIPT because the script was flushed, it is
-// sent again after the body was answered. It then runs after other requests of its batch,
-// but in order among those that got NOSCRIPT. If the order matters,
-// use a transaction.
+// In a transaction the first request of each script has the body, and the later ones have the hash.
+// The same holds for a batch, until a server is known to have the script. If a request of a batch
+// gets NOSCRIPT because the script was flushed, the request is sent again after the body was
+// answered. Then it runs after other requests of its batch. The requests that got NOSCRIPT keep
+// their order among themselves. If the order matters, use a transaction.
 func WithScripts(s Sender, scripts ...*Script) Sender {
 	own := slices.DeleteFunc(slices.Clone(scripts), func(script *Script) bool { return script == nil })
 	return outside(known(s), func(inner Sender) Sender { return &scriptSender{inner, own} })
@@ -135,11 +134,11 @@ func (m *scriptBatch) Resolve(res any, n uint64) {
 	send.Resolve(m.To, res, m.start+n)
 }
 
-// scriptTransaction is the future of a transaction with scripts.
+// scriptTransaction is the future of a transaction that contains scripts.
 type scriptTransaction struct{ *scriptBatch }
 
-// Resolve implements Future. If the server refused a body, and so did not load it, later requests
-// for the script get NOSCRIPT; Resolve gives them the error of the body instead.
+// Resolve implements Future. If the server refused a script's body, the script was not loaded, and
+// later requests for it get NOSCRIPT. Resolve gives them the error of the body instead.
 func (m scriptTransaction) Resolve(res any, n uint64) {
 	if results, ok := res.([]any); ok && len(results) == len(m.calls) {
 		refused := map[*Script]any{}
@@ -157,18 +156,18 @@ func (m scriptTransaction) Resolve(res any, n uint64) {
 	send.Resolve(m.To, res, n)
 }
 
-// maxScriptRounds is how often a call waits for another call's body and gets
-// NOSCRIPT again. After that it sends the body itself, which can't get NOSCRIPT. Each
-// round takes two round trips. A script that is flushed every 10 ms needs no third round.
+// maxScriptRounds is how often a call waits for another call's body and gets NOSCRIPT again. After
+// that it sends the body itself, which can't get NOSCRIPT. Each such wait takes two round trips.
+// More waits are needed only if the script is flushed every few milliseconds.
 const maxScriptRounds = 3
 
-// scriptCall is the future of a request that runs a script by its hash. If it is
-// cancelled while others wait for it, one of them follows it.
+// scriptCall is the future of a request that runs a script by its hash. If it is cancelled while
+// other calls wait for its body, these are sent again, and one of them sends the body.
 type scriptCall struct {
 	send.Forward
 	script   *Script
 	to       Sender
-	args     []any // of the request: see values.CloneArgs
+	args     []any // the arguments of the request: see values.CloneArgs
 	n        uint64
 	attempts errs.Attempts
 	rounds   int
@@ -179,8 +178,8 @@ type scriptCall struct {
 	ended atomic.Bool
 }
 
-// send sends the call once more. If the sender panics or ends the goroutine, the call can't know what
-// was sent, or whether the sender will resolve it.
+// send sends the call once more. If the sender panics or ends the goroutine, it is unknown what was
+// sent, and whether the sender will resolve the call, so send resolves it.
 func (c *scriptCall) send(r Request) {
 	sent := false
 	defer func() {
@@ -199,7 +198,7 @@ func (c *scriptCall) end(res any) {
 	}
 }
 
-// body returns the request that runs the script by its body. args are the request's arguments; in
+// body returns the request that runs the script by its body. args are the original arguments; in
 // c.args, arguments that can't be sent are nil.
 func (c *scriptCall) body(args []any) Request {
 	c.bodied = true
@@ -225,13 +224,13 @@ func (c *scriptCall) Resolve(res any, _ uint64) {
 	}
 }
 
-// missed is called when a node has replied NOSCRIPT: the call sends the body,
-// or waits for the body that another call has sent.
+// missed is called when a node has replied NOSCRIPT. The call sends the body, or waits for the body
+// that another call has sent.
 func (c *scriptCall) missed(node string) {
 	s := c.script
 	s.loaded.Store(false)
 	if c.rounds++; c.rounds > maxScriptRounds {
-		s.ask(c.to) // the server may compute another hash
+		s.ask(c.to) // this server may compute another hash
 		c.send(c.body(c.args))
 		return
 	}
@@ -270,7 +269,7 @@ func (c *scriptCall) release() {
 	})
 }
 
-// afterMiss sends a call that got NOSCRIPT.
+// afterMiss is a sender for a call that got NOSCRIPT.
 type afterMiss struct {
 	Sender
 	script *Script
@@ -284,8 +283,9 @@ func (p afterMiss) Send(r Request, cb Future, n uint64) {
 	c.missed(errs.AddressOf(p.missed))
 }
 
-// noScript returns res if it is a server's answer that it lacks a script. A script may return its own
-// NOSCRIPT error, and has run in that case. An error that it raises ends with its name.
+// noScript returns res if it is a server's answer that the server lacks a script. A script that has
+// run may return its own NOSCRIPT error, but an error that a script raises ends with the script's
+// name.
 func noScript(res any) *errorx.Error {
 	if err := errs.AsErrorx(res); errs.Says(err, "NOSCRIPT No matching script") && !strings.Contains(err.Message(), " script: ") {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// scriptNode is a Sender that keeps what is sent until it is answered.
+// scriptNode is a Sender that keeps requests until the test answers them.
 type scriptNode struct {
 	foreignSender
 	sent []sentRequest
@@ -46,7 +46,7 @@ func (s *scriptNode) answer(res any) {
 	first.cb.Resolve(res, first.n)
 }
 
-// pending shows what is not answered: commands with their last arguments.
+// pending lists the unanswered requests: commands with their last arguments.
 func (s *scriptNode) pending() string { return showLast(reqsOf(s.sent)) }
 
 func reqsOf(sent []sentRequest) (reqs []Request) {
@@ -68,7 +68,7 @@ func missOf(node string) error {
 	return resp.ErrorReply("NOSCRIPT No matching script. Please use EVAL.").WithProperty(EKAddress, node)
 }
 
-// gotten keeps what futures are resolved with.
+// gotten is a future that keeps results.
 type gotten map[uint64]any
 
 func (r gotten) Resolve(res any, n uint64) { r[n] = res }
@@ -98,7 +98,7 @@ func TestScriptBurst(t *testing.T) {
 	for range 3 {
 		node.answer(missOf("a"))
 	}
-	node.answer(missOf("b")) // another node of a cluster
+	node.answer(missOf("b")) // another node of a cluster answers
 	node.answer("OK")
 	assert.Equal(t, gotten{4: "OK"}, got)
 	require.Equal(t, "EVAL [48], EVAL [51]", node.pending(), "one body for each node")
@@ -112,8 +112,8 @@ func TestScriptBurst(t *testing.T) {
 	assert.Empty(t, s.bursts)
 }
 
-// TestScriptFutureExits checks that the other calls of a burst end even if one future ends its
-// goroutine.
+// TestScriptFutureExits checks that the other calls that wait for the same body end even if one
+// future ends its goroutine.
 func TestScriptFutureExits(t *testing.T) {
 	node, got := newScriptNode(), gotten{}
 	s := NewScript("x")
@@ -125,7 +125,7 @@ func TestScriptFutureExits(t *testing.T) {
 	for range 5 {
 		node.answer(missOf("a"))
 	}
-	node.send = func(_ Request, cb Future, n uint64) { cb.Resolve("OK", n) } // before Send returns
+	node.send = func(_ Request, cb Future, n uint64) { cb.Resolve("OK", n) } // resolves before Send returns
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -149,7 +149,7 @@ func TestScriptSenderEnds(t *testing.T) {
 		node.sent = nil
 		node.send = func(_ Request, _ Future, _ uint64) {
 			node.send = send
-			for _, m := range missed[1:] { // while the sender has the body
+			for _, m := range missed[1:] { // these calls come while the sender has the body
 				m.cb.Resolve(missOf("a"), m.n)
 			}
 			end()
@@ -171,7 +171,7 @@ func TestScriptSenderEnds(t *testing.T) {
 	}
 }
 
-// The same holds for a sender that panics when it gets a call that has waited: each call ends once.
+// If a sender panics when it gets a call that has waited for a body, each call still ends once.
 func TestScriptSenderEndsForACallThatHasWaited(t *testing.T) {
 	for name, end := range map[string]func(){"panics": func() { panic("sender") }, "exits": runtime.Goexit} {
 		for _, answers := range []bool{false, true} {
@@ -222,7 +222,7 @@ func TestScriptFlushedAgain(t *testing.T) {
 	for range maxScriptRounds {
 		db.Send(s.Request(nil, "other"), nil, 0)
 		node.sent[0], node.sent[1] = node.sent[1], node.sent[0]
-		node.answer(missOf("a")) // the request with the other body is answered first
+		node.answer(missOf("a")) // the other call sends the body, because its NOSCRIPT comes first
 		node.answer(missOf("a"))
 		require.Equal(t, "EVAL other", node.pending())
 		node.answer("OK")
@@ -316,7 +316,7 @@ func TestScriptServerHash(t *testing.T) {
 	assert.Equal(t, Req("EVAL", "x", 0), refused.Request(nil))
 }
 
-// TestScriptHashDisputed checks that a call whose hash a server disputes is not sent.
+// TestScriptHashDisputed checks that a call is not sent if a server computes another hash.
 func TestScriptHashDisputed(t *testing.T) {
 	var answer any
 	node := &foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(answer, n) }}
@@ -373,8 +373,8 @@ func TestFunctionRounds(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{calls, loads}, "nothing to gain by repeating")
 }
 
-// If a call's context ends while the library is loaded, its error says so, and not that the library
-// is missing.
+// If a call's context ends while the library is loaded, the error says that, and not that the
+// library is missing.
 func TestFunctionContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	node := &foreignSender{send: func(r Request, cb Future, n uint64) {
@@ -391,15 +391,15 @@ func TestFunctionContextEnds(t *testing.T) {
 	assert.True(t, SafeToRetry(err))
 }
 
-// A nil script is none.
+// WithScripts ignores a nil script.
 func TestWithNilScript(t *testing.T) {
 	s := Sync{WithScripts(echoing(), nil, NewScript("return 1"))}
 	assert.Equal(t, "a", s.Do("ECHO", "a"))
 	assert.Equal(t, []any{"a"}, s.SendMany([]Request{Req("ECHO", "a")}))
 }
 
-// TestScriptBadArgument checks that the sender refuses an argument that can't be sent, also if the
-// script's body is sent first.
+// TestScriptBadArgument checks that an argument that can't be sent is refused, also if the script's
+// body is sent.
 func TestScriptBadArgument(t *testing.T) {
 	for _, bad := range []any{struct{}{}, Args(make(chan int))[0]} {
 		node := newScriptNode()

@@ -38,14 +38,14 @@ func Req(cmd string, args ...any) Request {
 
 // Future takes the result of a request.
 type Future interface {
-	// Resolve is called once, with the result and the n that was given with the
-	// request. It may be called in any goroutine, and before Send has returned. Usually the
-	// goroutine that reads the socket calls it, so it must return quickly, and must not wait
-	// for another reply of the same connection.
+	// Resolve is called once, with the result and the n that was passed with the request. It may be
+	// called in any goroutine, and before Send has returned. Usually the goroutine that reads the
+	// socket calls it, so it must return quickly, and must not wait for another reply of the same
+	// connection.
 	Resolve(res any, n uint64)
-	// Cancelled returns an error if nobody waits for the result any more; the request is
-	// then not sent. It is called when the request is sent, and once more before a goroutine
-	// of the connection writes it. It must not block.
+	// Cancelled returns an error if nobody waits for the result any more. Then the request is not
+	// sent. Cancelled is called when the request is sent, and once more before a goroutine of the
+	// connection writes it. It must not block.
 	Cancelled() error
 }
 
@@ -62,27 +62,27 @@ func (f FuncFuture) Cancelled() error { return nil }
 // wrappers of them are Senders. Implementations are safe for concurrent use
 // unless they document otherwise.
 type Sender interface {
-	// Send sends a request; cb is resolved once, with n, perhaps before Send returns.
-	// Send never blocks, and the caller may change the arguments as soon as it returns. A
-	// nil cb drops the result.
+	// Send sends a request. It resolves cb once, with n, perhaps before Send returns. Send never
+	// blocks, and the caller may change the arguments as soon as it returns. If cb is nil, the
+	// result is dropped.
 	Send(r Request, cb Future, n uint64)
-	// SendMany sends several requests; cb is resolved once for each, with
-	// start+i for the request of index i.
+	// SendMany sends several requests. It resolves cb once for each of them, with start+i for the
+	// request with index i.
 	SendMany(r []Request, cb Future, start uint64)
-	// SendTransaction sends requests between MULTI and EXEC; cb is resolved once, with
-	// start and the answer to EXEC. See [TransactionResponse].
+	// SendTransaction sends requests between MULTI and EXEC. It resolves cb once, with start and
+	// the answer to EXEC. See [TransactionResponse].
 	SendTransaction(r []Request, cb Future, start uint64)
 	// Scanner returns an iterator over keys, or over the elements of a key.
 	Scanner(opts ScanOpts) Scanner
 	// EachShard calls f with a Sender for each master, until f returns false. For a
 	// master that is not connected, f gets a nil Sender and an error.
 	EachShard(f func(Sender, error) bool)
-	// Close closes the sender. Requests that were not written yet fail as not sent, those in
+	// Close closes the sender. Requests that were not written yet fail as not sent, requests in
 	// flight as unknown.
 	Close()
 }
 
-// nobody stands for a Sender that is nil, as in the zero value of [SyncCtx]. It sends nothing.
+// nobody takes the place of a nil Sender, as in the zero value of [SyncCtx]. It sends nothing.
 type nobody struct{}
 
 // known returns s, or nobody if s is nil or a nil pointer to a type of this module. For example,
@@ -119,13 +119,13 @@ func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
 // Close implements Sender.
 func (nobody) Close() {}
 
-// opened is a Sender with what is inside it.
+// opened is a Sender, together with the internal interfaces of what is inside it.
 type opened struct {
 	Sender
-	// backend is nil if a user's own Sender has none, or a decorator that embeds a connection must be
-	// called itself.
+	// backend is nil for a user's own Sender, even if that embeds a connection: then its own
+	// methods must be called.
 	backend send.Backend[Future]
-	memory  send.Memory[Future] // the same backend, if it answers some requests from its memory
+	memory  send.Memory[Future] // the backend, if it answers some requests from its memory
 }
 
 func open(s Sender) opened {
@@ -135,8 +135,9 @@ func open(s Sender) opened {
 	return opened{s, backend, memory}
 }
 
-// delegateOf returns the sender inside s, if s is a redispipe.Client or the like, or nil. That sender may
-// have hooks, so the wrappers send to it as if their user had passed it to them.
+// delegateOf returns the sender inside s if s only delegates, like a redispipe.Client, and
+// otherwise nil. That sender may have hooks, so the wrappers send to it as if their user had passed
+// it to them.
 func delegateOf(s Sender) Sender {
 	d, _ := send.DelegateOf[Future](s)
 	return d
@@ -145,7 +146,7 @@ func delegateOf(s Sender) Sender {
 // Stream is an argument that is read while it is sent, for values that are too large to
 // hold in memory. Only methods that document it accept it.
 type Stream struct {
-	// R must deliver Size bytes; bytes after these are not read.
+	// R must deliver Size bytes. Further bytes are not read.
 	R io.Reader
 	// Size is the argument's length in bytes.
 	Size int64
@@ -185,7 +186,7 @@ func traced(res any) any {
 	return res
 }
 
-// withRequest adds the request to an error that has none.
+// withRequest adds the request to err, unless err has one.
 func withRequest(err error, cmd string, args []any) error {
 	typed := errorx.Cast(errs.Plain(err))
 	if typed == nil {
@@ -197,7 +198,7 @@ func withRequest(err error, cmd string, args []any) error {
 	return typed.WithProperty(errs.EKRequest, Request{Cmd: cmd, Args: values.CloneArgs(args)})
 }
 
-// ofRequest adds the request to an error, if its reply did not arrive or could not be read.
+// ofRequest adds the request to an error of a reply that did not arrive or could not be read.
 func ofRequest(err error, cmd string, args []any) error {
 	if err == nil {
 		return nil

@@ -62,7 +62,7 @@ func TestCloneArgs(t *testing.T) {
 	}
 }
 
-// A nil Sender is an error of each way to send, and never a panic.
+// Each way to send through a nil Sender returns an error and does not panic.
 func TestNilSender(t *testing.T) {
 	ctx := context.Background()
 	reqs := []Request{Req("SET", "key", "canary"), Req("GET", "key")}

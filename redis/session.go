@@ -13,19 +13,21 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// Session is a connection for the use of one goroutine: for WATCH, MULTI, EXEC and
-// DISCARD, SELECT, CLIENT commands and blocking commands. It refuses only commands that
-// change the protocol (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
+// Session is a connection that only one goroutine uses: for WATCH, MULTI, EXEC and DISCARD, SELECT,
+// CLIENT commands and blocking commands. It refuses only commands that change the protocol
+// (SUBSCRIBE, MONITOR, HELLO, RESET, CLIENT REPLY and TRACKING).
 //
-// It never reconnects. If its connection is lost during a call, the call fails with [ErrIO] and may have
-// run; every further call fails with [ErrSessionLost], not sent. If its context ends during a call,
-// the call fails with [ErrRequestCancelled] and may have run, unless it is an [ErrRequestWithdrawn];
-// every further call fails with ErrRequestWithdrawn, not sent.
+// A Session never reconnects. If its connection is lost during a call, the call fails with [ErrIO]
+// and may have run. Every further call fails with [ErrSessionLost] and is not sent. If the
+// Session's context ends during a call, the call fails with [ErrRequestCancelled] and may have run,
+// unless the error is an [ErrRequestWithdrawn]. Every further call fails with ErrRequestWithdrawn
+// and is not sent.
 //
-// In a cluster it follows redirects until the first call that is not redirected. After that a
-// redirect is a result ([ErrMoved], [ErrAsk]), because the state of the session belongs to its
-// connection: open another session, and start over. After ASK the session sends ASKING with each call
-// that follows within 50 ms of the one before. A later call gets ErrMoved until the node owns the slot.
+// In a cluster a Session follows redirects until the first call that is not redirected. After that
+// a redirect is a result ([ErrMoved], [ErrAsk]), because the state of the session belongs to its
+// connection: open another session, and start over. After ASK the Session sends ASKING with each
+// call that follows within 50 ms of the previous one. A later call gets ErrMoved until the node
+// owns the slot.
 type Session struct {
 	ctx   context.Context
 	conn  send.Dedicated
@@ -36,23 +38,22 @@ type Session struct {
 
 // The states of a session.
 const (
-	sessionClosed = iota // also the zero Session
+	sessionClosed = iota // also the state of the zero Session
 	sessionIdle
 	sessionBusy
 	sessionClosing // a call is running; it closes the session when it ends
 )
 
-// OpenSession opens a session on a connection of s; in a cluster, on one to the master
-// of key, or to any master if key is empty. With one server, key has no effect:
-// leave it empty. If all of redisconn.Opts.DedicatedConns are
-// in use, OpenSession waits until ctx is done. ctx also limits all calls of the session. Close
-// the session, or use [WithSession].
+// OpenSession opens a session on a connection of s; in a cluster, on one to the master of key, or
+// to any master if key is empty. With one server, key has no effect: leave it empty. If all of
+// redisconn.Opts.DedicatedConns are in use, OpenSession waits until ctx is done. ctx also limits
+// all calls of the session. Close the session, or use [WithSession].
 //
-// In a cluster OpenSession waits for a node that is not connected as a request does: for
-// about 200 ms. Its errors have [ErrTraitNotSent]: a retry is safe. The error is an
-// [ErrSession] if s can't open sessions. Your own type that embeds a sender can't, because the
-// session would bypass your methods: open the session on the embedded sender. Senders from
-// [WithHook] can open sessions.
+// In a cluster OpenSession waits for a node that is not connected as a request does: for about 200
+// ms. The errors of OpenSession have [ErrTraitNotSent]: a retry is safe. The error is an
+// [ErrSession] if s can't open sessions. Your own type that embeds a sender can't open any, because
+// the session would bypass your methods. Open the session on the embedded sender instead. Senders
+// from [WithHook] can open sessions.
 func OpenSession(ctx context.Context, s Sender, key string) (*Session, error) {
 	var keys []string
 	if key != "" {
@@ -111,7 +112,7 @@ func WithSession(ctx context.Context, s Sender, key string, f func(*Session) err
 	return f(session)
 }
 
-// Close returns the connection to the pool. It does not wait, and may be called again. If
+// Close returns the connection to the pool. It does not wait, and may be called more than once. If
 // another goroutine is in a call, the connection is returned after that call.
 func (s *Session) Close() {
 	for {
@@ -290,7 +291,7 @@ func isTransaction(encoded []send.Request) bool {
 	return last > 0 && encoded[0].Is("MULTI") && encoded[last].Is("EXEC")
 }
 
-// note records whether a transaction is open after a request with the result res.
+// note records whether a transaction is open after request r, whose result is res.
 func (s *Session) note(r *send.Request, res any) {
 	switch {
 	case r.Is("MULTI"):

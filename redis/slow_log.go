@@ -9,13 +9,13 @@ import (
 	"github.com/joomcode/redispipe/internal/oplog"
 )
 
-// NewSlowLog returns a [Hook] that logs operations that failed or took longer
-// than the threshold: the command's name, the number of requests, the duration, the outcome,
-// the address, and the error with its [Delay]. It shows no argument. It writes the first ten lines
-// of each kind at once and then one a second, with the number of lines left out
-// ("suppressed"). With a threshold of 0 it logs only failures; with a nil l it logs nothing. A
-// command that may block (see [Blocking]) never counts as slow. It is not a failure when a
-// [GroupReader] finds no group (NOGROUP) and creates it, but it is when the group was destroyed.
+// NewSlowLog returns a [Hook] that logs operations that failed or took longer than the threshold:
+// the command's name, the number of requests, the duration, the outcome, the address, and the error
+// with its [Delay]. It shows no argument. It writes the first ten lines of each kind at once and
+// then one a second, with the number of lines left out ("suppressed"). With a threshold of 0 it
+// logs only failures; with a nil l it logs nothing. A command that may block (see [Blocking]) never
+// counts as slow. If a [GroupReader] finds no group (NOGROUP) and creates it, that does not count
+// as a failure, unless the group was destroyed.
 func NewSlowLog(l *slog.Logger, threshold time.Duration) Hook {
 	return slowLog{oplog.New(l), threshold}
 }

@@ -34,8 +34,7 @@ func TestSlowLog(t *testing.T) {
 	assert.Empty(t, out.String())
 }
 
-// The error of a reader that has to create its group is not logged, unless the group existed
-// before.
+// If a reader must create its group, its error is not logged, unless the group existed before.
 func TestSlowLogOfAGroupThatIsMade(t *testing.T) {
 	var out bytes.Buffer
 	hook := NewSlowLog(slog.New(slog.NewJSONHandler(&out, nil)), 0)

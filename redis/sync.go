@@ -11,12 +11,14 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// Sync wraps a Sender so that a call waits for its result. It is safe for concurrent
-// use; concurrent requests share batches. A call waits while the queue is full, and
-// then for its answer, or until the connection fails, which takes at most its IOTimeout.
+// Sync wraps a Sender so that a call waits for its result. It is safe for concurrent use;
+// concurrent requests share batches. A call waits while the queue is full, and then until it is
+// answered or the connection fails. A server that does not answer makes the connection fail after
+// IOTimeout.
 //
 // For any error, [OutcomeOf] tells what happened to the request, and [SafeToRetry] reports whether
-// you may send it again. If S is nil or a nil pointer, each call fails with an [ErrOpts], not sent.
+// you may send it again. If S is nil or a nil pointer, each call fails with an [ErrOpts] and is not
+// sent.
 type Sync struct {
 	S Sender
 }
@@ -36,22 +38,20 @@ func (s Sync) SendMany(reqs []Request) []any {
 	return sendMany(context.Background(), s.S, reqs, nil)
 }
 
-// SendTransaction sends requests between MULTI and EXEC and returns their
-// results, or the error that left it without results. After an error with
-// ErrTraitNotSent, or of type ErrExecAbort, nothing ran; after ErrIO the
-// transaction ran whole or not at all; after [ErrTransaction] its requests may have run one
-// by one.
+// SendTransaction sends requests between MULTI and EXEC and returns their results, or the error
+// that left it without results. After an error with ErrTraitNotSent, or of type ErrExecAbort,
+// nothing ran. After ErrIO, the transaction ran as a whole or not at all. After [ErrTransaction],
+// its requests may have run one by one.
 //
-// The error is nil if EXEC returned results: check each result for an error. [Sync.Transact]
-// does that.
+// The error is nil if EXEC returned results, some of which may be errors. [Sync.Transact] also
+// checks each result.
 func (s Sync) SendTransaction(reqs []Request) ([]any, error) {
 	return sendTransaction(context.Background(), s.S, reqs, nil)
 }
 
-// Transact is like [Sync.SendTransaction], but also returns an error if any of the requests failed:
-// a *[ResultError], which names the first of them, together with all results. The other
-// requests have run, so never send the transaction again after a *ResultError. With any other
-// error there are no results.
+// Transact is like [Sync.SendTransaction], but if any of the requests failed, it also returns a
+// *[ResultError] with the first failure, together with all results. The other requests have run, so
+// never send the transaction again after a *ResultError. With any other error there are no results.
 func (s Sync) Transact(reqs []Request) ([]any, error) {
 	return transacted(s.SendTransaction(reqs))
 }
@@ -85,7 +85,7 @@ func scanNext(ctx context.Context, s Scanner, seen *send.Server) ([]string, erro
 	if s == nil {
 		s = nobody{}
 	}
-	step := stepOf(s) // an abandoned step continues
+	step := stepOf(s) // a step whose caller has left is continued, so step may change
 	if ctx.Done() != nil && ctx.Err() != nil {
 		return nil, errs.AsError(traced(ofStep(errs.Withdrawn(ctx), step)))
 	}
@@ -105,14 +105,13 @@ func scanNext(ctx context.Context, s Scanner, seen *send.Server) ([]string, erro
 	}
 }
 
-// SyncCtx wraps a Sender so that a call waits for its result, or until its context
-// is done. It is safe for concurrent use.
+// SyncCtx wraps a Sender so that a call waits for its result, or until its context is done. It is
+// safe for concurrent use.
 //
 // If the context ends first, the error is of type ErrRequestCancelled. If it has the trait
-// ErrTraitNotSent, the request was withdrawn before it was written; otherwise it may have
-// run. [SafeToRetry] tells them apart, and [DelayOf] tells where the time was spent. With a
-// nil context the error is ErrContextIsNil, and nothing is sent. With a nil S it is an
-// [ErrOpts].
+// ErrTraitNotSent, the request was withdrawn before it was written; otherwise it may have run.
+// [SafeToRetry] tells these cases apart, and [DelayOf] tells where the time was spent. With a nil
+// context the error is ErrContextIsNil, and nothing is sent. With a nil S it is an [ErrOpts].
 //
 // A call returns at once when its deadline passes. It notices a cancellation within two
 // milliseconds, or under load within three times the time that requests take.
@@ -140,8 +139,8 @@ func (s SyncCtx) SendMany(ctx context.Context, reqs []Request) []any {
 	return sendMany(ctx, s.S, reqs, nil)
 }
 
-// SendTransaction is Sync.SendTransaction with a context. When the context
-// ends, the transaction may have run (whole) or not.
+// SendTransaction is Sync.SendTransaction with a context. If the context ends, the transaction may
+// have run (as a whole) or not.
 func (s SyncCtx) SendTransaction(ctx context.Context, reqs []Request) ([]any, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
@@ -174,15 +173,14 @@ func (s SyncCtxIterator) Next() ([]string, error) {
 	return scanNext(s.ctx, s.s, nil)
 }
 
-// DoInto sends a command and reads its reply into dst, a pointer to a variable of any
-// type that [As] accepts. A *[]byte (whose capacity is reused), *string, *int64,
-// *float64 or *bool is decoded straight from the read buffer. The reply to HMGET is
-// read by the names of the requested fields.
+// DoInto sends a command and reads its reply into dst, a pointer to a variable of any type that
+// [As] accepts. A *[]byte (whose capacity is reused), *string, *int64, *float64 or *bool is decoded
+// straight from the read buffer. The reply to HMGET is read by the names of the requested fields.
 //
-// The error is that of the request, or of As. If no reply can be read into the type of dst,
-// it is an [ErrArgumentType], and nothing is sent. After an error dst is unchanged, except that
-// a *[]byte, whose buffer the connection uses during the call, is empty, or nil if the context
-// ended.
+// DoInto returns the error of the request, or of As. If no reply can be read into the type of dst,
+// it returns an [ErrArgumentType], and nothing is sent. After an error the variable is unchanged,
+// except for a []byte: the connection uses its buffer during the call, so the []byte is empty
+// afterwards, or nil if the context ended.
 func (s Sync) DoInto(dst any, cmd string, args ...any) error {
 	return doInto(context.Background(), s.S, dst, cmd, args)
 }
@@ -214,14 +212,14 @@ func doInto(ctx context.Context, s Sender, dst any, cmd string, args []any) erro
 	return readInto(v, res, cmd, args)
 }
 
-// target is a place for a single value. It belongs to the waiter until the caller takes it, so
-// a late reply can't touch the caller's memory.
+// target holds a single value. It belongs to the waiter until the caller takes it, so a late reply
+// can't touch the caller's memory.
 type target struct {
-	resp.Scalar      // its Bytes are the caller's
-	filled      bool // the value is here instead of in the result
+	resp.Scalar      // its Bytes belong to the caller
+	filled      bool // the Scalar has the value, the result has not
 }
 
-// recall returns the result of an encoded request, if m has it. If t is not nil and takes the
+// recall returns the result of an encoded request, if m remembers it. If t is not nil and takes the
 // value, the value is in t.
 func recall(m send.Memory[Future], request []byte, t *target, seen *send.Server) (res any, ok bool) {
 	got, ok := m.Recall(request)
@@ -241,9 +239,9 @@ func recall(m send.Memory[Future], request []byte, t *target, seen *send.Server)
 	return []byte(got.Text), true
 }
 
-// do sends one command and waits for its result. If t is not nil, the value may be in t
-// instead of the result. If seen is not nil, it is set to the place that the answer came
-// from. do keeps no reference to args.
+// do sends one command and waits for its result. If t is not nil, the value may be in t instead of
+// the result. If seen is not nil, do sets it to the server that answered. do keeps no reference to
+// args.
 func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *send.Server) any {
 	if ctx == nil {
 		return traced(withRequest(errs.NilContext(), cmd, args))
@@ -297,8 +295,8 @@ func do(ctx context.Context, s Sender, cmd string, args []any, t *target, seen *
 	}
 }
 
-// do is do with hooks. It is a separate function, so that the stack of a waiting caller
-// stays small without hooks.
+// do is the function do, with hooks. It is a separate function, so that without hooks the stack of
+// a waiting caller stays small.
 func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen *send.Server) any {
 	o := begin(ctx, &h.observer, requestOperation(cmd, args))
 	var place send.Server
@@ -308,8 +306,8 @@ func (h *hooked) do(ctx context.Context, cmd string, args []any, t *target, seen
 }
 
 // DoAs sends a command and returns its result as a T, of any type that [As] accepts: see
-// [Sync.DoInto]. After an error it returns the zero value. For an int64, a float64 or a
-// bool it allocates nothing, for a string only the text.
+// [Sync.DoInto]. After an error it returns the zero value. It allocates nothing for an int64, a
+// float64 or a bool, and only the text for a string.
 func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, error) {
 	var result T
 	if scalar, err := doScalar(ctx, s, &result, cmd, args...); scalar {
@@ -321,8 +319,8 @@ func DoAs[T any](ctx context.Context, s Sender, cmd string, args ...any) (T, err
 }
 
 // doScalar is [SyncCtx.DoInto] for a *[]byte, *string, *int64, *float64 or *bool. It does not
-// retain dst, so the variable may be on its caller's stack; after an error the variable is
-// zero. For another type it returns false, and nothing is sent.
+// retain dst, so the variable may be on its caller's stack. After an error the variable is zero.
+// For another type doScalar returns false and sends nothing.
 func doScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (scalar bool, err error) {
 	t := target{Scalar: resp.Scalar{Kind: resp.KindOf(dst)}}
 	if t.Kind == resp.NoKind {
@@ -336,15 +334,15 @@ func doScalar(ctx context.Context, s Sender, dst any, cmd string, args ...any) (
 	return true, err
 }
 
-// readScalar is a separate function because its result escapes to the heap.
+// readScalar is a separate function because its result must be on the heap.
 func readScalar(kind resp.Kind, res any, cmd string, args []any) (resp.Scalar, error) {
 	one := resp.Scalar{Kind: kind}
 	err := values.Assign(one.Place(), res)
 	return one, ofRequest(err, cmd, args)
 }
 
-// readInto reads the result of a request into v, and leaves v unchanged if that fails. The
-// result of HMGET has only values; their names are in the request.
+// readInto reads the result of a request into v, and leaves v unchanged if that fails. The result
+// of HMGET has only values. Their names are in the request.
 func readInto(v values.Variable, res any, cmd string, args []any) error {
 	if call := command.Of(cmd, args); v.Named() && call.Named("HMGET") {
 		fields := args[min(len(args), max(0, call.FirstKey()+1)):] // Cmd may contain the key, as in "HMGET key"

@@ -12,7 +12,7 @@ import (
 )
 
 func TestDoIntoScalars(t *testing.T) {
-	long := strings.Repeat("x", 100<<10) // over any read buffer
+	long := strings.Repeat("x", 100<<10) // longer than any read buffer
 	for _, c := range []struct {
 		reply string
 		want  any
@@ -63,12 +63,12 @@ func TestDoIntoScalars(t *testing.T) {
 	}
 }
 
-// asForeign hides that the sender takes encoded requests.
+// asForeign returns the sender without its methods for encoded requests.
 func (o *ownSender) asForeign() *foreignSender {
 	return &foreignSender{send: func(_ Request, cb Future, n uint64) { o.encoded(&send.Request{}, cb, n) }}
 }
 
-// into is DoInto with a new variable of the type of like.
+// into calls DoInto with a new variable of the type of like.
 func into(s Sender, like any) (any, error) {
 	switch like.(type) {
 	case []byte:
@@ -140,8 +140,8 @@ func TestDoIntoMismatch(t *testing.T) {
 	assertType(t, ErrContextIsNil, SyncCtx{answering("+OK\r\n", Limits{})}.DoInto(noContext, new(string), "GET"))
 }
 
-// A reply that breaks off is an error, however much of it came, and wherever
-// the bytes were read to.
+// A reply that breaks off is an error, no matter after how many bytes and into which type it is
+// read.
 func TestDoIntoBrokenReply(t *testing.T) {
 	reply := "$100\r\n" + strings.Repeat("x", 100) + "\r\n"
 	for n := range len(reply) {
@@ -178,8 +178,8 @@ func TestDoIntoKeepsTheBuffer(t *testing.T) {
 	}
 }
 
-// A connection may still write into a lent buffer after the caller has left, so the caller does not
-// get that buffer back.
+// A connection may write into a caller's buffer even after the caller has left, so the caller does
+// not get the buffer back.
 func TestDoIntoAbandonedBuffer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var late Future
@@ -194,7 +194,7 @@ func TestDoIntoAbandonedBuffer(t *testing.T) {
 	late.Resolve(nil, 0)
 }
 
-// A buffer that was never used comes back with the request that was withdrawn.
+// If a request is withdrawn, nobody uses its buffer, so the caller gets the buffer back.
 func TestDoIntoWithdrawnBuffer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &ownSender{encoded: func(r *send.Request, _ Future, _ uint64) {

@@ -112,7 +112,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// answers asserts what is read out of the reply to a command.
+// answers asserts that DoInto reads want from the reply to a command.
 func answers[T any](t *testing.T, s redis.Sender, want T, cmd string, args ...any) {
 	t.Helper()
 	var got T
@@ -120,7 +120,8 @@ func answers[T any](t *testing.T, s redis.Sender, want T, cmd string, args ...an
 	require.Equal(t, want, got, cmd)
 }
 
-// A great score is an integer, whatever the server's version and the protocol, wherever it is read.
+// A large score is read as an integer, with each server, in both protocols, and in each way to read
+// it.
 func TestGreatScores(t *testing.T) {
 	s := testbed.NewServer(t)
 	for _, protocol := range []int{2, 3} {

@@ -23,8 +23,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// A caller may change its arguments as soon as a call has returned, and an
-// abandoned request has copies.
+// A caller may change its arguments as soon as a call has returned. A request that is still in
+// flight then has copies.
 func TestSyncArgumentsAreCopied(t *testing.T) {
 	var kept Request
 	s := Sync{&foreignSender{send: func(r Request, cb Future, n uint64) {
@@ -62,8 +62,8 @@ func TestSyncErrors(t *testing.T) {
 	assertNoSecret(t, AsError(res))
 }
 
-// decorator embeds a sender and extends Send, like users' wrappers that measure, log, or put a
-// prefix in front of each key.
+// decorator embeds a sender and extends Send, like users' wrappers that measure, log, or add a
+// prefix to keys.
 type decorator struct {
 	*handle
 	sent *[]string
@@ -74,7 +74,7 @@ func (d decorator) Send(r Request, cb Future, n uint64) {
 	cb.Resolve("decorated", n)
 }
 
-// uncomparable is a decorator whose values must not be compared.
+// uncomparable is a decorator whose values can't be compared with ==.
 type uncomparable struct {
 	decorator
 	labels map[string]string
@@ -116,7 +116,7 @@ func TestSyncCtxNilContext(t *testing.T) {
 	assertType(t, ErrContextIsNil, err)
 }
 
-// If the result has arrived, it counts, even if the context has ended since.
+// A result that has arrived counts, even if the context has ended since.
 func TestSyncCtxResultWins(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -128,5 +128,5 @@ func TestSyncCtxResultWins(t *testing.T) {
 	}
 }
 
-// noContext is the nil context that callers should not give.
+// noContext is a nil context.
 var noContext context.Context

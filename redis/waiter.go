@@ -14,14 +14,13 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// waiter is the future of a caller that waits for one result. Waiters of encoded requests
-// are pooled. A Sender of a user's gets a waiter that is used only once, so resolving it twice
-// can't give another caller a wrong result.
+// waiter is the future of a caller that waits for one result. Waiters of encoded requests are
+// pooled. A user's Sender gets a waiter that is used only once, so resolving it twice can't give
+// another caller a wrong result.
 //
-// A pooled waiter is shared by its caller and its sender until it is resolved; then the
-// caller alone owns it, and recycles it. If the caller abandons it, the resolver owns and
-// recycles it: see the states of a call. After its request was withdrawn, the caller alone
-// owns it.
+// The caller and the sender share a pooled waiter until it is resolved or its request is withdrawn.
+// Then only the caller owns it, and recycles it. If the caller abandons the waiter, the resolver
+// owns and recycles it: see the states of a call.
 type waiter struct {
 	// The fields that every request needs, up to use, are in one cache line: with a thousand
 	// callers the waiter is no longer in the processor's caches when the reply comes. (The
@@ -30,9 +29,9 @@ type waiter struct {
 	res             any
 	pooled          bool
 	typed, observed bool // as in send.Request
-	blocks          bool // ctx is set: the request may block
-	// use counts the uses of a pooled waiter, so that the ticket of an earlier use is
-	// recognized. It changes only while nobody else has the waiter.
+	blocks          bool // the request may block, and ctx is set
+	// use counts the uses of a pooled waiter, to recognize the ticket of an earlier use. It changes
+	// only while nobody else has the waiter.
 	use uint32
 
 	ctx    context.Context // if blocks is set
@@ -52,17 +51,16 @@ func newWaiter(s Sender) *waiter {
 	return w
 }
 
-// of prepares the call for requests that s will send. A Sender of a user's may do
-// anything before its Send returns, so until then the call does not get the right to
-// read.
+// of prepares the call for requests that s will send. A user's Sender may do anything before its
+// Send returns, so until then the call does not get the right to read.
 func (c *call) of(s Sender) {
 	if to := open(s); to.backend == nil || to.memory != nil {
 		c.state.Store(callSending)
 	}
 }
 
-// send calls enter, which sends the call's requests. If that ends the goroutine, by a
-// panic or otherwise, the call leaves, because it may have got the right to read.
+// send calls enter, which sends the call's requests. If enter panics or ends the goroutine, the
+// call leaves, because it may have got the right to read.
 func (c *call) send(enter func()) {
 	sent := false
 	defer func() {
@@ -118,7 +116,7 @@ func (w *waiter) ResolveText(text string, n uint64) {
 	w.Resolve([]byte(text), n)
 }
 
-// Queued implements send.Queuer. It is called before the waiter may be resolved.
+// Queued implements send.Queuer. It is called before anybody can resolve the waiter.
 func (w *waiter) Queued(t send.Ticket) { w.queuedBy(w.use, t) }
 
 // Observes implements send.Observer.
@@ -135,7 +133,7 @@ func (w *waiter) Cancelled() error {
 	return nil
 }
 
-// Context is for send.ContextOf.
+// Context is called by send.ContextOf.
 func (w *waiter) Context() context.Context {
 	if !w.blocks {
 		return context.Background()
@@ -143,9 +141,9 @@ func (w *waiter) Context() context.Context {
 	return w.ctx
 }
 
-// result waits until the request is resolved, or ctx ends. It ends the caller's use of
-// the waiter. ticket is the request's, if it is known. result moves the value in the
-// waiter's target to t, and the place that the answer came from to seen.
+// result waits until the request is resolved, or ctx ends. It ends the caller's use of the waiter.
+// ticket is the ticket of the request, if it is known. result moves the value in the waiter's
+// target to t, and sets seen to the server that answered.
 func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen *send.Server) any {
 	if r, ended := w.wait(ctx, &ticket); ended {
 		if err := w.left(ctx, ticket, r); err != nil {
@@ -163,9 +161,10 @@ func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen
 	return res
 }
 
-// left ends the wait of a caller whose context has ended or whose server has stalled; r is from
-// wait. If the request is not resolved yet, left returns the caller's error, and from then on the
-// resolver owns the waiter. Otherwise left returns nil, and the result is in w.res.
+// left ends the wait of a caller whose context has ended or whose server has stalled. r is the
+// right to read that wait has returned. If the request is not resolved yet, left returns the
+// caller's error, and from then on the resolver owns the waiter. Otherwise left returns nil, and
+// the result is in w.res.
 func (w *waiter) left(ctx context.Context, ticket send.Ticket, r send.ReadRight) any {
 	last := w.lastQueued(w.use, ticket)
 	stalled := ctx.Err() == nil
@@ -195,7 +194,7 @@ func (w *waiter) DecodeReply(d *resp.Decoder, _ uint64) (any, error) {
 
 var _ resp.ReplyDecoder = (*waiter)(nil)
 
-// never stands for the end of a context that does not end.
+// never takes the place of the Done channel of a context that does not end.
 var never = make(chan struct{})
 
 func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *target, seen *send.Server) any {
@@ -226,16 +225,16 @@ func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *tar
 	return w.result(ctx, ticket, t, seen)
 }
 
-// pooledWaiter takes a waiter for an encoded request, and prepares both for the kind of result that
-// the caller wants.
+// pooledWaiter takes a waiter for an encoded request, and prepares waiter and request for the kind
+// of result that the caller wants.
 func pooledWaiter(ctx context.Context, r *send.Request, t *target, seen *send.Server) *waiter {
 	w := waiters.Get().(*waiter)
 	w.use++
 	r.Ticket, r.Done, r.Inline = send.Ticket{}, ctx.Done(), r.Shared == command.WouldBlock
-	if r.Inline { // while it runs, its sender watches the context
+	if r.Inline { // while the request runs, its sender watches the context
 		r.Done, w.blocks, w.ctx = nil, true, ctx
 	} else if r.Done == nil && r.ReadOnly && r.Slot >= 0 {
-		r.Done = never // the server may stall while another could answer
+		r.Done = never // the caller must listen, because the server may stall while another one could answer
 	}
 	if w.deaf = r.Done != nil; w.deaf {
 		w.state.Store(callDeaf)
@@ -253,7 +252,7 @@ func pooledWaiter(ctx context.Context, r *send.Request, t *target, seen *send.Se
 	return w
 }
 
-// sendPlain is sendAndWait with a Sender that takes plain requests.
+// sendPlain is sendAndWait for a Sender that takes plain requests.
 func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *send.Server) any {
 	call := command.Of(cmd, args)
 	for i := range args {
@@ -272,10 +271,9 @@ func sendPlain(ctx context.Context, s Sender, cmd string, args []any, seen *send
 	return w.result(ctx, w.heeded(), nil, seen)
 }
 
-// awaitCapacity waits, after the error of a full queue, until there is room for the
-// request. If again is true, the request must be sent, even if the context has since ended,
-// because the room is reserved for it. Otherwise the error is the result of the
-// request.
+// awaitCapacity is called with the error of a full queue. It waits until there is room for the
+// request. If again is true, the room is reserved and the request must be sent, even if the context
+// has ended since. Otherwise the returned error is the result of the request.
 func awaitCapacity(ctx context.Context, err error) (again bool, _ error) {
 	full := errs.AsErrorx(err)
 	if !full.IsOfType(errs.ErrQueueFull) {

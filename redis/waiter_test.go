@@ -25,7 +25,7 @@ import (
 	"github.com/joomcode/redispipe/internal/slot"
 )
 
-// skipIfPoolsForget: the race detector has sync.Pool drop what is put into it.
+// skipIfPoolsForget skips the test under the race detector, with which a sync.Pool drops values.
 func skipIfPoolsForget(t *testing.T) {
 	if testing.AllocsPerRun(1, func() {
 		for range 100 {
@@ -36,7 +36,7 @@ func skipIfPoolsForget(t *testing.T) {
 	}
 }
 
-// Arguments must not leave the caller's stack on the way to a connection.
+// Do allocates nothing for its arguments if the sender takes encoded requests.
 func TestDoAllocates(t *testing.T) {
 	skipIfPoolsForget(t)
 	var ok any = "OK"
@@ -62,7 +62,8 @@ func TestDoAllocates(t *testing.T) {
 	}
 
 	foreign := Sync{&foreignSender{send: func(_ Request, cb Future, n uint64) { cb.Resolve(ok, n) }}}
-	// The waiter, the list of arguments, and of each argument its text and its header.
+	// A user's Sender costs the waiter, the list of arguments, and for each argument its text and
+	// header.
 	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { foreign.Do("SET", key, value) }), 8.0)
 }
 
@@ -87,7 +88,7 @@ func TestDoIntoAllocates(t *testing.T) {
 	}))
 }
 
-// The properties of an encoded request that a sender gets.
+// A sender gets an encoded request with its properties.
 func TestDescribe(t *testing.T) {
 	slotOf := func(key string) int { return int(slot.Of(key)) }
 	for _, c := range []struct {
@@ -183,7 +184,7 @@ func TestDoContextEnds(t *testing.T) {
 	}
 }
 
-// A program with its own Sender can test all of this inside and outside a bubble of synctest.
+// Programs with their own Sender can use synctest: calls work inside and outside of a bubble.
 func TestDoForeign(t *testing.T) {
 	s := &foreignSender{send: func(r Request, cb Future, n uint64) {
 		go func() {
@@ -203,7 +204,7 @@ func TestDoForeign(t *testing.T) {
 			assertType(t, ErrRequestCancelled, res)
 			assert.False(t, AsErrorx(res).HasTrait(ErrTraitNotSent))
 			assert.Equal(t, context.DeadlineExceeded, AsErrorx(res).Cause())
-			time.Sleep(2 * time.Hour) // the answer comes late, to nobody
+			time.Sleep(2 * time.Hour) // the answer comes after the caller has left
 		})
 		assert.Equal(t, "slept", Sync{s}.Do("SLEEP", int64(1)))
 	}
@@ -216,7 +217,7 @@ func TestDoForeign(t *testing.T) {
 	}
 }
 
-// A Sender that resolves twice harms nobody else.
+// If a Sender resolves a future twice, no other call is affected.
 func TestDoForeignResolvesTwice(t *testing.T) {
 	var late []Future
 	s := Sync{&foreignSender{send: func(r Request, cb Future, n uint64) {
@@ -232,8 +233,8 @@ func TestDoForeignResolvesTwice(t *testing.T) {
 	}
 }
 
-// A result that comes while the context ends is the result, or is dropped; it
-// never goes to another caller.
+// If a result comes while the context ends, the call returns it or drops it. It never goes to
+// another caller.
 func TestWaiterRaces(t *testing.T) {
 	const callers, calls = 8, 1000
 	queue := &racingQueue{}
@@ -274,10 +275,9 @@ func TestWaiterRaces(t *testing.T) {
 	t.Logf("%d values, %d withdrawn, %d abandoned", values.Load(), withdrawn.Load(), abandoned.Load())
 }
 
-// racingQueue answers ECHO from another goroutine, unless the request is
-// withdrawn before.
+// racingQueue answers ECHO in another goroutine, unless the request is withdrawn before.
 type racingQueue struct {
-	mu   sync.Mutex // guards seq, here
+	mu   sync.Mutex // guards seq
 	seq  uint64
 	here map[uint64]bool
 }
@@ -314,7 +314,7 @@ func (q *racingQueue) Withdraw(seq uint64) bool {
 	return here
 }
 
-// With a thousand callers, the time of a request depends on the number of cache lines that it uses.
+// With many callers, the time of a request depends on how many cache lines its waiter takes.
 func TestWaiterInCacheLines(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("cache lines hold more of what is smaller")
@@ -329,7 +329,7 @@ func TestWaiterInCacheLines(t *testing.T) {
 	}
 }
 
-// A waiter must not keep what it waited for.
+// A recycled waiter keeps nothing of the earlier request.
 func TestWaiterRecycles(t *testing.T) {
 	w := pooledWaiter(context.Background(), &send.Request{}, nil, nil)
 	w.res, w.target.Bytes = "result", []byte("lent")
@@ -343,7 +343,7 @@ func TestWaiterRecycles(t *testing.T) {
 	assert.False(t, w.typed || w.observed || w.blocks)
 }
 
-// Nothing of a request is left in the next one that is encoded in the same place.
+// A request that is encoded into a used scratch keeps nothing of the earlier request.
 func TestScratchIsSetAnew(t *testing.T) {
 	var sent []send.Request
 	s := &ownSender{encoded: func(r *send.Request, cb Future, n uint64) {

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// watchMost is the greatest number of attempts that [Watch] makes: five times the number that
-	// the worst of 6,400 increments of one key by 64 goroutines needed.
+	// watchMost is the greatest number of attempts that [Watch] makes. Even with many callers that
+	// change the same key, hardly any needs as many.
 	watchMost = 128
 	// The pause between two attempts is random, up to a bound. The bound begins with
-	// watchPauseFirst, and doubles with each attempt up to the time that watchRivals attempts take:
-	// if that many callers pause that long, most attempts do not collide. This limit depends on how
-	// slow the server and the process are, but is at least watchPauseLeast and at most
-	// watchPauseMost.
+	// watchPauseFirst and doubles with each attempt, up to the time that watchRivals attempts take.
+	// If that many callers pause for up to that long, most attempts do not collide. The bound
+	// depends on how slow the server and the process are, but its limit is at least watchPauseLeast
+	// and at most watchPauseMost.
 	watchPauseFirst = time.Millisecond
 	watchRivals     = 64
 	watchPauseLeast = 64 * time.Millisecond
 	watchPauseMost  = 2 * time.Second
-	// Watch gives up when opening a session has failed at least watchUnopened times in a
-	// row, and for at least watchUnopenedFor. If opening fails at once, a server has that
-	// time to come back. In a cluster each attempt lasts as long as the cluster retries a request:
-	// 0.2 s for a shard that is down, and 2 s for one that is frozen.
+	// Watch gives up when opening a session has failed at least watchUnopened times in a row, and
+	// for at least watchUnopenedFor. If opening fails at once, the server has that time to come
+	// back. In a cluster each attempt lasts as long as the cluster retries a request, which is
+	// longer.
 	watchUnopened    = 3
 	watchUnopenedFor = time.Second
 )
@@ -40,12 +40,13 @@ const (
 type Tx struct {
 	session *Session
 	queued  []Request
-	refused error // the first error of Queue
+	refused error // the first error of Do, DoInto or Queue
 }
 
 // Do sends a command at once, usually one that reads a watched key, and returns its result: see
 // [Session.Do]. It refuses a command that would break the transaction, such as MULTI, UNWATCH or
-// SELECT, with [ErrCommandForbidden]; Watch then returns that error and does not send the transaction.
+// SELECT, with [ErrCommandForbidden]. Then Watch returns that error and does not send the
+// transaction.
 func (t *Tx) Do(cmd string, args ...any) any {
 	if err := t.check(Request{Cmd: cmd, Args: args}); err != nil {
 		return t.refuse(err)
@@ -61,7 +62,8 @@ func (t *Tx) DoInto(dst any, cmd string, args ...any) error {
 	return t.open().DoInto(dst, cmd, args...)
 }
 
-// check refuses a command that changes the state of the session, except WATCH, which adds keys.
+// check returns an error for a command that changes the state of the session. WATCH is allowed,
+// because it only adds keys.
 func (t *Tx) check(req Request) error {
 	call := command.Of(req.Cmd, req.Args)
 	if call.Verdict(false) != command.ChangesSession || call.Name == "WATCH" {
@@ -71,7 +73,7 @@ func (t *Tx) check(req Request) error {
 		WithProperty(errs.EKRequest, req)
 }
 
-// refuse records the first error; after that the transaction is not sent.
+// refuse records the first error. Then the transaction is not sent.
 func (t *Tx) refuse(err error) any {
 	res := traced(err)
 	if t.refused == nil {
@@ -80,7 +82,7 @@ func (t *Tx) refuse(err error) any {
 	return res
 }
 
-// open returns the session, which is closed if Watch did not create the Tx.
+// open returns the session. If Watch did not create the Tx, it returns a closed session.
 func (t *Tx) open() *Session {
 	if t.session == nil {
 		return new(Session)
@@ -104,17 +106,17 @@ func (t *Tx) Queue(cmd any, args ...any) {
 	t.queued = append(t.queued, req)
 }
 
-// Watch runs an optimistic transaction: it watches keys, calls f, sends the requests
-// that f has queued between MULTI and EXEC, and returns their results. Like [Session.Transact], it
-// returns a *[ResultError] if any of them failed. If f returns an error, or queues nothing,
-// Watch sends no transaction.
+// Watch runs an optimistic transaction: it watches keys, calls f, sends the requests that f has
+// queued between MULTI and EXEC, and returns their results. Like [Session.Transact], it returns a
+// *[ResultError] if any of the requests failed. If f returns an error, or queues nothing, Watch
+// sends no transaction.
 //
-// If a key was changed or moved to another node in the meantime, or the connection was lost
-// before EXEC was sent, Watch pauses and calls f again. It gives up after 128 attempts, when ctx is
-// done, or when no session could be opened for a second (and at least three tries). The error then
-// gives the number of attempts, and is an [ErrExecEmpty] if keys kept changing: nothing ran. If
-// EXEC was sent but not answered, the error is [ErrIO] or [ErrRequestCancelled]: the
-// transaction ran whole or not at all, and Watch does not call f again.
+// If a key was changed or moved to another node before EXEC ran, or the connection was lost before
+// EXEC was sent, Watch pauses and calls f again. It gives up after 128 attempts, when ctx is done,
+// or when no session could be opened for a second (and at least three tries). Then the error gives
+// the number of attempts. It is an [ErrExecEmpty] if keys kept changing, and nothing ran. If EXEC
+// was sent but not answered, the error is [ErrIO] or [ErrRequestCancelled]: the transaction ran
+// whole or not at all, and Watch does not call f again.
 //
 // In a cluster all keys must be in one slot, including those of the commands that f sends or
 // queues; otherwise the error is [ErrNoSlotKey]. Each Watch uses a [Session].
@@ -137,31 +139,31 @@ func WatchAtMost(ctx context.Context, attempts int, s Sender, keys []string, f f
 	}
 	w := watch{ctx: ctx, sender: s, keys: keys, f: f, most: attempts}
 	results, err := w.observed()
-	if w.failure == nil { // otherwise err is the error that f returned
+	if w.failure == nil { // if failure is set, err is the error that f returned
 		err = errs.Err(err)
 	}
 	return results, err
 }
 
-// watch is one call of Watch.
+// watch is a running call of Watch.
 type watch struct {
 	ctx     context.Context
 	sender  Sender
 	keys    []string
 	f       func(*Tx) error
-	most    int      // attempts
-	session *Session // nil between connections
+	most    int      // bound of the number of attempts
+	session *Session // nil if there is no connection now
 	last    error    // the error of the last attempt
 	again   bool     // the attempt ran nothing, and another may succeed
-	failure error    // the error of f, if that is the result
-	// unopened counts the attempts since a session was last opened; since is when the
-	// first of them failed.
+	failure error    // the error of f, if Watch returns it
+	// unopened counts the attempts since a session was last opened. since is when the first of them
+	// failed.
 	unopened int
 	since    time.Time
 	place    send.Server
 }
 
-// errNotReturned is the error of a function that panics, or ends its goroutine.
+// errNotReturned takes the place of the result of a function that panics or ends its goroutine.
 var errNotReturned = errors.New("it has not returned")
 
 // observed calls run, as one operation for hooks.
@@ -252,7 +254,7 @@ func (w *watch) attempt() (results []any, err error) {
 	case err == nil || isOfResult(err):
 		return results, err
 	case errs.AsErrorx(err).IsOfType(errs.ErrExecEmpty):
-		w.again = true // with the same connection
+		w.again = true // the next attempt uses the same connection
 		return nil, err
 	}
 	return nil, w.failed(err)
@@ -266,9 +268,9 @@ func (w *watch) call(tx *Tx) error {
 	return err
 }
 
-// failed gives up the session after an error, and decides whether to try again. It does not after
-// a redirect for a slot other than that of the keys, because another attempt would get the same
-// redirect.
+// failed gives up the session after an error, and decides whether to try again. If the error is a
+// redirect for a slot other than that of the keys, it does not, because another attempt would get
+// the same redirect.
 func (w *watch) failed(err error) error {
 	w.close()
 	w.last = err
@@ -282,8 +284,8 @@ func (w *watch) failed(err error) error {
 	return err
 }
 
-// unsent returns the error of a request before EXEC: whatever happened to that request, no part
-// of the transaction was sent.
+// unsent returns the error of a request that failed before EXEC. No matter what happened to that
+// request, no part of the transaction was sent.
 func (w *watch) unsent(err error) error {
 	switch {
 	case w.ctx.Err() != nil:

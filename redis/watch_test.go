@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// hardToReach fails to open sessions until a given time, and each failure takes a while.
+// hardToReach is a Sender that can't open sessions until a given time. Each attempt takes a while.
 type hardToReach struct {
 	Sender
 	takes time.Duration
@@ -45,9 +45,9 @@ func (h *hardToReach) OpenDedicated(context.Context, []string, error) (send.Dedi
 
 func TestWatchEndsWithoutSession(t *testing.T) {
 	for name, c := range map[string]struct {
-		takes, away time.Duration // what a failure takes, and how long they last
+		takes, away time.Duration // how long an attempt takes, and for how long attempts fail
 		reached     bool
-		least, most int // sessions that are tried to be opened
+		least, most int // bounds of the number of attempts to open a session
 		within      time.Duration
 	}{
 		"at once, and back":                 {0, 900 * time.Millisecond, true, 10, 128, time.Second},
@@ -71,7 +71,7 @@ func TestWatchEndsWithoutSession(t *testing.T) {
 	}
 }
 
-// late refuses what is sent after WATCH, when the context of the call has ended.
+// late is a Sender that refuses requests after WATCH, when the context of the call has ended.
 type late struct {
 	hardToReach
 	refusal *errorx.Error

@@ -50,7 +50,7 @@ func TestZeroDecoder(t *testing.T) {
 	assert.Equal(t, []any{[]byte("x")}, res)
 }
 
-// A variable of one of the library's types of errors holds nil where there is none.
+// Functions that take an error accept a nil pointer of one of the library's error types.
 func TestTypedNilErrors(t *testing.T) {
 	assert.Equal(t, OutcomeValue, OutcomeOf((*errorx.Error)(nil)))
 	assert.False(t, CausedBy((*errorx.Error)(nil), io.EOF))
