@@ -35,7 +35,7 @@ func TestHotKeysRecall(t *testing.T) {
 			require.Len(t, top, 10)
 			found := 0
 			for _, k := range top {
-				if len(k.Key) == 1 { // of the ten most frequent
+				if len(k.Key) == 1 { // one of the ten most frequent keys
 					found++
 				}
 				assert.InDelta(t, float64(exact[k.Key])/n, k.Share, 0.001, k.Key)
@@ -126,7 +126,7 @@ func TestHotKeysTold(t *testing.T) {
 	})
 }
 
-// A key does not keep the request in memory that it is part of.
+// A kept key does not keep its whole request in memory.
 func TestKeysAreCopies(t *testing.T) {
 	c, request := newHotCounter(1), "GET key"
 	c.count([]string{request[4:]}, 1)
@@ -138,7 +138,7 @@ func TestKeysAreCopies(t *testing.T) {
 	}
 }
 
-// The longest keys bound the memory.
+// Memory is bounded, even with the longest keys.
 func TestMemory(t *testing.T) {
 	c := newHotCounter(1)
 	for i := range 10 * hotMost {

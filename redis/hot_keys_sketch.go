@@ -22,9 +22,9 @@ type hotSketch struct {
 // hotEntry is a key with its count.
 type hotEntry struct {
 	key         string
-	at          int // its index in entries
+	at          int // the index of the entry in entries
 	count, over float64
-	hot         bool // OnHot was called, and the share is still high
+	hot         bool // OnHot was called for the key, and its share is still high
 }
 
 // least returns the smallest count that the key can have.

@@ -1,5 +1,5 @@
-// Package backend is what packages built on redisconn use of a connection beyond its public
-// methods.
+// Package backend defines what packages built on redisconn use of a connection in addition to its
+// public methods.
 package backend
 
 import (
@@ -19,8 +19,8 @@ import (
 var OptsOfURL func(u *redisurl.URL) any
 
 // ConnectNode is redisconn.Connect for a node of a cluster. It checks that the server is one of the
-// nodes whose IDs members returns; if members returns none, it accepts any. opts are
-// redisconn.Opts. Package redisconn sets it when it is initialized.
+// nodes whose IDs members returns. If members returns none, it accepts any server. opts are
+// redisconn.Opts. Package redisconn sets ConnectNode when it is initialized.
 var ConnectNode func(ctx context.Context, addr string, opts any, members func() map[string]bool) (conn any, err error)
 
 // Conn is the [send.Backend] of a redisconn.Connection.
@@ -30,8 +30,8 @@ type Conn interface {
 	// SendEncodedBatch is SendBatchFlags for encoded requests. With DoTransaction the future gets
 	// only the answer to EXEC.
 	SendEncodedBatch(reqs []*send.Request, cb redis.Future, start uint64, flags int)
-	// OpenDedicatedAsk is OpenDedicated; if asking is set, the connection sends ASKING before its
-	// requests for as long as an ASK is valid.
+	// OpenDedicatedAsk is OpenDedicated with a flag. If asking is set, the connection sends ASKING
+	// before its requests for as long as an ASK is valid.
 	OpenDedicatedAsk(ctx context.Context, asking bool) (send.Dedicated, error)
 	// OpenTracking opens a RESP3 connection to the same server with the same options, which reports
 	// changes of the keys that are read on it. It calls told with each push, in the order of the
@@ -43,49 +43,50 @@ type Conn interface {
 	Queue() Queue
 	// Flight describes the progress of the requests in flight.
 	Flight() Flight
-	// Unread reports whether the socket has received bytes that nobody has read yet. It returns false if
-	// that is unknown.
+	// Unread reports whether the socket has received bytes that nobody has read. It returns false
+	// if it can't tell.
 	Unread() bool
 	// Terms returns the options that all results depend on.
 	Terms() Terms
 	// Dialer returns the dialer of the connection's sockets. It also does the handshake.
 	Dialer() *dial.Dialer
-	// DrainBeside begins to shut down the sockets other than the shared one, as Shutdown does: it
-	// accepts no more requests, and ends blocking commands and those that wait for a dedicated
+	// DrainBeside begins to shut down the sockets other than the shared one, as Shutdown does: they
+	// accept no more requests. It ends blocking commands and requests that wait for a dedicated
 	// connection.
 	DrainBeside()
 	// Beside counts the calls on sockets other than the shared one. Shutdown waits for them.
 	Beside() *lifetime.Running
-	// SharesCallers tells the connection whether its callers also send to other servers: then pending
-	// returns the number of requests that are pending at any of them; otherwise it is nil. The
-	// connection calls it under a lock.
+	// SharesCallers tells the connection that its callers also send to other servers, and that
+	// pending returns the number of requests that are pending at all of these servers together. A
+	// nil pending means that the callers send only to this server. The connection calls pending
+	// under a lock.
 	SharesCallers(pending func() int64)
 	// StopWrites tells the connection that another server has replaced its server. From now on no
 	// user's request is written, except one that a goroutine is just about to write, if the socket
-	// takes it at once. Requests that are not written fail as if the connection were closed; one
-	// that is written in part is lost with the connection. Replies are read until Close. The channel
-	// is closed when all writers have stopped.
+	// takes it at once. Requests that are not written fail as if the connection were closed. If a
+	// request is written only in part, the connection is lost. Replies are read until Close. The
+	// returned channel is closed when all writers have stopped.
 	StopWrites() (stopped <-chan struct{})
 }
 
-// Terms are the options of a connection that its results depend on.
+// Terms are those options of a connection that results depend on.
 type Terms struct {
 	// Scripted is set if the connection has a single user, who may change its state.
 	Scripted bool
-	// Protocol is that of the results: 2 or 3.
+	// Protocol is the version of RESP that determines the types of results: 2 or 3.
 	Protocol int
-	// Silence is IOTimeout, or the default if that is negative.
+	// Silence is IOTimeout or, if IOTimeout is negative, its default.
 	Silence time.Duration
 }
 
 // Flight describes the progress of the requests in flight of a connection.
 type Flight struct {
-	// Since is when the oldest of them was taken to be written, by timing.Clock. It is 0 if there is
-	// none.
+	// Since is when the oldest of these requests was taken to be written, on timing.Clock. It is 0
+	// if there is none.
 	Since time.Duration
 	// Mark changes whenever bytes arrive from the server.
 	Mark uint64
-	// Pending is how many are accepted and not answered.
+	// Pending is the number of requests that were accepted and are not answered.
 	Pending int
 	// MinTrip is about how long a request is in flight while the server is not busy.
 	MinTrip time.Duration
@@ -101,16 +102,16 @@ type Queue interface {
 
 // Reporter is the [send.Backend] of a connection or a cluster, which has a logger.
 type Reporter interface {
-	// Panicked reports that a user's future panicked, with the stack as debug.Stack returns it.
+	// Panicked reports that a user's future panicked with the value v. stack is from debug.Stack.
 	Panicked(v any, stack []byte)
 }
 
 // Of returns the Conn of a connection.
 func Of(conn redis.Sender) Conn { return send.BackendOf[redis.Future](conn).(Conn) }
 
-// Inside returns the sender inside a client or a cache, hooks and retries. It calls layer for each
-// hook and each sender that adds retries, the outermost first. again adds the same hook or retries to
-// another sender.
+// Inside returns the sender inside a client, a cache, hooks and retries. It calls layer for each
+// hook and each sender that adds retries, beginning with the outermost. again adds the same hook or
+// retries to another sender.
 func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) redis.Sender)) redis.Sender {
 	for {
 		if delegate, is := send.DelegateOf[redis.Future](s); is {
@@ -129,7 +130,8 @@ func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) 
 	}
 }
 
-// Same reports whether a and b send through the same client, connection or cluster. Neither is a nil pointer.
+// Same reports whether a and b send through the same client, connection or cluster. Neither may be
+// a nil pointer.
 func Same(a, b redis.Sender) bool {
 	var inside [2]any
 	for i, s := range []redis.Sender{a, b} {
@@ -139,12 +141,12 @@ func Same(a, b redis.Sender) bool {
 }
 
 // BusLag is how late a message, or the news of a slot's new owner, may arrive over the cluster bus.
-// Nodes write it at once, but without TCP_NODELAY: after another message it waits for an
+// Nodes write a message at once, but without TCP_NODELAY. So after another message it waits for an
 // acknowledgment, which kernels delay by 40 ms.
 const BusLag = 100 * time.Millisecond
 
-// Node is a server on which one can subscribe: a *redisconn.Connection. A node always has the same
-// value.
+// Node is a server to which one can subscribe: a *redisconn.Connection. A node has the same value
+// all the time.
 type Node interface {
 	Addr() string
 	OpenPush(ctx context.Context) (*push.Socket, error)
@@ -159,8 +161,8 @@ type Nodes interface {
 	// It returns nil if there is none.
 	Publisher(slot int) Node
 	// MovedTo returns the master with the address in a redirect from the node from, or nil if there
-	// is none. It also returns nil if that master is from itself: then the connections of from lead
-	// to a different server than its address, and the next refresh replaces them.
+	// is none. It also returns nil if that master is the node from. Then the connections of from
+	// lead to a different server than its address, and the next refresh replaces them.
 	MovedTo(from Node, addr string) Node
 	// All returns all masters and all replicas, and the last time at which the cluster still had its
 	// previous nodes.
@@ -175,7 +177,7 @@ type Nodes interface {
 func OneNode(conn Node) Nodes { return oneNode{conn: conn} }
 
 type oneNode struct {
-	send.Backend[redis.Future] // for what nobody asks of them: it is nil
+	send.Backend[redis.Future] // nil, because nobody calls these methods
 	conn                       Node
 }
 
@@ -200,8 +202,8 @@ type Cluster interface {
 	OnLeft(ctx context.Context, f func(slot int))
 }
 
-// NodesHolder is embedded in rediscluster.Cluster, and so in each type that embeds that: NodesOf finds
-// the Nodes there. The zero value has none.
+// NodesHolder is embedded in rediscluster.Cluster, and so in each type that embeds a Cluster.
+// NodesOf finds the Nodes there. The zero value has none.
 type NodesHolder struct{ nodes Nodes }
 
 // HolderOf returns a holder of nodes.

@@ -15,7 +15,7 @@ type servers struct{ redis.Sender }
 
 type inner struct{ send.Backend[redis.Future] }
 
-// handle delegates to its sender, like a Client.
+// handle delegates to its sender, like redispipe.Client.
 type handle struct{ redis.Sender }
 
 func init() {
@@ -32,7 +32,7 @@ func init() {
 
 var hook = redis.NewSlowLog(nil, time.Hour)
 
-// Inside looks through handles, hooks and retries, but not into a user's decorator, whose own methods
+// Inside looks into handles, hooks and retries, but not into a user's decorator, whose own methods
 // must be called.
 func TestInside(t *testing.T) {
 	own := &servers{}
@@ -67,7 +67,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// A sender has a backend, and a decorator that embeds it has none.
+// A sender has a backend. A decorator that embeds the sender has none.
 func TestBackendOf(t *testing.T) {
 	own := &servers{}
 	require.Equal(t, inner{}, send.BackendOf[redis.Future](own))

@@ -12,7 +12,7 @@ func Encode(buf []byte, req redis.Request, wantsSlot bool) (r send.Request, _ []
 	return r, buf, err
 }
 
-// EncodeTo is Encode into r, which must be zero.
+// EncodeTo is Encode for a request r of the caller's, which must be zero.
 func EncodeTo(r *send.Request, buf []byte, req redis.Request, wantsSlot bool) ([]byte, error) {
 	out, err := redis.AppendRequest(buf, req)
 	if err != nil {

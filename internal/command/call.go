@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Words is how many words are sent, the command's name included.
+// Words returns the number of words of the call that are sent, including the command's name.
 func (c *Call) Words() int {
 	return 1 + c.shift + len(c.args)
 }
 
-// argIndex converts a position into an index in the arguments.
+// argIndex converts the position of a word to an index in the arguments.
 func (c *Call) argIndex(p int) int {
 	if p <= c.shift {
 		return InCmd
@@ -18,7 +18,7 @@ func (c *Call) argIndex(p int) int {
 	return p - 1 - c.shift
 }
 
-// at returns the word at a position, or nil if there is none.
+// at returns the word at position p, or nil if there is none.
 func (c *Call) at(p int) any {
 	switch {
 	case p <= c.shift:
@@ -69,8 +69,8 @@ func equalFold[S string | []byte](s S, upper string) bool {
 	return true
 }
 
-// count reads a number of keys, of any type that is sent as one. ok is false unless the number is
-// between 1 and Words.
+// count reads a number of keys, of any type that is sent as a number. ok is false unless the number
+// is between 1 and Words.
 func (c *Call) count(p int) (n int, ok bool) {
 	switch x := c.at(p).(type) {
 	case string:
@@ -115,8 +115,8 @@ func (c *Call) answeredTwice() bool {
 	return digest.Kind() != reflect.String && digest.Kind() != reflect.Slice || digest.Len() != 16
 }
 
-// BoundsTransaction reports whether the command begins or ends a transaction, or belongs before
-// one. Such a command is no part of the transaction: the server runs it at once, or refuses it
+// BoundsTransaction reports whether the command begins or ends a transaction, or must come before
+// one. Such a command can't be a part of a transaction: the server runs it at once, or refuses it
 // without aborting the transaction.
 func BoundsTransaction(cmd string) bool {
 	call := Of(cmd, nil)
@@ -130,9 +130,9 @@ func BoundsTransaction(cmd string) bool {
 	return false
 }
 
-// readOption returns the position of an option of XREAD and XREADGROUP, such as BLOCK, or of STREAMS,
-// which ends them, or 0. It walks over the options as the server does, because a group may be called
-// BLOCK.
+// readOption returns the position of an option of XREAD and XREADGROUP, such as BLOCK, or of
+// STREAMS, which ends the options, or 0. It goes through the options as the server does, because a
+// group may be called BLOCK.
 func (c *Call) readOption(word string) int {
 	for p := 1; p < c.Words(); p++ {
 		switch {

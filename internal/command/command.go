@@ -55,7 +55,7 @@ type Info struct {
 	*traits
 }
 
-// traits are what a command has beside its name.
+// traits are the properties of a command other than its name.
 type traits struct {
 	Flags Flags
 	Class Class
@@ -63,7 +63,7 @@ type traits struct {
 	times []timeArg // the arguments that are durations
 }
 
-// group is a list of commands that differ only in their names.
+// group is a list of commands with the same traits.
 type group struct {
 	traits
 	names []string
@@ -122,7 +122,7 @@ func Lookup(name string) *Info {
 	return nil
 }
 
-// hash returns the place of a name, in any case, in the index. It looks at five letters, which
+// hash returns the place of a name, in any case, in the index. It uses five letters, which
 // distinguish most names.
 func hash(name string) uint32 {
 	n := len(name)
@@ -133,9 +133,8 @@ func hash(name string) uint32 {
 	return h % indexSize
 }
 
-// Call is a command together with its arguments, which distinguish an XREAD with BLOCK from one
-// without, or CLIENT REPLY from CLIENT LIST. A Call is used once and must not outlive the
-// arguments.
+// Call is a command together with its arguments. The arguments distinguish, for example, an XREAD
+// with BLOCK from one without. A Call is used once and must not outlive the arguments.
 type Call struct {
 	// Info describes the subcommand if there is one. It is nil for a command that is not in the
 	// table.
@@ -149,8 +148,8 @@ type Call struct {
 	malformed bool
 }
 
-// Of makes the Call for cmd with args. cmd may contain the subcommand, or any other first argument,
-// after one space. Of does not allocate.
+// Of returns the Call for cmd with args. cmd may contain the subcommand, or any other first
+// argument, after one space. Of does not allocate.
 func Of(cmd string, args []any) Call {
 	c := Call{args: args}
 	c.resolve(cmd)
@@ -171,7 +170,7 @@ func (c *Call) resolve(cmd string) {
 	}
 }
 
-// split handles a Cmd that is not in the table as a whole.
+// split handles a Cmd of two words that is not in the table as a whole.
 func (c *Call) split(cmd string) {
 	c.malformed = !wellFormed(cmd)
 	first, rest, two := strings.Cut(cmd, " ")
@@ -181,7 +180,8 @@ func (c *Call) split(cmd string) {
 	c.Info, c.word, c.shift = Lookup(first), rest, 1
 }
 
-// descend replaces the Info of a container by that of its subcommand, if that is known.
+// descend replaces the Info of a container by that of its subcommand, if the table has the
+// subcommand.
 func (c *Call) descend(sub any) {
 	var word string
 	switch sub := sub.(type) {
@@ -190,7 +190,7 @@ func (c *Call) descend(sub any) {
 	case []byte:
 		word = string(sub[:min(len(sub), maxName)])
 	}
-	if len(word) < maxName-len(c.Name) { // a longer name is not in the table, and converting it would allocate
+	if len(word) < maxName-len(c.Name) { // a longer name is not in the table, and converting it to a string would allocate
 		if info := Lookup(c.Name + " " + word); info != nil {
 			c.Info = info
 		}
@@ -241,7 +241,7 @@ func (c *Call) Verdict(singleUser bool) Verdict {
 	return c.verdict(singleUser)
 }
 
-// verdict is Verdict for commands whose name alone does not decide.
+// verdict is Verdict for commands whose arguments matter.
 func (c *Call) verdict(singleUser bool) Verdict {
 	switch {
 	case c.malformed:

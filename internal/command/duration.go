@@ -11,7 +11,7 @@ import (
 type Unit uint8
 
 const (
-	// NoUnit: the argument is no duration.
+	// NoUnit: the argument is not a duration.
 	NoUnit Unit = iota
 	// Seconds are sent as a whole number.
 	Seconds
@@ -35,12 +35,12 @@ func (u Unit) String() string { return units[u].name }
 
 // timeArg describes an argument that is a duration.
 type timeArg struct {
-	option string // the option before it; "" if it is at a position
-	at     int8   // its position; negative positions count from the end of the arguments
+	option string // the option before the argument; "" if the argument has a fixed position
+	at     int8   // the argument's position; negative positions count from the end of the arguments
 	unit   Unit
 }
 
-// UnitOf returns the unit of the argument at an index.
+// UnitOf returns the unit of argument i.
 func (c *Call) UnitOf(i int) Unit {
 	if c.Info == nil {
 		return NoUnit
@@ -54,7 +54,8 @@ func (c *Call) UnitOf(i int) Unit {
 	return NoUnit
 }
 
-// isOption reports whether an option is at a position. A key may have the name of an option.
+// isOption reports whether the word at position p is an option, and not, for example, a key of the
+// same name.
 func (c *Call) isOption(p int, option string) bool {
 	return p > 0 && c.is(p, option) && c.argIndex(p) != c.FirstKey()
 }
@@ -66,7 +67,8 @@ func (c *Call) positionOf(t timeArg) int {
 	return int(t.at)
 }
 
-// fixedTime returns the index of the duration that is at a fixed position, not after an option.
+// fixedTime returns the position of the duration that has a fixed position, so does not follow an
+// option.
 func (c *Call) fixedTime() (p int, u Unit, ok bool) {
 	for _, t := range c.times {
 		if t.option == "" {
@@ -76,8 +78,8 @@ func (c *Call) fixedTime() (p int, u Unit, ok bool) {
 	return 0, NoUnit, false
 }
 
-// AppendDuration appends the duration d as the number that the argument at an index expects. It
-// returns false if that argument is no duration, or if d is not a whole number of its unit.
+// AppendDuration appends the duration d as the number that argument i expects. It returns false if
+// that argument is not a duration, or if d is not a whole number of its unit.
 func (c *Call) AppendDuration(buf []byte, i int, d time.Duration) ([]byte, bool) {
 	switch u := c.UnitOf(i); {
 	case u == DecimalSeconds:
@@ -106,8 +108,8 @@ func TimeoutSeconds(d time.Duration) float64 {
 	return float64(max(whole, leastTimeout)) / 1000
 }
 
-// WithDurations returns args with every duration that can be sent replaced by its number. If there
-// are none, it returns args itself.
+// WithDurations returns a copy of args in which every duration that can be sent is replaced by its
+// number. If there are none, it returns args itself.
 func WithDurations(cmd string, args []any) []any {
 	c := Of(cmd, args)
 	for i, arg := range args {
@@ -127,7 +129,7 @@ func WithDurations(cmd string, args []any) []any {
 	return args
 }
 
-// Sendable reports whether the argument at an index can be sent.
+// Sendable reports whether argument i can be sent.
 func (c *Call) Sendable(i int) bool {
 	if d, ok := c.args[i].(time.Duration); ok {
 		_, ok := c.AppendDuration(nil, i, d)
@@ -157,8 +159,8 @@ func (c *Call) BlockTime() time.Duration {
 	return Forever
 }
 
-// timeout reads the time-out at a position. Zero means none. It keeps no reference to the arguments,
-// which would otherwise escape to the heap for every request.
+// timeout reads the time-out at position p. Zero means that there is none. It keeps no reference to
+// the arguments, which would otherwise escape to the heap for every request.
 func (c *Call) timeout(p int, unit Unit) time.Duration {
 	var n float64
 	var err error
@@ -171,7 +173,7 @@ func (c *Call) timeout(p int, unit Unit) time.Duration {
 		n, unit = v.Seconds(), DecimalSeconds
 	default:
 		var room [32]byte
-		text, _ := AppendNumber(room[:0], v) // empty if v is no number
+		text, _ := AppendNumber(room[:0], v) // empty if v is not a number
 		n, err = strconv.ParseFloat(string(text), 64)
 	}
 	switch t := n * float64(units[unit].size); {

@@ -1,6 +1,6 @@
 package command
 
-// These stand for the index of a key that is not among the arguments.
+// NoKey and InCmd take the place of the index of a key that is not among the arguments.
 const (
 	// NoKey: the call has no key.
 	NoKey = -1
@@ -8,11 +8,11 @@ const (
 	InCmd = -2
 )
 
-// maxSpecs is the most key specs that a command has (GEORADIUS).
+// maxSpecs is the greatest number of key specs that a command has (GEORADIUS).
 const maxSpecs = 3
 
-// spec says where some of a command's keys are, as servers describe it in COMMAND. Positions count
-// from 1: the name of the command is at 0 and a subcommand at 1.
+// spec tells where some of a command's keys are, as servers describe it in COMMAND. Positions count
+// words: the name of the command has position 0, and a subcommand has position 1.
 type spec struct {
 	kind specKind
 	// at is the position of the first key or of the number of keys, or the position where the search
@@ -24,12 +24,12 @@ type spec struct {
 	last int8
 	// step is the distance from one key to the next.
 	step uint8
-	// share, if it is greater than 1, says that only the first of that many equal parts of the
-	// remaining arguments are keys. In XREAD the second half are ids.
+	// share, if greater than 1, means that the remaining arguments have that many equal parts, and
+	// only the first part has keys. In XREAD the second half are IDs.
 	share uint8
 }
 
-// specKind says how to find the first key of a spec. The zero kind ends the list.
+// specKind tells how to find the first key of a spec. The zero kind ends the list of specs.
 type specKind uint8
 
 const (
@@ -64,8 +64,8 @@ func (c *Call) FirstKey() int {
 	return c.argIndex(spans[0].first)
 }
 
-// FixedKey returns the index, see FirstKey, of the only key of a command whose key is at a fixed
-// position. This is the case for most commands; fixed is false for the others.
+// FixedKey returns the index (see FirstKey) of the only key of a command that has one key at a
+// fixed position, like most commands. For other commands fixed is false.
 func (c *Call) FixedKey() (i int, fixed bool) {
 	at := c.OnlyKey()
 	switch {
@@ -77,8 +77,8 @@ func (c *Call) FixedKey() (i int, fixed bool) {
 	return c.argIndex(at), true
 }
 
-// OnlyKey returns the position of the only key of a command, if that is fixed, or 0. It is 0 for a nil
-// Info.
+// OnlyKey returns the position of the only key of a command that has one key at a fixed position.
+// For other commands, and for a nil Info, it returns 0.
 func (i *Info) OnlyKey() int {
 	if i == nil || i.keys[0].kind != byIndex || i.keys[0].last != 0 || i.keys[1].kind != 0 {
 		return 0
@@ -171,7 +171,7 @@ func (c *Call) findKeys(s spec) (found span, ok bool) {
 	return span{}, true
 }
 
-// stretch returns the span that begins at first and extends as s says.
+// stretch returns the span of keys that begins at first and extends as s says.
 func (c *Call) stretch(first int, s spec) span {
 	last := first + int(s.last)
 	switch {
@@ -183,7 +183,7 @@ func (c *Call) stretch(first int, s spec) span {
 	return span{first, last, int(s.step)}
 }
 
-// sortStore is the key after the last STORE among SORT's options.
+// sortStore returns the span of the key after the last STORE among SORT's options.
 func (c *Call) sortStore(from int) (found span) {
 	for p := from; p < c.Words(); p++ {
 		switch {
@@ -199,7 +199,7 @@ func (c *Call) sortStore(from int) (found span) {
 	return found
 }
 
-// migrateKeys is MIGRATE's one key, or all that follow KEYS if that is empty.
+// migrateKeys returns the span of MIGRATE's key or, if that key is empty, of all words after KEYS.
 func (c *Call) migrateKeys(key int) span {
 	if c.is(key, "") {
 		for p := key + 3; p < c.Words(); p++ {

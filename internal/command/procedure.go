@@ -2,11 +2,12 @@ package command
 
 import "strings"
 
-// maxProcedure is longer than a script's hash and than names that people give to functions.
+// maxProcedure is longer than a script's hash, and longer than the usual names of functions.
 const maxProcedure = 64
 
-// Procedure returns a copy of the hash of the script, or of the name of the function, that the call runs.
-// It is empty if no server accepts that name. ok is false for a call that runs neither by its name.
+// Procedure returns a copy of the hash of the script, or of the name of the function, that the call
+// runs. The name is empty if no server accepts it. ok is false for a call that does not run a
+// script by its hash or a function by its name.
 func (c *Call) Procedure() (name string, ok bool) {
 	switch {
 	case c.Named("EVALSHA"), c.Named("EVALSHA_RO"), c.Named("FCALL"), c.Named("FCALL_RO"):

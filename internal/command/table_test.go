@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/internal/command/live"
 )
 
-// startServer starts $REDIS_SERVER, a binary or an address, or redis-server.
+// startServer starts the server that REDIS_SERVER names (a binary, or an address), or redis-server.
 func startServer(t *testing.T) *live.Server {
 	server, err := live.Open(cmp.Or(os.Getenv("REDIS_SERVER"), "redis-server"))
 	require.NoError(t, err, "this test asks a real server: install redis-server")
@@ -51,8 +51,8 @@ func describe(t *testing.T, server *live.Server) (list []described) {
 	return list
 }
 
-// unlisted are commands that only Redis 6.2 lists: one that was removed later, and two words by
-// which it recognizes HTTP requests.
+// unlisted are commands that only Redis 6.2 lists: one that was removed later, and two words of
+// HTTP requests.
 var unlisted = []string{"stralgo", "post", "host:"}
 
 func TestTableHasAllCommandsOfServer(t *testing.T) {
@@ -71,11 +71,11 @@ func TestTableHasAllCommandsOfServer(t *testing.T) {
 }
 
 // routedByChannel are commands whose channel or cursor counts as a key in this library, because its
-// slot determines the node, but not in COMMAND GETKEYS.
+// slot determines the node. COMMAND GETKEYS does not report it.
 var routedByChannel = []string{"spublish", "ssubscribe", "sunsubscribe", "clusterscan"}
 
-// TestKeysAreThoseOfServer asks the server for the keys of every command, with
-// all kinds of arguments, and compares.
+// TestKeysAreThoseOfServer compares the keys of every command, with all kinds of arguments, with
+// the keys that a server reports.
 func TestKeysAreThoseOfServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it asks a server for seconds, in one goroutine")
@@ -112,7 +112,7 @@ func TestKeysAreThoseOfServer(t *testing.T) {
 // argumentLines returns calls of the command: of several lengths, with numbers of keys and keywords
 // at all positions. The other arguments are all different, so that the test notices a wrong key.
 func argumentLines(d described) (lines [][]string) {
-	const more = 6 // MIGRATE's shortest form with AUTH and KEYS
+	const more = 6 // the shortest MIGRATE with AUTH and KEYS is this much longer
 	for length := max(d.arity, len(d.words)); length <= d.arity+more; length++ {
 		plain := slices.Clone(d.words)
 		for i := len(plain); i < length; i++ {
@@ -122,7 +122,7 @@ func argumentLines(d described) (lines [][]string) {
 		for i := len(d.words); i < length; i++ {
 			for _, special := range []string{"1", "2", "3", "", "Store", "STOREDIST", "streams"} {
 				if d.words[0] == "georadius" && i == 5 && len(special) > 1 {
-					continue // where the unit stands; servers differ about it
+					continue // servers differ about a keyword in the place of the unit
 				}
 				line := slices.Clone(plain)
 				line[i] = special
@@ -133,7 +133,7 @@ func argumentLines(d described) (lines [][]string) {
 	return append(lines, specialLines(d.words[0])...)
 }
 
-// specialLines are calls that argumentLines does not generate.
+// specialLines returns calls that argumentLines does not generate.
 func specialLines(name string) [][]string {
 	var texts []string
 	switch name {
@@ -168,7 +168,7 @@ func serverKeys(t *testing.T, server *live.Server, line []string) (keys []string
 	reply, err := server.Do(append([]string{"COMMAND", "GETKEYS"}, line...)...)
 	require.NoError(t, err)
 	if line[0] == "pfmerge" && len(line) == 2 {
-		return nil, false // valid, and "no keys" to the server
+		return nil, false // the server accepts the call and says that it has no keys
 	}
 	switch r := reply.(type) {
 	case live.Error:

@@ -5,12 +5,12 @@ var harmless = map[string]bool{
 	"ECHO": true, "INFO": true, "LASTSAVE": true, "PING": true, "ROLE": true, "TIME": true,
 }
 
-// rewrites are the commands that remove data, or set it to a value that does not depend on the old one.
-// Running such a command twice leaves the server in the same state as running it once, though the
-// second reply may differ, because it counts what the second run has changed. Each command is listed
-// with the options for which this is not true, or whose users rely on the reply. A command must not run
-// twice if it depends on a condition, adds to existing data, returns what it removes, or is not in the
-// table.
+// rewrites are the commands that remove data, or set it to a value that does not depend on the old
+// one. Running such a command twice leaves the server in the same state as running it once, though
+// the second reply may differ, because it counts what the second run has changed. Each command is
+// listed with the options for which that is not true, and those whose users rely on the reply. A
+// command must not run twice if it depends on a condition, adds to existing data, returns what it
+// removes, or is not in the table.
 var rewrites = map[string][]string{
 	"DEL": nil, "UNLINK": nil, "MSET": nil, "SETEX": nil, "PSETEX": nil, "SETRANGE": nil,
 	"SET":      {"NX", "XX", "GET", "IFEQ", "IFNE", "IFDEQ", "IFDNE"},
@@ -19,8 +19,8 @@ var rewrites = map[string][]string{
 	"ZADD": {"NX", "XX", "GT", "LT", "CH", "INCR"},
 }
 
-// RunsTwice reports whether the call may run twice, because it changes nothing, or, if writes is set,
-// because a second run changes nothing more.
+// RunsTwice reports whether the call may run twice: because it changes nothing or, if writes is
+// set, because a second run changes nothing more.
 func (c *Call) RunsTwice(writes bool) bool {
 	switch {
 	case c.Info == nil:
@@ -46,8 +46,8 @@ func (c *Call) RunsCode() bool {
 	return c.Info == nil || c.Named("EVAL") || c.Named("EVALSHA") || c.Named("FCALL")
 }
 
-// optionsAt is the first position that may have one of the options in rewrites. A value that looks
-// like an option counts as one, which does no harm.
+// optionsAt returns the first position that may have one of the options in rewrites. A value that
+// looks like an option counts as an option, which does no harm.
 func (c *Call) optionsAt() int {
 	if c.Named("ZADD") {
 		return 2

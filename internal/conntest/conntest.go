@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// Connect makes a connection that is closed at the end of the test. Unless opts say otherwise, it logs
-// nothing, and its time-out is longer than a busy machine pauses a process.
+// Connect returns a connection that is closed at the end of the test. Unless opts say otherwise, it
+// logs nothing, and its time-out is longer than a pause of this process on a busy machine.
 func Connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connection {
 	t.Helper()
 	if opts.IOTimeout == 0 {
@@ -30,8 +30,8 @@ func Connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connecti
 	return conn
 }
 
-// GoroutinesLeft waits until no goroutine of the library is left. It returns the stack of one that
-// stays for 20 seconds. Goroutines of tests and of their servers do not count.
+// GoroutinesLeft waits until no goroutine of the library is left. If one is left after 20 seconds,
+// it returns the stack of that goroutine. Goroutines of tests and of their servers do not count.
 func GoroutinesLeft() (stack string) {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if stack = oneLeft(); stack == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// The goroutines of a connection count until it is closed, those of the server do not.
+// The goroutines of a connection count until they have ended. Those of the server do not count.
 func TestGoroutinesLeft(t *testing.T) {
 	addr := memserver.New(t).Addr()
 	require.Empty(t, oneLeft())

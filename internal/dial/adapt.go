@@ -12,17 +12,17 @@ import (
 )
 
 // peers is what a Dialer knows about the other side before the handshake. A server accepts the
-// whole handshake. A proxy may refuse RESP3, or close the connection at a command that it does not
-// know. Then the Dialer tries a lean handshake, which leaves out what the connection can do
-// without.
+// whole handshake. A proxy may refuse RESP3, or close the connection when it gets a command that it
+// does not know. Then the Dialer tries a lean handshake, which leaves out everything that is not
+// necessary.
 type peers struct {
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	first sock.Peer  // the kind of peer that the handshake tries first
-	whole bool       // the other side has accepted a whole handshake before, so if it closes the connection, the handshake is not the reason
+	whole bool       // the other side has accepted a whole handshake before; if it closes the connection now, the handshake is not the reason
 }
 
-// adapted does the handshake in the form that the other side accepts. greet dials, does the
-// handshake for the given kind of peer, and reports whether PING's argument came back, even if the
+// adapted does the handshake in the form that the other side accepts. greet dials, and does the
+// handshake for a kind of peer. It reports whether the argument of PING came back, even if the
 // handshake fails.
 func (p *peers) adapted(c *Config, greet func(as sock.Peer) (s *Socket, echoes bool, failure *errorx.Error)) (*Socket, *errorx.Error) {
 	as, whole := p.known()
@@ -75,8 +75,8 @@ func wasClosed(failure *errorx.Error) bool {
 	return failure.IsOfType(ErrConnSetup) && errs.HungUp(failure)
 }
 
-// leanest returns the part of the error that says that a lean handshake failed as well, and which
-// options added requests to that handshake.
+// leanest returns the part of an error that says that a lean handshake failed, too, and which
+// options have added requests to it.
 func (c *Config) leanest() string {
 	text := ": the other side also closes the connection without CLIENT SETINFO (Opts.NoClientInfo) and names"
 	var has []string

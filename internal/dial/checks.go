@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// refused gives a server's error the right type: ErrConnSetup if it is temporary, ErrAuth if
-// authentication is missing, and other for the rest.
+// refused gives a server's error its type: ErrConnSetup if it is temporary, ErrAuth if
+// authentication is missing, and otherwise other.
 func refused(err *errorx.Error, other *errorx.Type) *errorx.Error {
 	if err.HasTrait(redis.ErrTraitTransient) {
 		return ErrConnSetup.Wrap(err, "handshake")
@@ -22,7 +22,8 @@ func refused(err *errorx.Error, other *errorx.Type) *errorx.Error {
 	return other.Wrap(err, "handshake")
 }
 
-// saysOK returns the check of a command that is answered with OK: see refused.
+// saysOK returns a function that checks the answer to cmd: if it is not OK, it is an error (see
+// refused).
 func saysOK(cmd string, other *errorx.Type) func(res any) *errorx.Error {
 	return func(res any) *errorx.Error {
 		if err := redis.AsErrorx(res); err != nil {
@@ -32,8 +33,8 @@ func saysOK(cmd string, other *errorx.Type) func(res any) *errorx.Error {
 	}
 }
 
-// JudgeAuth returns the error that a server's answer to AUTH means, or nil if the server
-// accepts the credentials. The answer is one that [Redact] has returned.
+// JudgeAuth returns nil if the server accepts the credentials, and otherwise the error. res is the
+// answer to AUTH, after [Redact].
 func JudgeAuth(res any) *errorx.Error { return saysOK("AUTH", ErrAuth)(res) }
 
 func checkHello(res any) *errorx.Error {
@@ -54,8 +55,8 @@ func (c *Config) checkSelect(res any) *errorx.Error {
 }
 
 // checkPing learns whether the argument of PING comes back. It accepts MISCONF, by which the server
-// reports trouble with its disk. Unless the connection pings, it also accepts the refusal of a user who may
-// not call PING, and a server that does not know PING.
+// reports trouble with its disk. Unless pings is set, it also accepts the refusal of a user who may
+// not call PING, and the error of a server that does not know PING.
 func (s *Socket) checkPing(nonce *sock.Nonce, integrity, pings bool) func(res any) *errorx.Error {
 	return func(res any) *errorx.Error {
 		err := redis.AsErrorx(res)
@@ -88,8 +89,8 @@ func (s *Socket) checkPing(nonce *sock.Nonce, integrity, pings bool) func(res an
 	}
 }
 
-// checkName accepts any error: servers before 7.2 have no CLIENT SETINFO, and a user
-// need not be allowed to give names.
+// checkName accepts any error: servers before 7.2 do not have CLIENT SETINFO, and a user need not
+// be allowed to set names.
 func checkName(res any) *errorx.Error {
 	if redis.AsErrorx(res) != nil {
 		return nil
@@ -97,8 +98,8 @@ func checkName(res any) *errorx.Error {
 	return expect("CLIENT", res, "OK")
 }
 
-// checkCapa accepts any error, as checkName does: only Valkey 8 and later have the command. Where it is refused, it
-// is not sent again.
+// checkCapa accepts any error, because only Valkey 8 and later have the command. After an error,
+// the Dialer does not send the command again.
 func (d *Dialer) checkCapa(res any) *errorx.Error {
 	d.staysPut.Store(redis.AsErrorx(res) != nil)
 	return checkName(res)
@@ -111,7 +112,8 @@ func expect(cmd string, res any, want string) *errorx.Error {
 	return nil
 }
 
-// checkRole accepts any server if the user may not call ROLE.
+// checkRole refuses servers with another role than Role. If the user may not call ROLE, it accepts
+// any server.
 func (c *Config) checkRole(res any) *errorx.Error {
 	role, err := ParseRole(res)
 	switch failure := redis.AsErrorx(err); {
@@ -129,7 +131,8 @@ func (c *Config) checkRole(res any) *errorx.Error {
 }
 
 // checkMember refuses nodes of other clusters and servers without a cluster. It accepts servers
-// that do not answer the question: the user may have no right to ask, or a proxy may not know.
+// that do not answer the question: the user may have no permission to ask, or a proxy may not know
+// the command.
 func checkMember(members map[string]bool) func(res any) *errorx.Error {
 	return func(res any) *errorx.Error {
 		err := redis.AsErrorx(res)
@@ -151,7 +154,7 @@ func checkMember(members map[string]bool) func(res any) *errorx.Error {
 // reset is the first step of a new handshake on a socket that had one before.
 var reset = Step{redis.Req("RESET"), func(res any) *errorx.Error { return expect("RESET", res, "RESET") }}
 
-// Role is that of package redisconn.
+// Role is redisconn.Role.
 type Role string
 
 // The roles of package redisconn.
@@ -167,7 +170,7 @@ func ParseRole(res any) (Role, error) {
 		return RoleAny, err
 	}
 	list, _ := res.([]any)
-	if len(list) == 1 { // a proxy answers with one such list for each server
+	if len(list) == 1 { // a proxy returns such a list for each server
 		list, _ = list[0].([]any)
 	}
 	if len(list) > 0 {

@@ -24,7 +24,8 @@ func TestParseRole(t *testing.T) {
 	}
 }
 
-// A node of another cluster, and a server without one, are refused; one that does not say is accepted.
+// checkMember refuses nodes of other clusters and servers without a cluster. It accepts servers
+// that do not tell.
 func TestCheckMember(t *testing.T) {
 	members := map[string]bool{"aa": true, "bb": true}
 	for name, tt := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 
 // Credentials are a user and a password. The zero value means no authentication.
 type Credentials struct {
-	// Username is the ACL user; empty means the default user.
+	// Username is the ACL user. Empty means the default user.
 	Username string
 	Password string
 }
@@ -28,7 +28,7 @@ func (cr Credentials) GoString() string { return cr.String() }
 // LogValue implements slog.LogValuer, so that logs do not show the password.
 func (cr Credentials) LogValue() slog.Value { return slog.StringValue(cr.String()) }
 
-// Auth returns the AUTH of credentials; needed is false if there are none.
+// Auth returns the AUTH request for credentials. needed is false if there are none.
 func Auth(cr Credentials) (req redis.Request, needed bool) {
 	switch {
 	case cr.Username != "":

@@ -1,6 +1,5 @@
-// Package dial makes sockets on which the handshake is done, from an address and a
-// configuration. It knows nothing of connections: its caller adds the connection to
-// errors.
+// Package dial makes sockets on which the handshake is done, from an address and a configuration.
+// It knows nothing of connections: its callers name the connection in errors.
 package dial
 
 import (
@@ -29,19 +28,20 @@ type Dialer struct {
 	overdue overdue
 	opened  histogram.Times
 	asking  atomic.Int32 // calls of Provider that have not returned
-	// staysPut: the server has refused CLIENT CAPA, so a master that becomes a replica won't answer with REDIRECT.
+	// staysPut is set if the server has refused CLIENT CAPA. Then a master that becomes a replica
+	// will not answer with REDIRECT.
 	staysPut atomic.Bool
 	moved    moved
 }
 
-// New returns a Dialer, whose attempts end with ctx.
+// New returns a Dialer. Its attempts end when ctx ends.
 func New(ctx context.Context, config Config) *Dialer {
 	return &Dialer{Config: config, ctx: ctx, overdue: overdue{panicked: config.Panicked}}
 }
 
-// Open dials, sets up TLS, asks for the credentials, and does the handshake: the steps of
-// every connection, and then the given ones. ctx, Timeout and the Dialer's context bound
-// all of it, whatever the user's functions do.
+// Open dials, sets up TLS, asks for the credentials, and does the handshake: the steps of every
+// connection, and then the given ones. ctx, Timeout and the Dialer's context bound all of this, no
+// matter what users' functions do.
 func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Error) {
 	return d.openGreeted(ctx, opening{to: d.address(), pings: d.Integrity, more: steps})
 }
@@ -68,7 +68,7 @@ func (d *Dialer) openGreeted(given context.Context, o opening) (*Socket, *errorx
 	return s, failure
 }
 
-// Opened returns how long it took to open each socket that was opened, with its handshake.
+// Opened returns a histogram of how long it took to open each socket, including the handshake.
 func (d *Dialer) Opened() *histogram.Histogram { return d.opened.Histogram() }
 
 func (d *Dialer) openAdapted(given context.Context, o opening) (*Socket, *errorx.Error) {
@@ -88,15 +88,16 @@ func (d *Dialer) openAdapted(given context.Context, o opening) (*Socket, *errorx
 	})
 }
 
-// OpenSilent dials and sets up TLS, as Open does, but does no handshake: for callers that
-// do it with other credentials.
+// OpenSilent dials and sets up TLS, as Open does, but leaves the handshake to callers that use
+// other credentials.
 func (d *Dialer) OpenSilent(ctx context.Context) (*Socket, *errorx.Error) {
 	return d.bounded(ctx, func(bounded context.Context) (*Socket, *errorx.Error) {
 		return d.attempt(ctx, bounded, d.address(), sock.Peer{}, func(*Socket) *errorx.Error { return nil })
 	})
 }
 
-// bounded calls open, and bounds it by Timeout, given and the Dialer's context. Errors say why given has ended.
+// bounded calls open, and bounds it by Timeout, given and the Dialer's context. If given has ended,
+// the error says why.
 func (d *Dialer) bounded(given context.Context, open func(context.Context) (*Socket, *errorx.Error)) (*Socket, *errorx.Error) {
 	ctx, cancel := context.WithTimeout(given, d.Timeout)
 	defer cancel()
@@ -108,8 +109,8 @@ func (d *Dialer) bounded(given context.Context, open func(context.Context) (*Soc
 	return s, failure
 }
 
-// attempt dials, sets up TLS and does the handshake for that kind of peer, until ctx is done. ctx
-// is given plus a deadline.
+// attempt dials to, sets up TLS and does the handshake for the kind of peer as, until ctx is done.
+// ctx is given with a deadline.
 func (d *Dialer) attempt(given, ctx context.Context, to Address, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	conn, err := d.connect(ctx, to)
 	if isUntrusted(err) {
@@ -121,7 +122,7 @@ func (d *Dialer) attempt(given, ctx context.Context, to Address, as sock.Peer, g
 	if errs.IsNil(conn) {
 		return nil, ErrDial.New("Opts.Dialer returned no connection")
 	}
-	conn = sock.Wrap(conn) // the Dialer's may be TLS
+	conn = sock.Wrap(conn) // the connection of a user's Dialer may be TLS
 	// When the context ends, closing the socket ends a stalled handshake.
 	dialed := conn
 	stop := context.AfterFunc(ctx, func() { _ = dialed.Close() })
@@ -141,12 +142,12 @@ func (d *Dialer) attempt(given, ctx context.Context, to Address, as sock.Peer, g
 	if failure = greet(s); failure != nil {
 		_ = conn.Close()
 		if failure.IsOfType(ErrConnSetup) && given.Err() == nil && ctx.Err() != nil {
-			// Otherwise the error only says that the socket was closed.
+			// Otherwise the error would only say that the socket was closed.
 			failure = errs.Because(failure, ctx.Err())
 		}
 		return nil, failure
 	}
-	if !stop() { // otherwise it would be closed later, while it is in use
+	if !stop() { // otherwise ctx would close the socket later, while it is in use
 		_ = conn.Close()
 		return nil, ErrDial.Wrap(ctx.Err(), "dialing")
 	}
@@ -193,7 +194,7 @@ func (d *Dialer) secure(ctx context.Context, conn net.Conn, host string) (net.Co
 	return sock.Wrap(secured), nil
 }
 
-// Ask returns the credentials, for every new socket and for Reauthenticate.
+// Ask returns the current credentials. Each handshake and Reauthenticate call it.
 func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	if d.Provider == nil {
 		return d.Credentials, nil
@@ -202,7 +203,7 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 	if err != nil {
 		return Credentials{}, ErrCredentials.Wrap(err, "asking for credentials").WithProperty(EKCredentialsCause, err)
 	}
-	if p.err != nil { // its text may show a secret
+	if p.err != nil { // the text of the error may show a secret
 		return Credentials{}, ErrCredentials.New("Opts.CredentialsProvider failed with %T", p.err).
 			WithProperty(EKCredentialsCause, p.err)
 	}
@@ -211,9 +212,9 @@ func (d *Dialer) Ask(ctx context.Context) (Credentials, *errorx.Error) {
 
 // Renew does RESET and the whole handshake again on a socket. It counts the handshake as begun
 // before it calls credentials: see handshakes. It reports whether the handshake has succeeded
-// within Timeout and before ctx ended. If it has not, the socket can't be used any more.
+// within Timeout and before ctx ended. If it returns false, the socket can't be used any more.
 func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Credentials) bool {
-	s.Allow(0, 0) // the time limit of the handshake applies
+	s.Allow(0, 0) // from now on, the time limit of the handshake applies
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -223,26 +224,26 @@ func (d *Dialer) Renew(ctx context.Context, s *Socket, credentials func() Creden
 	return stop() && err == nil
 }
 
-// Config says where to dial, and what to tell the server. Fields without a comment are those of
+// Config tells where to dial, and what to tell the server. Fields without a comment are those of
 // redisconn.Opts.
 type Config struct {
 	Address   Address
 	Dialer    func(ctx context.Context, network, addr string) (net.Conn, error)
 	KeepAlive time.Duration
-	Timeout   time.Duration // of dialing and the handshake together
+	Timeout   time.Duration // bounds dialing and the handshake together
 	TLS       bool
 	TLSConfig *tls.Config
 	Limits    redis.Limits
 
-	// Provider, if not nil, is asked for the credentials of each socket; otherwise they
-	// are Credentials.
+	// Provider, if not nil, returns the credentials for each socket. Otherwise they are
+	// Credentials.
 	Provider     func(ctx context.Context) (Credentials, error)
 	Credentials  Credentials
 	Protocol, DB int
 	ReadOnly     bool
 	Role         Role
 	// Members, if not nil, returns the IDs of the nodes that the server must be one of. If it
-	// returns none, they are not known and any server is accepted.
+	// returns none, any server is accepted.
 	Members   func() map[string]bool
 	Integrity bool
 	// Tracking makes the server report changes of the keys that are read on the socket.
@@ -250,25 +251,24 @@ type Config struct {
 	ClientName   string
 	NoClientInfo bool
 
-	// Panicked is called when one of the user's functions panics.
+	// Panicked is called if a user's function panics.
 	Panicked func(v any, stack []byte)
 }
 
-// overdueMost bounds the calls of the user's functions that go on although nobody waits
-// for them any more: a function that never returns must not cost a goroutine for each
-// attempt to connect. Functions that respect their contexts are not overdue for long.
+// overdueMost bounds the calls of users' functions that continue although nobody waits for them any
+// more: a function that never returns must not cost a goroutine for each attempt to connect. A
+// function that respects its context is not overdue for long.
 const overdueMost = 16
 
-// overdue counts these calls of a Dialer. Each runs in its own goroutine, which ends when the
-// function returns. If the function has returned a connection, the goroutine closes it.
+// overdue counts the overdue calls of a Dialer. Each runs in its own goroutine, which ends when the
+// function returns. If the function has returned a connection, the goroutine closes the connection.
 type overdue struct {
 	calls    atomic.Int32
 	panicked func(v any, stack []byte)
 }
 
-// callUntil calls f, one of the user's functions, and waits for it until ctx is done;
-// name is for the error. f may also panic, or end its goroutine. A value that it returns
-// later is passed to late.
+// callUntil calls f, a user's function, and waits for it until ctx is done. name is for the error.
+// f may also panic, or end its goroutine. If f returns later, its value is passed to late.
 func callUntil[T any](ctx context.Context, o *overdue, name string, f func() T, late func(T)) (v T, err error) {
 	if n := o.calls.Load(); n >= overdueMost {
 		return v, fmt.Errorf("%d calls of functions such as %s have not returned", n, name)

@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The errors of package redisconn, where they are described.
+// These are errors of package redisconn, which describes them.
 var (
 	ErrDial        = sock.ErrConnection.NewType("dial")
 	ErrTLS         = sock.ErrConnection.NewType("tls", errs.ErrTraitInitPermanent)

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Programs know errors by these names and traits.
+// The names and traits of these errors do not change, because programs use them.
 func TestErrors(t *testing.T) {
 	for name, e := range map[string]struct {
 		of        *errorx.Type

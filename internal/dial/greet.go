@@ -13,18 +13,18 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Socket is a network connection on which the handshake is done. Trip and Credentials are
-// those of its last handshake.
+// Socket is a network connection on which the handshake is done. Trip is the round-trip time of its
+// last handshake, and Credentials are those that the handshake used.
 type Socket struct {
 	*sock.Socket
 	Trip        time.Duration
 	Credentials Credentials
 
-	echoes bool // the handshake has seen PING's argument come back
+	echoes bool // the argument of PING came back in the handshake
 }
 
-// greet does the handshake: it writes all requests at once, then reads all answers. It ends when
-// the socket is closed or timeout has passed. Errors do not show the socket's credentials.
+// greet does the handshake: it writes all requests at once, then reads all answers. It fails when
+// the socket is closed or timeout has passed. Its errors do not show the socket's credentials.
 func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 	_ = s.SetDeadline(time.Now().Add(timeout))
 	var out []byte
@@ -62,9 +62,8 @@ func (s *Socket) greet(timeout time.Duration, steps []Step) *errorx.Error {
 	return nil
 }
 
-// unwritten returns the reason why the handshake could not be written. A server that
-// refuses the client's certificate may have closed the connection by then; its alert can
-// still be read.
+// unwritten returns the reason why the handshake could not be written. A server that refuses the
+// client's certificate may have closed the connection by then, but its alert can still be read.
 func (s *Socket) unwritten(err error) *errorx.Error {
 	if isUntrusted(err) { // a user's Dialer may start TLS with the first write
 		return ErrTLS.Wrap(err, "TLS handshake")
@@ -94,16 +93,16 @@ func (s *Socket) unread(err error) *errorx.Error {
 	return ErrInit.Wrap(err, "the server is not a Redis")
 }
 
-// handshakes are the handshakes under way. Each is counted from before it asks for its
-// credentials until the server has accepted them, so that Reauthenticate can wait for all
-// that may still use older ones.
+// handshakes are the handshakes that are under way. A handshake counts from before it asks for its
+// credentials until the server has accepted them. So Reauthenticate can wait for all handshakes
+// that may still use older credentials.
 type handshakes struct {
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the fields below
 	underway map[chan struct{}]struct{}
 }
 
-// Begin announces that a handshake is about to ask for its credentials. over announces that the
-// server has accepted or refused them, or will never get them.
+// Begin counts a handshake that is about to ask for its credentials. The caller calls over when the
+// server has accepted or refused the credentials, or will never get them.
 func (h *handshakes) Begin() (over func()) {
 	ended := make(chan struct{})
 	h.mu.Lock()

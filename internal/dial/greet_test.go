@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Settle waits for the handshakes that began before it was called, and for no others.
+// Settle waits only for handshakes that began before it was called.
 func TestSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(t.Context(), Config{})

@@ -6,14 +6,14 @@ import (
 	"runtime"
 )
 
-// provided is what a provider returns.
+// provided is the result of a provider.
 type provided struct {
 	cr  Credentials
 	err error
 }
 
-// provide calls the provider. Asks looks for provide on its own stack, to find out whether the
-// provider has called.
+// provide calls the provider. Asks finds out whether it was called by the provider by looking for
+// provide on its own stack.
 func (d *Dialer) provide(ctx context.Context) (p provided) {
 	d.asking.Add(1)
 	defer d.asking.Add(-1)
@@ -24,8 +24,8 @@ func (d *Dialer) provide(ctx context.Context) (p provided) {
 // askedBy is the key of a value in the context that a Dialer passes to its provider.
 type askedBy struct{ d *Dialer }
 
-// Asks reports whether the Dialer's provider calls Asks, in its own goroutine or with the context that
-// it was given.
+// Asks reports whether the Dialer's provider is calling it, in the provider's goroutine or with the
+// provider's context.
 func (d *Dialer) Asks(ctx context.Context) bool {
 	return ctx.Value(askedBy{d}) != nil || d.asking.Load() > 0 && provides()
 }

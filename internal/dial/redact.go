@@ -9,8 +9,8 @@ import (
 )
 
 // Redact returns an error that shows nothing that may be part of a password that was sent. It keeps
-// the known texts with which servers refuse a handshake, and of all other texts at most the code.
-// Cutting the password out of a text would reveal it.
+// the known texts with which servers refuse a handshake. Of other texts it keeps at most the code.
+// It does not cut the password out of a text, because the gap would reveal the password.
 func Redact(cr Credentials, res any) any {
 	err := redis.AsErrorx(res)
 	if err == nil || cr.Password == "" {
@@ -36,7 +36,7 @@ func quotes(err *errorx.Error) bool {
 
 const notShown = " (hidden: the server's text may quote the password)"
 
-// shown returns the part of a refused handshake's error that may be shown. The result comes from
+// shown returns the part of a refused handshake's error that may be shown. The part is taken from
 // the lists below, never from the server.
 func shown(cr Credentials, text string) string {
 	known := ""
@@ -59,13 +59,13 @@ func shown(cr Credentials, text string) string {
 	return strings.TrimPrefix(known+notShown, " ")
 }
 
-// codes are the first words of servers' errors.
+// codes are the first words of servers' errors that may be shown.
 var codes = []string{
 	"ERR", "WRONGPASS", "NOAUTH", "NOPERM", "NOPROTO", "DENIED", "LOADING", "BUSY", "MASTERDOWN", "MISCONF",
 	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "READONLY", "OOM",
 }
 
-// fixedRefusals are the texts of Redis, Valkey, and servers and proxies that copy them.
+// fixedRefusals are error texts of Redis and Valkey, and of servers and proxies that copy them.
 var fixedRefusals = []string{
 	"WRONGPASS invalid username-password pair",
 	"WRONGPASS invalid username-password pair or user is disabled.",
@@ -100,7 +100,8 @@ var fixedRefusals = []string{
 	"MASTERDOWN Link with MASTER is down and slave-serve-stale-data is set to 'no'.",
 }
 
-// refusals are the texts with the name of a command of the handshake, or of the user.
+// refusals returns error texts that contain the name of a command of the handshake, or the name of
+// the user.
 func refusals(cr Credentials) (list []string) {
 	for _, cmd := range []string{
 		"auth", "hello", "select", "readonly", "role", "ping", "reset", "info", "client",

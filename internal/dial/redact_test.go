@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The server's texts about a password look the same whatever the password is, so they reveal
-// nothing.
+// What is shown of the server's texts about a password does not depend on the password, so it
+// reveals nothing.
 func TestRedactTellsNothingOfThePassword(t *testing.T) {
 	for text, want := range map[string]string{
 		"WRONGPASS invalid username-password pair or user is disabled.": "WRONGPASS invalid username-password pair or user is disabled.",
@@ -43,7 +43,7 @@ func TestRedactTellsNothingOfThePassword(t *testing.T) {
 	require.Same(t, given, Redact(Credentials{}, given), "there is nothing to hide")
 }
 
-// Errors of the connection do not show it either. They keep their causes.
+// Errors of the connection do not show the password either. They keep their causes.
 func TestRedactLines(t *testing.T) {
 	cr := Credentials{Password: "password"}
 	line := redis.ErrUnknownHeaderType.New("unknown type").WithProperty(redis.EKLine, []byte("?passw"))

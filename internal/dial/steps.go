@@ -55,7 +55,7 @@ func (d *Dialer) steps(s *Socket, o opening) []Step {
 	if s.Peer.Lean {
 		return list
 	}
-	// Names come last, so that an error which would stop all requests is found first.
+	// Names come last, so that an error that stops all requests is found first.
 	if c.ClientName != "" {
 		add(checkName, redis.Req("CLIENT SETNAME", c.ClientName))
 	}
@@ -81,13 +81,13 @@ func (c *Config) members() map[string]bool {
 }
 
 const (
-	// libName is what servers show as the library in CLIENT LIST.
+	// libName is the name of the library that servers show in CLIENT LIST.
 	libName    = "redispipe"
 	modulePath = "github.com/joomcode/redispipe"
 )
 
-// libVersion returns the version of the module that the program was built with, such as
-// 1.2.3; "(devel)" is one without a version.
+// libVersion returns the version of this module in the program, such as 1.2.3. Without a version it
+// returns "(devel)".
 var libVersion = sync.OnceValue(func() string {
 	version := "(devel)"
 	info, ok := debug.ReadBuildInfo()
@@ -102,7 +102,7 @@ var libVersion = sync.OnceValue(func() string {
 	return version
 })
 
-// ValidName reports whether servers accept the name of a client.
+// ValidName reports whether servers accept name as the name of a client.
 func ValidName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' })
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// TLSConfig returns the user's configuration, which may be nil, for a server of that name.
+// TLSConfig returns a copy of the user's configuration, which may be nil, for the server with the
+// name host.
 func TLSConfig(given *tls.Config, host string) *tls.Config {
 	config := given.Clone()
 	if config == nil {
@@ -22,8 +23,8 @@ func TLSConfig(given *tls.Config, host string) *tls.Config {
 	return config
 }
 
-// tlsError distinguishes a refusal, which is permanent, from a network that fails during
-// the handshake.
+// tlsError distinguishes a refusal, which is permanent, from a failure of the network during the
+// handshake.
 func tlsError(err error) *errorx.Error {
 	var network net.Error
 	if !isAlert(err) && (errors.As(err, &network) || isClosed(err)) {
@@ -32,8 +33,8 @@ func tlsError(err error) *errorx.Error {
 	return ErrTLS.Wrap(err, "TLS handshake")
 }
 
-// isAlert reports whether err is a TLS alert. With TLS 1.3 the server's refusal of
-// the client's certificate comes as the answer to the first request.
+// isAlert reports whether err is a TLS alert. With TLS 1.3, a server refuses the client's
+// certificate only in its answer to the first request.
 func isAlert(err error) bool {
 	if e := errorx.Cast(err); e != nil && e.Cause() != nil {
 		return isAlert(e.Cause())

@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A certificate that TLS of a user's Dialer does not accept is a permanent error as well.
+// If a user's Dialer does not trust the server's certificate, the error is permanent, too.
 func TestUntrustedByTheDialer(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)

@@ -6,9 +6,9 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// Advised adds advice for the user to a server's error, if the error itself has none. alone means that
-// the sender does not send to a cluster: nothing follows a redirect to the right server, so a retry
-// can't help.
+// Advised adds advice for the user to a server's error, unless the error has advice already. alone
+// means that the sender does not send to a cluster. Then nobody follows a redirect to the right
+// server, so a retry can't help.
 func Advised(err *errorx.Error, alone bool) *errorx.Error {
 	var advice string
 	stays := false

@@ -26,9 +26,9 @@ func (a *Attempts) Failed(err *errorx.Error) {
 func (a *Attempts) MayHaveRun() bool { return a.unknown != nil }
 
 // Result returns the error of a request whose last attempt ended with err. If that attempt was not
-// sent, it returns the error of the first attempt that may have run. If err is an answer, it gets
-// that first error as EKEarlier, in case a sender above sends the request again because of the
-// answer.
+// sent, it returns the error of the first attempt that may have run. If err is an answer, Result
+// adds that first error to it as EKEarlier, because an outer sender may send the request again
+// because of the answer.
 func (a *Attempts) Result(err *errorx.Error) *errorx.Error {
 	if a.unknown == nil {
 		return err

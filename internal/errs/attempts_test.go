@@ -25,7 +25,7 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, Unknown, OutcomeOf(a.Result(later)))
 	require.Equal(t, Refused, OutcomeOf(a.Result(refused)))
 
-	var outer Attempts // of who sends again what the first has refused
+	var outer Attempts // of a sender that sends again what the inner one has given up
 	outer.Failed(a.Result(refused))
 	require.Same(t, unknown, outer.Result(unsent))
 }

@@ -56,21 +56,22 @@ func typedIn(err error) (typed *errorx.Error, found bool) {
 	return wrapped, found
 }
 
-// byContext reports whether a context ended the request, or ended the connection before it. It
-// returns false for errors of other types, whatever their cause, because programs test the traits
-// of those.
+// byContext reports whether a context ended the request, or ended the connection before it. For
+// errors of other types it returns false even if a context is among their causes, because programs
+// test the traits of these errors.
 func byContext(err *errorx.Error) bool {
 	return (err.IsOfType(ErrRequestCancelled) || err.IsOfType(ErrContextClosed)) &&
 		(CausedBy(err, context.Canceled) || CausedBy(err, context.DeadlineExceeded))
 }
 
-// Of returns res if it is an error, so that it can become a part of a result.
+// Of returns res as an error if it is one, so that it can become a part of a result, and nil
+// otherwise.
 func Of(res any) error {
 	err, _ := res.(error)
 	return Plain(err)
 }
 
-// Plain undoes Err: it returns the *errorx.Error inside, and any other error unchanged.
+// Plain undoes Err: it returns the *errorx.Error inside a failure, and any other error unchanged.
 func Plain(err error) error {
 	if f, ok := err.(failure); ok {
 		return f.err
@@ -88,23 +89,23 @@ func (f failure) Error() string { return f.err.Error() }
 // Format implements fmt.Formatter and prints what the error prints.
 func (f failure) Format(s fmt.State, verb rune) { f.err.Format(s, verb) }
 
-// Unwrap returns the error.
+// Unwrap returns the error inside.
 func (f failure) Unwrap() error { return f.err }
 
-// Is is for errors.Is: it matches outcomes and the causes of other libraries.
+// Is is called by errors.Is. It matches outcomes and the causes of other libraries.
 func (f failure) Is(target error) bool {
 	switch target := target.(type) {
 	case Outcome:
 		return OutcomeOf(f.err) == target
-	case *errorx.Error: // errors.Is finds it through Unwrap
+	case *errorx.Error: // errors.Is compares the error inside through Unwrap
 		return false
 	}
 	return CausedBy(f.err, target)
 }
 
-// As is for errors.As: it finds causes of other libraries.
+// As is called by errors.As. It finds causes of other libraries.
 func (f failure) As(target any) bool {
-	if _, own := target.(**errorx.Error); own { // errors.As finds it through Unwrap
+	if _, own := target.(**errorx.Error); own { // errors.As finds the error inside through Unwrap
 		return false
 	}
 	for cause := range causes(f.err) {
@@ -125,14 +126,14 @@ func CausedBy(err, target error) bool {
 	return false
 }
 
-// HungUp reports whether err says that the other side closed a connection. Bytes that it had not read turn
-// its end into a reset.
+// HungUp reports whether err says that the other side closed a connection. If it had not read all
+// bytes, the system reports a reset instead of an end.
 func HungUp(err error) bool {
 	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE},
 		func(end error) bool { return CausedBy(err, end) })
 }
 
-// causes calls yield with err and with the causes of err and of the errors that it wraps.
+// causes calls yield with err, with its causes, and with the causes of the errors that it wraps.
 func causes(err error) func(yield func(error) bool) {
 	return func(yield func(error) bool) {
 		for err != nil {
@@ -173,8 +174,8 @@ func Like(err *errorx.Error, cause error, text string) *errorx.Error {
 	return like
 }
 
-// Within returns a copy of err that says which part of a request or result it is about. Its type,
-// cause and properties are those of err.
+// Within returns a copy of err that names the part of a request or result that err is about. The
+// copy has the type, cause and properties of err.
 func Within(err error, format string, args ...any) *errorx.Error {
 	inner := AsErrorx(err)
 	return Like(inner, inner.Cause(), fmt.Sprintf(format, args...)+": "+inner.Message())
@@ -182,8 +183,8 @@ func Within(err error, format string, args ...any) *errorx.Error {
 
 // Aborted returns the answer to EXEC. To an EXECABORT it adds the reason: refused is the first
 // error with which a request of the transaction was not queued, or nil, and i is the index of that
-// request. It does so too if EXEC returned another number of results than there are requests: a proxy
-// leaves out what it refuses.
+// request. It also adds the reason if the number of results differs from the number of requests,
+// because a proxy leaves out the requests that it refuses.
 func Aborted(exec any, refused *errorx.Error, i int) any {
 	failure, failed := exec.(*errorx.Error)
 	if !failed || refused == nil {
@@ -204,7 +205,7 @@ func Aborted(exec any, refused *errorx.Error, i int) any {
 	return err
 }
 
-// Replace replaces the errors in the result of EXEC.
+// Replace replaces the errors in the results of EXEC by those that with returns.
 func Replace(results []any, with func(i int, err *errorx.Error) *errorx.Error) {
 	for i, el := range results {
 		if err, failed := el.(*errorx.Error); failed {
@@ -261,14 +262,14 @@ func AddressOf(err *errorx.Error) (addr string) {
 	return addr
 }
 
-// Passes reports whether the reason of a server's refusal is temporary, or does not apply to
-// another node.
+// Passes reports whether a server has refused a request for a temporary reason, or for one that
+// does not apply to another node.
 func Passes(err *errorx.Error) bool {
 	return err != nil && (err.HasTrait(ErrTraitClusterMove) || err.HasTrait(ErrTraitTransient)) && !Stays(err)
 }
 
-// Stays reports whether the reason is permanent for this sender, although the type of the error
-// says that it is temporary.
+// Stays reports whether the reason of a refusal is permanent for this sender, although the type of
+// the error says that it is temporary.
 func Stays(err *errorx.Error) bool {
 	_, stays := err.Property(EKStays)
 	return stays

@@ -24,7 +24,7 @@ func TestBecause(t *testing.T) {
 	}
 }
 
-// ownContext is a context of a user's type, which ends for a reason of its own.
+// ownContext is a user's context, which ends with an error of its own.
 type ownContext struct {
 	context.Context
 	why error

@@ -7,11 +7,11 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// Proxied returns an ErrProxy if a proxy, rather than the server, has answered with err. The request
-// may have run, because the proxy may have forwarded it and stopped waiting for the answer. The texts
-// below always come from a proxy. If the other side is known to be a proxy (proxy is set), every error
-// without a code in capitals counts as the proxy's. If a proxy has closed the connection, Proxied adds
-// to the error that a command may be the reason.
+// Proxied returns an ErrProxy if a proxy, rather than the server, has answered with err. The
+// request may have run, because the proxy may have forwarded it and stopped waiting for the answer.
+// Errors with the texts below always come from a proxy. If proxy is set, the other side is known to
+// be a proxy, and every error without a code in capitals also counts as the proxy's. If a proxy has
+// closed the connection, Proxied adds to the error that a command may be the reason.
 func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	known, _ := ProxyClosed(err)
 	switch {
@@ -32,8 +32,8 @@ func Proxied(err *errorx.Error, proxy bool) *errorx.Error {
 	return ErrProxy.New("a proxy answered in place of the server, and the request may have run: %s", text)
 }
 
-// ClosedAt is for the error of a request that was the only one in flight when the connection was lost. If a
-// proxy has closed the connection, that request is the reason.
+// ClosedAt is for the error of a request that was the only one in flight when the connection was
+// lost. If a proxy has closed the connection, ClosedAt marks the request as the reason.
 func ClosedAt(err *errorx.Error) *errorx.Error {
 	if closed, at := ProxyClosed(err); closed && !at {
 		return Like(err, err.Cause(), strings.Replace(err.Message(), proxyClosed, proxyClosedAt, 1)).WithProperty(EKProxyClosed, true)
@@ -41,8 +41,8 @@ func ClosedAt(err *errorx.Error) *errorx.Error {
 	return err
 }
 
-// ProxyClosed reports whether a proxy has closed the connection before it answered. at is set if it did so at
-// this request, rather than at another one in flight.
+// ProxyClosed reports whether a proxy has closed the connection before it answered the request. at
+// is set if the request was the only one in flight.
 func ProxyClosed(err *errorx.Error) (closed, at bool) {
 	value, closed := err.Property(EKProxyClosed)
 	at, _ = value.(bool)
@@ -54,18 +54,18 @@ const (
 	proxyClosedAt = ": a proxy closed the connection at this request, as some do at a command that they do not know"
 )
 
-// envoySays are errors that Envoy itself answers with. If it has split a request and some parts have
-// failed, it answers with "finished with" and their number instead.
+// envoySays are errors with which Envoy itself answers. If Envoy has split a request and some of
+// its parts have failed, it answers with "finished with" and their number instead.
 var envoySays = []string{"upstream failure", "upstream protocol error", "no upstream host"}
 
-// networkSays are the errors, after ERR, with which twemproxy reports that it has lost a server. They
-// are the system's texts.
+// networkSays are texts of the system. With ERR before them, twemproxy reports that it has lost a
+// server.
 var networkSays = []string{
 	"Connection timed out", "Operation timed out", "Connection refused", "Connection reset by peer", "Broken pipe",
 	"Host is down", "No route to host", "Network is unreachable", "Network is down", "Software caused connection abort",
 }
 
-// beginsWithCode reports whether an error begins with a word in capitals, as those of servers do.
+// beginsWithCode reports whether an error begins with a word in capitals, as servers' errors do.
 func beginsWithCode(text string) bool {
 	code, _, _ := strings.Cut(text, " ")
 	return len(code) > 1 && strings.ToUpper(code) == code && strings.ContainsFunc(code, func(r rune) bool { return r >= 'A' && r <= 'Z' })

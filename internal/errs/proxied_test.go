@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Errors pass several layers, each of which explains them.
+// An error passes several layers that could explain it, but is explained only once.
 func TestExplainedOnce(t *testing.T) {
 	for _, err := range []*errorx.Error{
 		ErrIO.Wrap(io.EOF, "reading"),

@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/errorx"
 )
 
-// Types of errors, with their namespaces and traits.
+// These are the types of errors, with their namespaces and traits.
 var (
 	Errors = errorx.NewNamespace("redispipe").ApplyModifiers(errorx.TypeModifierOmitStackTrace)
 
@@ -55,7 +55,7 @@ var (
 	ErrPubSub        = Errors.NewSubNamespace("pubsub")
 	ErrTopic         = ErrPubSub.NewType("topic", ErrTraitNotSent)
 	ErrPubSubClosed  = ErrPubSub.NewType("closed")
-	ErrPubSubUnasked = ErrPubSubClosed.NewSubtype("unasked", ErrTraitNotSent) // of a call that began after the close
+	ErrPubSubUnasked = ErrPubSubClosed.NewSubtype("unasked", ErrTraitNotSent) // the call began after the close
 
 	ErrResponse           = Errors.NewSubNamespace("response")
 	ErrResponseFormat     = ErrResponse.NewType("format")
@@ -91,14 +91,15 @@ var (
 func NilContext() *errorx.Error { return ErrContextIsNil.New("context is nil") }
 
 // Withdrawn is the error of a request that was taken back unsent because ctx ended. Abandoned is
-// the error of a request whose caller left for the same reason.
+// the error of a request that may have run, whose caller left because ctx ended.
 var (
 	Withdrawn = ofContext(ErrRequestWithdrawn, "withdrawn before it was sent")
 	Abandoned = ofContext(ErrRequestCancelled, "abandoned, it may have been sent")
 )
 
-// ofContext returns a function that makes the error of a context that has ended. The errors of the
-// usual causes are made in advance and shared, because many callers often leave at once.
+// ofContext returns a function that makes the error for a context that has ended. The errors for
+// the usual causes are made in advance and shared, because many callers often leave at the same
+// time.
 func ofContext(t *errorx.Type, text string) func(context.Context) *errorx.Error {
 	cancelled, expired := t.Wrap(context.Canceled, "%s", text), t.Wrap(context.DeadlineExceeded, "%s", text)
 	return func(ctx context.Context) *errorx.Error {
@@ -137,18 +138,18 @@ var (
 	EKAddress  = NewPrintableProperty("address")
 	EKDelay    = NewPrintableProperty("delay")
 
-	// EKNotRun is the first refusal of a request of a transaction (*errorx.Error), if no request of
-	// it has run and the reason is temporary.
+	// EKNotRun is the first refusal of a request of a transaction (*errorx.Error). It is set if the
+	// reason is temporary and no request of the transaction has run.
 	EKNotRun = NewProperty("not_run")
-	// EKStays is true in an error with ErrTraitTransient or ErrTraitClusterMove if the sender can't
-	// do anything about the reason (bool).
+	// EKStays is true in an error whose type has ErrTraitTransient or ErrTraitClusterMove, if the
+	// reason is permanent for the sender (bool).
 	EKStays = NewProperty("stays")
 	// EKEarlier is the error of an earlier attempt that may have run (*errorx.Error): see Attempts.
 	EKEarlier = NewProperty("earlier")
 	// EKAttempts holds the errors of all attempts to send a request ([]error): see redis.AttemptsOf.
 	EKAttempts = NewProperty("attempts")
-	// EKOrdered is true in the error of a request that was not sent because its batch has lost its
-	// connection (bool). Sent again alone, it could overtake others of the batch.
+	// EKOrdered is true in the error of a request that was not sent because the connection of its
+	// batch was lost (bool). If it were sent again alone, it could overtake others of the batch.
 	EKOrdered = NewProperty("ordered")
 	// EKProxyClosed is set if a proxy closed the connection before it answered (bool): see ProxyClosed.
 	EKProxyClosed = NewProperty("proxy_closed")

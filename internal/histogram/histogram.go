@@ -12,14 +12,15 @@ import (
 const (
 	// subBits divides each power of two into 8 buckets, so that a quantile is exact to 1/8.
 	subBits = 3
-	// maxBits is the length of the longest duration that has its own bucket: 2^37 ns is 137 s.
+	// maxBits is the number of bits of the longest duration that has its own bucket, about two
+	// minutes.
 	maxBits = 37
 
-	// Buckets is the number of buckets: 2.2 KB of counters.
+	// Buckets is the number of buckets.
 	Buckets = (maxBits - subBits + 1) << subBits
 )
 
-// Histogram counts durations, to 1/8. Durations of more than two minutes count as
+// Histogram counts durations with a precision of 1/8. Durations of more than two minutes count as
 // two minutes. The zero value is empty. It is not safe for concurrent use.
 type Histogram struct {
 	counts [Buckets]uint64
@@ -68,8 +69,8 @@ func (h *Histogram) Count() uint64 { return h.count }
 // Sum returns the sum of all durations.
 func (h *Histogram) Sum() time.Duration { return h.sum }
 
-// Quantile returns a duration that the share p (0 to 1) of all durations does not exceed, or 0 if
-// the histogram is empty.
+// Quantile returns a duration that is not exceeded by the share p (0 to 1) of all durations. For an
+// empty histogram it returns 0.
 func (h *Histogram) Quantile(p float64) time.Duration {
 	if h.count == 0 {
 		return 0
@@ -85,8 +86,8 @@ func (h *Histogram) Quantile(p float64) time.Duration {
 	return Upper(Buckets - 1)
 }
 
-// All iterates over the non-empty buckets, the shortest durations first. It yields the longest
-// duration of the bucket and its count.
+// All iterates over the non-empty buckets, beginning with the shortest durations. It yields the
+// longest duration of each bucket, and the bucket's count.
 func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range h.counts {
@@ -114,7 +115,8 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	}{h.count, h.sum.Seconds(), h.Quantile(0.5).Seconds(), h.Quantile(0.99).Seconds(), h.Quantile(0.999).Seconds()})
 }
 
-// Bucket returns the index for d: the power of two and the next bits below it.
+// Bucket returns the index of the bucket for d. It consists of the power of two and the next bits
+// of d.
 func Bucket(d time.Duration) int {
 	n := min(uint64(max(d, 0)), 1<<maxBits-1)
 	if n < 1<<subBits {
@@ -138,7 +140,7 @@ func Upper(i int) time.Duration {
 // longest duration. The zero value is empty. A Sparse must not be copied, and is not safe for
 // concurrent use.
 type Sparse struct {
-	counts []uint64 // of the buckets from first on: whole powers of two
+	counts []uint64 // counts of the buckets from first on, for whole powers of two
 	first  int
 	count  uint64
 	sum    time.Duration

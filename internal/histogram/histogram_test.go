@@ -79,8 +79,8 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// Durations from 50 µs to 1 ms, as those of most requests, take 40 of the 280 buckets. The shortest
-// and the longest possible take all.
+// The durations of most requests take few of the buckets. The shortest and the longest possible
+// duration together take all.
 func TestSparseMemory(t *testing.T) {
 	var s Sparse
 	for d := 50 * time.Microsecond; d <= time.Millisecond; d += time.Microsecond {

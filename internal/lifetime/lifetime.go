@@ -20,10 +20,10 @@ const ErrClosed = Closed("Close was called")
 // Error implements error.
 func (c Closed) Error() string { return string(c) }
 
-// Is is for errors.Is: a Closed matches context.Canceled.
+// Is is called by errors.Is: a Closed matches context.Canceled.
 func (Closed) Is(target error) bool { return target == context.Canceled }
 
-// Begin returns a context for the thing that a constructor makes. given is the context that was
+// Begin returns a context for the object that a constructor makes. given is the context that was
 // passed to the constructor. If given has a deadline, it bounds only the call of the constructor,
 // even if it is cancelled, because programs write
 //
@@ -40,8 +40,8 @@ func Begin(given context.Context) (ctx context.Context, end context.CancelCauseF
 	return context.WithCancelCause(context.WithValue(given, wholeKey{}, p.goesOn))
 }
 
-// Making returns a context for a constructor. It bounds only the construction, whatever ctx is, and
-// Made does not report when it ends.
+// Making returns a context for a constructor that bounds only the construction, whether or not ctx
+// has a deadline. Made does not report its end.
 func Making(ctx context.Context) context.Context { return making{ctx} }
 
 type making struct{ context.Context }
@@ -54,8 +54,8 @@ func bounded(given context.Context) bool {
 	return is
 }
 
-// Made must be called when the constructor has made the thing that lives with ctx. If given, the
-// constructor's context, ends and that does not end ctx, f is called once, in its own goroutine.
+// Made must be called when the constructor has made the object that lives with ctx. If given, the
+// constructor's context, ends without ending ctx, Made calls f once, in its own goroutine.
 func Made(ctx, given context.Context, f func(why error)) {
 	if _, silent := given.(making); silent || !bounded(given) {
 		return
@@ -77,12 +77,12 @@ type part struct {
 	goesOn func() bool
 }
 
-// wholeKey is the key of part.goesOn in the context of every life. It is set even if the value is
-// nil, so that no lookup reaches a user's context.
+// wholeKey is the key of part.goesOn in each context of Begin. It is set even if the value is nil,
+// so that no lookup reaches a user's context.
 type wholeKey struct{}
 
-// WholeGoesOn reports whether ctx, a context from [Begin], belongs to a part of a whole that goes
-// on.
+// WholeGoesOn reports whether ctx, a context from [Begin], belongs to a part of a whole that
+// continues, as a connection is a part of a cluster.
 func WholeGoesOn(ctx context.Context) bool {
 	goesOn, _ := ctx.Value(wholeKey{}).(func() bool)
 	return goesOn != nil && goesOn()
@@ -108,8 +108,8 @@ func Reason(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// EndedBy returns the Reason why the user's context ended ctx. It returns nil if ctx has not ended
-// or ended with a Closed.
+// EndedBy returns the Reason if a user's context has ended ctx. It returns nil if ctx has not
+// ended, or if it ended with a Closed.
 func EndedBy(ctx context.Context) error {
 	if errors.As(context.Cause(ctx), new(Closed)) {
 		return nil

@@ -73,12 +73,12 @@ func TestReason(t *testing.T) {
 	assert.Equal(t, context.DeadlineExceeded, Reason(overdue{t.Context()}))
 }
 
-// overdue is a context whose deadline is over and whose timer is late.
+// overdue is a context whose deadline has passed, but whose timer has not fired.
 type overdue struct{ context.Context }
 
 func (overdue) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// A context of Making bounds only the constructor, with a deadline or without, and its end is not
+// A context of Making bounds only the constructor, with or without a deadline. Its end is not
 // reported.
 func TestMaking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestMaking(t *testing.T) {
 	})
 }
 
-// unasked is a user's context that fails the test when its Value is called, because a lock may be
-// held then.
+// unasked is a user's context that fails the test when its Value is called: the caller may hold a
+// lock.
 type unasked struct {
 	context.Context
 	t *testing.T
@@ -123,7 +123,7 @@ func TestWholeGoesOn(t *testing.T) {
 	endPart(ErrClosed)
 	assert.True(t, WholeGoesOn(child))
 	assert.NoError(t, whole.Err())
-	own, endOwn := Begin(ctx) // what a user makes with a part's context is no part
+	own, endOwn := Begin(ctx) // an object that a user makes with a part's context is not a part
 	defer endOwn(ErrClosed)
 	assert.False(t, WholeGoesOn(own))
 	goesOn = false

@@ -38,8 +38,8 @@ func Pause(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bo
 	return woken, ctx.Err()
 }
 
-// Wake puts a value into a channel with room for one, unless it is full, and so ends the current or
-// the next pause that waits for it. It never blocks.
+// Wake puts a value into a channel with room for one, unless it is full. So it ends the current or
+// the next pause that waits for the channel. It never blocks.
 func Wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -52,16 +52,17 @@ func Wake(c chan<- struct{}) {
 type Redial struct{ failures int }
 
 const (
-	// A socket that lived this long was useful: the next one is dialed at once.
+	// usefulLeast is how long a useful socket lives, at least. After a useful socket, the next one
+	// is dialed at once.
 	usefulLeast = 100 * time.Millisecond
-	// Otherwise the pause is random up to a bound. The bound doubles from the first to the longest,
-	// which is redisconn.Opts.ReconnectPause.
+	// Otherwise the pause is random, up to a bound. The bound doubles from redialFirst to
+	// redialLongest, which is the default of redisconn.Opts.ReconnectPause.
 	redialFirst   = 20 * time.Millisecond
 	redialLongest = 500 * time.Millisecond
 )
 
-// Wait pauses after an attempt, or until ctx is done. began is when the attempt began, and
-// connected whether it succeeded.
+// Wait pauses after an attempt, or until ctx is done. began is when the attempt began. connected is
+// set if it succeeded.
 func (r *Redial) Wait(ctx context.Context, began time.Time, connected bool) {
 	if connected && time.Since(began) >= usefulLeast {
 		r.failures = 0

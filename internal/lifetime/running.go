@@ -5,13 +5,12 @@ import "sync"
 // Running counts calls that are under way, so that a shutdown can wait for them. The zero value
 // is ready.
 type Running struct {
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	calls int
-	ended chan struct{} // set when no more may begin; closed when none is under way
+	ended chan struct{} // set by Shut; closed when no call is under way
 }
 
-// Begin counts a call, which must then call End. If no more calls may begin, it counts nothing and
-// returns false.
+// Begin counts a call, which must then call End. After Shut it counts nothing and returns false.
 func (r *Running) Begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,7 +30,7 @@ func (r *Running) End() {
 	}
 }
 
-// Shut lets no more calls begin. The channel that it returns is closed when no call is under way.
+// Shut makes Begin refuse further calls. The returned channel is closed when no call is under way.
 func (r *Running) Shut() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,20 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// Turns divide time at events of one kind: a turn lasts from one event to the next. It is safe for
+// Turns divides time into turns. Each event ends a turn and begins the next one. It is safe for
 // concurrent use.
 type Turns struct {
 	life    context.Context
 	present atomic.Pointer[turn]
 }
 
-// turn is the time until the next event, which ends ctx.
+// turn is the time from one event to the next. ctx ends with it.
 type turn struct {
 	ctx context.Context
 	end context.CancelFunc
 }
 
-// NewTurns returns Turns whose last turn ends with life.
+// NewTurns returns a Turns. If life ends, the current turn ends, too.
 func NewTurns(life context.Context) *Turns {
 	t := &Turns{life: life}
 	t.Next()

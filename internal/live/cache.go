@@ -10,7 +10,7 @@ type Cache struct {
 	Nodes, Leases                       float64
 }
 
-// series are the metrics of redisprom.CacheCollector.
+// series returns the fields by the names of the metrics of redisprom.CacheCollector.
 func (c *Cache) series() map[string]*float64 {
 	return map[string]*float64{
 		`redispipe_cache_reads_total result="hit"`:    &c.Hits,
@@ -36,7 +36,7 @@ func (c *Cache) reads() float64 { return c.Hits + c.Misses + c.Joined + c.First 
 // BetweenCaches returns what a cache did between two samples.
 func BetweenCaches(from, to Cache, elapsed time.Duration) CacheRates {
 	if to.reads() < from.reads() {
-		from = Cache{} // of a process that has ended
+		from = Cache{} // from is of a process that has ended
 	}
 	reads := to.reads() - from.reads()
 	return CacheRates{reads / elapsed.Seconds(), (to.Hits - from.Hits) / max(reads, 1)}

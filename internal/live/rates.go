@@ -12,7 +12,7 @@ type Rates struct {
 // Between returns what a client did between two samples. Without elapsed time, PerSecond is 0.
 func Between(from, to Sample, elapsed time.Duration) (r Rates) {
 	if to.Writes < from.Writes {
-		from = Sample{} // of a process that has ended
+		from = Sample{} // from is of a process that has ended
 	}
 	if elapsed > 0 {
 		r.PerSecond = (to.requests() - from.requests()) / elapsed.Seconds()

@@ -28,7 +28,7 @@ type Total struct {
 	Sum   float64 `json:"sum"`
 }
 
-// Stage returns what went through a stage.
+// Stage returns the Total of a stage.
 func (s *Sample) Stage(stage redis.Stage) *Total {
 	return [...]*Total{&s.Queue, &s.Wire, &s.Reading, &s.Callback}[stage]
 }
@@ -40,7 +40,7 @@ var Stages = [...]redis.Stage{redis.StageQueue, redis.StageWire, redis.StageRead
 func Of(stats any) Sample {
 	text, err := json.Marshal(stats)
 	if err != nil {
-		panic(err) // they are numbers and strings
+		panic(err) // can't happen: the fields are numbers and strings
 	}
 	s, _ := Parse(text)
 	return s

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Burst lines of a message are written at once, and then one per Interval. So ten lines report that
-// a thousand connections were lost together.
+// Burst is how many lines with the same message are written at once. After that, one is written per
+// Interval. So a few lines report that many connections were lost together.
 const (
 	Burst    = 10
 	Interval = time.Second
@@ -29,7 +29,7 @@ type Log struct {
 // Limit limits the reports of an event that a server can cause at any rate. It allows Burst reports
 // at once, and then one per Interval. It is safe for concurrent use.
 type Limit struct {
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	used       float64    // how many were reported recently
 	at         time.Time
 	suppressed int
@@ -57,8 +57,8 @@ func New(to *slog.Logger) *Log {
 }
 
 // Write writes a message, which must be a constant, with attributes in the group "redis". If
-// earlier lines with this message were left out, it says how many. A panic of the handler is
-// ignored.
+// earlier lines with this message were left out, the line says how many. Write ignores a panic of
+// the handler.
 func (l *Log) Write(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
 	if l.to == nil {
 		return
@@ -97,7 +97,7 @@ type Line struct {
 	attrs   []slog.Attr
 }
 
-// Text begins a line.
+// Text returns a Line with a text for the standard logger.
 func Text(format string, args ...any) Line { return Line{Text: fmt.Sprintf(format, args...)} }
 
 // Slog adds the message and the attributes for slog. The message must be a constant.
@@ -106,14 +106,14 @@ func (l Line) Slog(level slog.Level, message string, attrs ...slog.Attr) Line {
 	return l
 }
 
-// Panicked is the line for a panic of the user's code. slog gets only the type of the panic's
-// value, because that may hold anything.
+// Panicked returns the line for a panic of a user's code. slog gets only the type of the panic's
+// value, because the value may contain anything.
 func Panicked(what string, value any, stack []byte) Line {
 	return Text("%s panicked: %v\n%s", what, value, stack).
 		Slog(slog.LevelError, "redis "+what+" panicked", slog.String("type", fmt.Sprintf("%T", value)), slog.String("stack", string(stack)))
 }
 
-// WriteLine writes a line, with attributes before its own.
+// WriteLine writes a line. attrs come before the line's own attributes.
 func (l *Log) WriteLine(ctx context.Context, line Line, attrs ...slog.Attr) {
 	l.Write(ctx, line.level, line.message, append(attrs, line.attrs...)...)
 }

@@ -1,8 +1,8 @@
 package oplog
 
-// WantsReqStat reports whether a logger uses statistics of requests. It calls the logger's method
-// WantsReqStat() bool, if there is one. Without that method, every logger uses statistics, except
-// nil and loggers of the types D and N.
+// WantsReqStat reports whether a logger uses statistics of requests. If the logger has a method
+// WantsReqStat() bool, WantsReqStat returns its result. Otherwise it returns false for nil and for
+// loggers of the types D and N, and true for others.
 func WantsReqStat[D, N any](logger any) bool {
 	if chooser, ok := logger.(interface{ WantsReqStat() bool }); ok {
 		return chooser.WantsReqStat()

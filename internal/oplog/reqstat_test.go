@@ -14,7 +14,7 @@ type (
 
 func (c chosen) WantsReqStat() bool { return c.wants }
 
-// A type that embeds a logger without statistics may have a ReqStat of its own.
+// A type that embeds a logger without statistics may have its own ReqStat.
 func TestWantsReqStat(t *testing.T) {
 	for _, logger := range []any{nil, prints{}, &prints{}, silent{}, &silent{}, chosen{false}} {
 		require.False(t, WantsReqStat[prints, silent](logger), "%T", logger)

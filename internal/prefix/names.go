@@ -6,7 +6,7 @@ import "strings"
 type Names uint8
 
 const (
-	// NoNames: nowhere.
+	// NoNames: the reply contains no names.
 	NoNames Names = iota
 	// InList: each element is a name.
 	InList
@@ -22,7 +22,7 @@ const (
 )
 
 // Strip returns a reply with the prefix removed from its names. It does not change res, which
-// others may read. It returns an unexpected reply, such as an error or null, unchanged.
+// others may read. An unexpected reply, such as an error or null, is returned unchanged.
 func (p Prefix) Strip(names Names, res any) any {
 	switch res := res.(type) {
 	case map[string]any:
@@ -33,14 +33,14 @@ func (p Prefix) Strip(names Names, res any) any {
 		if names != NoNames {
 			return p.stripList(names, res)
 		}
-	case []string: // of a Scanner
+	case []string: // from a Scanner
 		return p.StripAll(res)
 	}
 	return res
 }
 
-// StripEach is Strip for the results of a transaction; names has an entry for each result. It returns
-// anything else, such as an error, unchanged.
+// StripEach is Strip for the results of a transaction. names has an entry for each result. Anything
+// else, such as an error, is returned unchanged.
 func (p Prefix) StripEach(names []Names, res any) any {
 	results, ok := res.([]any)
 	if !ok || len(results) != len(names) {

@@ -19,9 +19,9 @@ import (
 // Prefix is the text in front of every key.
 type Prefix string
 
-// Request returns a copy of a request with the prefix on keys, patterns and channels, and where its
-// reply contains names. It shares the arguments that are not keys. It fails if it does not know all
-// keys.
+// Request returns a copy of a request with the prefix on keys, patterns and channels. names tells
+// where the reply contains names. The copy shares the arguments that are not keys. Request returns
+// an error if it does not know all keys.
 func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any, names Names, err *errorx.Error) {
 	given := len(args)
 	if first, second, two := strings.Cut(cmd, " "); two {
@@ -33,7 +33,7 @@ func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any,
 	}
 	r := rewriting{p: p, name: call.Name, args: args, moved: len(args) - given}
 	for i := range call.Keys {
-		if call.Name != "CLUSTERSCAN" { // its cursor is only a key for routing
+		if call.Name != "CLUSTERSCAN" { // the cursor of CLUSTERSCAN is only a key for routing
 			r.put(i, p)
 		}
 	}
@@ -52,8 +52,8 @@ func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any,
 	return cmd, r.changed, rule.names, nil
 }
 
-// Encoded is Request for an encoded request: it changes r, and appends the new bytes to buf. wantsSlot
-// is the result of send.Backend.WantsSlot.
+// Encoded is Request for an encoded request. It changes r, and appends the new bytes to buf.
+// wantsSlot is the result of send.Backend.WantsSlot.
 func (p Prefix) Encoded(buf []byte, r *send.Request, wantsSlot bool) (_ []byte, names Names, err *errorx.Error) {
 	if at := onlyKey(r); at > 0 {
 		r.Buf = send.AppendPrefixed(buf, r.Buf, at, string(p))
@@ -72,8 +72,8 @@ func (p Prefix) Encoded(buf []byte, r *send.Request, wantsSlot bool) (_ []byte, 
 	return buf, names, nil
 }
 
-// onlyKey returns the position of a request's only key, if all requests of the command have exactly one
-// key there. Otherwise it returns 0.
+// onlyKey returns the position of a request's only key, if every request with this command has
+// exactly one key, at that position. Otherwise it returns 0.
 func onlyKey(r *send.Request) int {
 	info := command.Lookup(r.Cmd)
 	if info == nil {
@@ -88,18 +88,18 @@ func onlyKey(r *send.Request) int {
 	return 0
 }
 
-// rewriting is a request while the prefix is added to it.
+// rewriting is a request to which the prefix is being added.
 type rewriting struct {
 	p       Prefix
 	name    string
 	args    []any
-	moved   int   // how many words of args were in front of the user's
+	moved   int   // number of words of Cmd that are in front of the user's arguments in args
 	changed []any // a copy of args, once touched is set
 	touched bool
 	err     *errorx.Error
 }
 
-// put puts text in front of an argument.
+// put puts text in front of argument i.
 func (r *rewriting) put(i int, text Prefix) {
 	if i >= len(r.args) {
 		return // the server will refuse the request
@@ -120,16 +120,16 @@ func (r *rewriting) set(i int, word string) {
 	r.changed[i] = word
 }
 
-// is reports whether an argument is a keyword, in any case.
+// is reports whether argument i is a keyword, in any case.
 func (r *rewriting) is(i int, word string) bool {
 	text, ok := resp.ArgText(r.args[i])
 	return ok && strings.EqualFold(text, word)
 }
 
-// glob is the prefix as a part of a pattern.
+// glob is Glob as a Prefix.
 func (p Prefix) glob() Prefix { return Prefix(p.Glob()) }
 
-// Glob is the prefix as a part of a pattern.
+// Glob returns a pattern that matches exactly the prefix.
 func (p Prefix) Glob() string { return special.Replace(string(p)) }
 
 var special = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)

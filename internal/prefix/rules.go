@@ -6,14 +6,15 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// rule describes what to rewrite in a command in addition to its keys.
+// rule tells what to rewrite in a command in addition to its keys.
 type rule struct {
 	// edit adds the prefix to arguments that the table of commands does not list as keys.
 	edit  func(*rewriting)
 	names Names
 }
 
-// rules are by the name of the command. Arguments are counted after its first word.
+// rules are the rules by the name of the command. They count arguments after the first word of the
+// command.
 var rules = map[string]rule{
 	"BLPOP": {names: InFirst}, "BRPOP": {names: InFirst}, "BZPOPMAX": {names: InFirst}, "BZPOPMIN": {names: InFirst},
 	"LMPOP": {names: InFirst}, "BLMPOP": {names: InFirst}, "ZMPOP": {names: InFirst}, "BZMPOP": {names: InFirst},
@@ -36,9 +37,9 @@ var rules = map[string]rule{
 	"CLUSTER KEYSLOT":      {func(r *rewriting) { r.put(1, r.p) }, NoNames},
 }
 
-// keyless are commands that are sent unchanged, because they neither read nor change keys: by the first
-// word of their names, or by both words. Other commands without keys, such as FLUSHALL and DBSIZE, are
-// refused.
+// keyless are commands that are sent unchanged, because they neither read nor change keys. They are
+// listed by the first word of their names, or by both words. Other commands without keys, such as
+// FLUSHALL and DBSIZE, are refused.
 var keyless = func() map[string]bool {
 	table := map[string]bool{}
 	for _, name := range strings.Fields(`ASKING AUTH CLIENT COMMAND CONFIG DISCARD ECHO EXEC FUNCTION HIMPORT INFO
@@ -49,7 +50,7 @@ var keyless = func() map[string]bool {
 		table["CLUSTER "+name] = true
 	}
 	table["ACL WHOAMI"], table["MODULE LIST"] = true, true
-	table["PUBSUB NUMSUB"], table["PUBSUB SHARDNUMSUB"] = true, true // without channels
+	table["PUBSUB NUMSUB"], table["PUBSUB SHARDNUMSUB"] = true, true // these have no keys if there are no channels
 	return table
 }()
 
@@ -58,7 +59,7 @@ func isKeyless(name string) bool {
 	return keyless[first] || keyless[name] || second == "HELP"
 }
 
-// match adds the prefix to the pattern of SCAN, or gives it one.
+// match adds the prefix to the pattern of SCAN. If there is no pattern, it adds one.
 func match(r *rewriting) {
 	if len(r.args) == 0 {
 		return
@@ -73,7 +74,7 @@ func match(r *rewriting) {
 	}
 }
 
-// pattern does the same for PUBSUB CHANNELS.
+// pattern adds the prefix to the pattern of PUBSUB CHANNELS. If there is no pattern, it adds one.
 func pattern(r *rewriting) {
 	if len(r.args) == 1 {
 		r.changed, r.touched = []any{r.args[0], string(r.p.glob()) + "*"}, true
@@ -111,8 +112,8 @@ func sortOptions(r *rewriting) {
 	}
 }
 
-// storeOptions adds the prefix to each key after STORE and STOREDIST. Servers use the last one, and the
-// table of commands has the first.
+// storeOptions adds the prefix to each key after STORE and STOREDIST. Servers use the last of them,
+// but the table of commands only has the first.
 func storeOptions(r *rewriting, from int) {
 	for i := from; i+1 < len(r.args); i++ {
 		switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/internal/prefix"
 )
 
-// recorded returns all commands that any recorded server knows, with the least number of their words.
+// recorded returns all commands of all recorded servers, with the least number of words of each.
 func recorded(t *testing.T) map[string]int {
 	files, err := filepath.Glob("../command/gen/servers/*.txt")
 	require.NoError(t, err)
@@ -38,10 +38,10 @@ func recorded(t *testing.T) map[string]int {
 	return all
 }
 
-// keywords are words that precede keys in some commands, and numbers of keys.
+// keywords are words that precede keys in some commands. They include numbers of keys.
 var keywords = []string{"1", "2", "store", "STREAMS", "Keys"}
 
-// linesOf returns requests of a command: of several lengths, with a keyword at each place.
+// linesOf returns requests with a command, of several lengths, and with a keyword at each position.
 func linesOf(name string, arity int) (lines [][]any) {
 	words := strings.Fields(name)
 	for length := max(arity, len(words)); length <= arity+2; length++ {
@@ -64,8 +64,8 @@ func linesOf(name string, arity int) (lines [][]any) {
 	return lines
 }
 
-// TestEveryCommand rewrites requests of every command of every server. No key is left without the prefix,
-// by the table and by a server that is asked, and nothing else changes.
+// TestEveryCommand rewrites requests with every command of every server. According to the table,
+// and to a server that is asked, no key is left without the prefix, and nothing else changes.
 func TestEveryCommand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it asks a server for seconds, in one goroutine")
@@ -120,7 +120,8 @@ func compareWords(t *testing.T, name string, before, after []any) {
 	}
 }
 
-// serverKeys returns what the server takes for keys; none if it does not accept the request.
+// serverKeys returns the words that the server treats as keys, or nil if it does not accept the
+// request.
 func serverKeys(t *testing.T, server *live.Server, cmd string, args []any) (keys []any) {
 	words := []string{"COMMAND", "GETKEYS", cmd}
 	for _, arg := range args {
@@ -132,7 +133,7 @@ func serverKeys(t *testing.T, server *live.Server, cmd string, args []any) (keys
 	return keys
 }
 
-// Options that the table of commands does not list, or of which it has one.
+// The table of commands lists only one of these options, or none.
 func TestOptions(t *testing.T) {
 	for _, c := range []struct{ from, to string }{
 		{"SORT k BY w_* LIMIT 0 STORE GET # get o_*->f STORE a ALPHA store b", "SORT t1:k BY t1:w_* LIMIT 0 STORE GET # get t1:o_*->f STORE t1:a ALPHA store t1:b"},

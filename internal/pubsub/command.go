@@ -7,22 +7,22 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Command subscribes or unsubscribes topics. A PING with an argument of its own follows each one:
-// its echo shows that the server has answered the command completely. The order of replies alone
-// does not show that, because a server may unsubscribe topics without a command, and errors name no
+// Command subscribes or unsubscribes topics. A PING with its own argument follows each Command: the
+// echo shows that the server has answered the Command completely. The order of replies alone does
+// not show that, because a server may unsubscribe topics without a command, and errors name no
 // topic.
 type Command struct {
 	Subscribe bool
 	Topics    []Topic // all of one kind and slot
-	Err       error   // the server's answer if it did not confirm
+	Err       error   // the server's answer, if that is an error
 	fence     string
 }
 
-// commandMost bounds the topics of a command, so that the server is busy with one for at most 1 ms,
-// at 1 µs per topic.
+// commandMost bounds the topics of a command, so that one command does not keep the server busy for
+// long.
 const commandMost = 1000
 
-// Ask is a topic to subscribe or unsubscribe. If it stands alone, it gets its own command.
+// Ask is a topic to subscribe or unsubscribe. If Alone is set, the topic gets its own command.
 type Ask struct {
 	Topic            Topic
 	Subscribe, Alone bool
@@ -54,7 +54,7 @@ func Plan(asks []Ask) (list []*Command) {
 // Flight are the unanswered commands, oldest first. The owner guards it.
 type Flight []*Command
 
-// Asks reports whether cmd is the oldest command and its Subscribe equals subscribe.
+// Asks reports whether cmd is the oldest command and subscribes or unsubscribes as subscribe says.
 func (f Flight) Asks(cmd *Command, subscribe bool) bool {
 	return len(f) > 0 && f[0] == cmd && cmd.Subscribe == subscribe
 }
@@ -80,7 +80,7 @@ func (f *Flight) Take(reply any) (answered *Command, err error) {
 	return cmd, nil
 }
 
-// Requests returns the requests to send.
+// Requests returns the requests that send the commands.
 func (f Flight) Requests() (reqs []redis.Request) {
 	for _, cmd := range f {
 		args := make([]any, len(cmd.Topics))

@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// There is a command for each kind and slot, and no larger one than a server may be kept
-// busy with.
+// Plan makes a command for each kind and slot. No command is so large that it keeps a server busy
+// for long.
 func TestPlan(t *testing.T) {
 	ask := func(k Kind, name string) Ask { return Ask{Topic: Topic{k, name}, Subscribe: true} }
 	alone, off := ask(Channel, "c"), ask(Channel, "d")
@@ -23,7 +23,7 @@ func TestPlan(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		asks []Ask
-		want []int // topics of each command
+		want []int // the number of topics of each command
 	}{
 		"one kind":       {[]Ask{ask(Channel, "a"), ask(Channel, "b")}, []int{2}},
 		"several kinds":  {[]Ask{ask(Channel, "a"), ask(Pattern, "a"), ask(Sharded, "a")}, []int{1, 1, 1}},
@@ -45,7 +45,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The answers to a command end with its fence; an error in between is its own.
+// The answers to a command end with the echo of its PING. An error before the echo belongs to the
+// command.
 func TestFlight(t *testing.T) {
 	flight := Flight(Plan([]Ask{{Topic: Topic{Channel, "a"}, Subscribe: true}, {Topic: Topic{Sharded, "b"}}}))
 	first, second := flight[0], flight[1]

@@ -46,7 +46,7 @@ func Parse(push *redis.Push) (notice Notice, err error) {
 		}
 		wellFormed := push.Rest == nil
 		if notice.What != Message {
-			_, wellFormed = push.Rest.(int64) // the number of topics of the socket
+			_, wellFormed = push.Rest.(int64) // the element is the number of topics of the socket
 		}
 		words := 2
 		if notice.What == Message && notice.Kind == Pattern {
@@ -68,7 +68,7 @@ func Parse(push *redis.Push) (notice Notice, err error) {
 type Work struct {
 	Kind     string
 	In       time.Duration // time until it begins; zero if the server does not say
-	Endpoint string        // for MOVING, where to connect instead; empty if the address stays the same
+	Endpoint string        // for MOVING, the address to connect to instead; empty if the address does not change
 }
 
 // Ends reports whether the maintenance is over.
@@ -76,7 +76,7 @@ func (w Work) Ends() bool {
 	return w.Kind == "MIGRATED" || w.Kind == "FAILED_OVER" || w.Kind == "SMIGRATED"
 }
 
-// String formats it for logs.
+// String formats w for logs.
 func (w Work) String() string {
 	text := w.Kind
 	if w.In > 0 {
@@ -91,7 +91,7 @@ func (w Work) String() string {
 // works are the kinds of pushes that announce maintenance.
 var works = []string{"MOVING", "MIGRATING", "MIGRATED", "FAILING_OVER", "FAILED_OVER", "SMIGRATING", "SMIGRATED"}
 
-// inMost is the longest time until the maintenance that is accepted.
+// inMost is the longest accepted time until maintenance.
 const inMost = 24 * time.Hour
 
 // endpointMost is the greatest length of an endpoint, which is a host with a port.
@@ -122,7 +122,8 @@ func ParseWork(kind []byte, rest any) (w Work, ok bool) {
 	return w, true
 }
 
-// Text returns an element of a push if it is a string, bulk or simple: servers use both. Otherwise it returns nil.
+// Text returns the text of an element of a push, which servers send as a bulk or a simple string. If
+// the element is not a string, Text returns nil.
 func Text(element any) []byte {
 	if s, simple := element.(string); simple {
 		return []byte(s)
@@ -131,8 +132,8 @@ func Text(element any) []byte {
 	return b
 }
 
-// isEndpoint reports whether a text may be an endpoint. Other texts could forge or flood lines of a
-// log.
+// isEndpoint reports whether a text may be an endpoint. Other texts could forge log lines, or flood
+// the log.
 func isEndpoint(text []byte) bool {
 	return len(text) <= endpointMost && !bytes.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }

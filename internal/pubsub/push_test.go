@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 	for name, c := range map[string]struct {
 		words []string
 		rest  any
-		want  Notice // with Name
+		want  Notice // with Name in its Topic or Channel
 		fails bool
 	}{
 		"message":             {[]string{"message", "c"}, nil, Notice{Message, Channel, []byte("c"), []byte("c")}, false},

@@ -1,5 +1,5 @@
-// Package pubsub is the language of subscriptions: the commands that subscribe and unsubscribe, the
-// answers to them, and the pushes. It does no I/O.
+// Package pubsub defines the protocol of subscriptions: the commands that subscribe and
+// unsubscribe, the answers to them, and the pushes. It does no I/O.
 package pubsub
 
 import (
@@ -21,7 +21,7 @@ const (
 	none
 )
 
-// words are the words of the protocol for a Kind.
+// words are the commands for a Kind, and the kinds of its pushes.
 type words struct{ subscribe, unsubscribe, subscribed, unsubscribed, message string }
 
 var kinds = [none]words{
@@ -38,7 +38,7 @@ func (k Kind) String() string {
 	return Named("Kind", uint8(k), "channel", "pattern", "sharded channel")
 }
 
-// Named returns the name of value n of a type, if it has one.
+// Named returns the name of value n of type of, or its number if it has no name.
 func Named(of string, n uint8, names ...string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return names[n]

@@ -6,9 +6,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// fromArray reports whether a reply is a push of Pub/Sub in the form of RESP2, and stores it in push.
-// Servers that only look like Redis send this form although RESP3 was agreed on. framed means that
-// this server has sent a push in the form of RESP3. Then only its answer to PING may be an array.
+// fromArray reports whether a reply is a push of Pub/Sub in its RESP2 form, an array, and stores it
+// in push. Servers that only look like Redis use this form even with RESP3. If framed is set, this
+// server has already sent a push in its RESP3 form. Then only an answer to PING may be an array.
 func fromArray(reply any, push *redis.Push, framed bool) bool {
 	list, _ := reply.([]any)
 	if len(list) < 2 {

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// If a healthy server refuses PING, the error counts as its answer. If the server refuses an
-// earlier request in the same words, that error goes to the owner of that request.
+// If a healthy server refuses PING, the error counts as the answer. If the server refuses an
+// earlier request in the same words, the owner of that request gets the error.
 func TestARefusedPing(t *testing.T) {
 	const (
 		timeout    = 16 * time.Second
@@ -42,7 +42,7 @@ func TestARefusedPing(t *testing.T) {
 				wrap := func(conn net.Conn) net.Conn { return conn }
 				p, failure := dialed(t.Context(), dial.Config{Timeout: timeout, Dialer: piped(answer, wrap)}, true).Open(t.Context())
 				require.Nil(t, failure)
-				go func() { // ends soon
+				go func() { // ends when the socket ends
 					time.Sleep(2 * timeout)
 					_ = p.Send(redis.Req("SUBSCRIBE", "x"), redis.Req("PING", "fence"))
 				}()
@@ -59,7 +59,7 @@ func TestARefusedPing(t *testing.T) {
 				require.False(t, pushed)
 				require.Equal(t, []byte("fence"), reply)
 				p.Close()
-				time.Sleep(2 * timeout) // lets the server notice
+				time.Sleep(2 * timeout) // the server notices the end
 			})
 		})
 	}

@@ -17,24 +17,24 @@ import (
 )
 
 // Socket is a socket beside the shared one, for pushes. Any goroutine may send; one goroutine
-// receives. The socket ends with its first error, with Close, or with the connection. It does not
-// reconnect: its owner finds out what a new socket has missed.
+// receives. The socket ends with its first error, with Close, or with the connection. A Socket does
+// not reconnect: its owner finds out which messages were missed.
 //
-// It has a heartbeat: if the server does not answer within IOTimeout, the socket ends.
+// A Socket sends heartbeats. If the server does not answer within IOTimeout, the socket ends.
 type Socket struct {
 	of   *Sockets
 	sock *sock.Socket
 	peer sock.Peer
-	// framed is set once a RESP3 push has arrived. It belongs to the goroutine that receives.
+	// framed is set once a RESP3 push has arrived. Only the goroutine that receives uses it.
 	framed bool
 
 	wake   chan struct{} // signals that requests are queued, or that the socket has ended
 	done   chan struct{} // closed when the socket has ended
 	paused atomic.Bool   // see Hold
 
-	came atomic.Uint64 // replies and pushes
+	came atomic.Uint64 // number of replies and pushes received
 
-	mu        sync.Mutex // guards the rest
+	mu        sync.Mutex // guards the fields below
 	out       []byte
 	err       *errorx.Error
 	awaited   []awaited // unanswered, oldest first
@@ -42,20 +42,20 @@ type Socket struct {
 	confirmed time.Time
 }
 
-// awaited is a request whose reply can be recognized: a PING, or the AUTH right after one.
+// awaited is a request whose reply can be recognized: a PING, or an AUTH that follows a PING.
 type awaited struct {
 	nonce string
-	// others is the number of requests between the previous PING and this one that have not been
-	// refused.
+	// others is the number of requests between the previous awaited request and this one that have
+	// not been refused.
 	others int
-	beat   time.Time         // when it was sent, if it is a heartbeat
-	auth   *dial.Credentials // the credentials of an AUTH, whose reply follows that of the PING
+	beat   time.Time         // if the request is a heartbeat, when it was sent
+	auth   *dial.Credentials // if the request is an AUTH, its credentials; its reply follows that of a PING
 }
 
 const (
 	// A heartbeat is sent four times per IOTimeout, and must be answered within half of it. The
-	// socket checks sixteen times per IOTimeout. Only the second check in a row that finds an
-	// overdue heartbeat counts, so the socket notices a lost server within 15/16 of IOTimeout.
+	// socket checks sixteen times per IOTimeout. The socket ends when two checks in a row find an
+	// overdue heartbeat, which is within IOTimeout.
 	beats    = 4
 	patience = 2
 	checks   = 16
@@ -79,15 +79,15 @@ func (p *Socket) Confirmed() time.Time {
 	return p.confirmed
 }
 
-// ClosesAtUnknown reports whether the other side of a socket closes the connection at commands that it
-// does not know.
+// ClosesAtUnknown reports whether the other side of a socket closes the connection when it gets a
+// command that it does not know.
 func ClosesAtUnknown(p *Socket) bool { return p.peer.Lean }
 
-// Received returns how many bytes were received.
+// Received returns the number of bytes received.
 func (p *Socket) Received() int64 { return p.sock.Received() }
 
-// Hold(true) says that the owner does not receive for now, so that an unanswered heartbeat does not
-// count as a silent server. Hold(false) ends that.
+// Hold(true) tells the socket that the owner does not receive for now. Then an unanswered heartbeat
+// does not count as a silent server. Hold(false) ends that.
 func (p *Socket) Hold(on bool) { p.paused.Store(on) }
 
 // Send queues requests to be written. It does not wait: Receive returns the replies, and the error
@@ -118,7 +118,7 @@ func (p *Socket) Send(reqs ...redis.Request) error {
 	return p.send(encoded, pings, others)
 }
 
-// ping returns a PING that is answered with the nonce, or with PONG by a peer that does not echo.
+// ping returns a PING. The peer answers it with the nonce, or with PONG if the peer does not echo.
 func (p *Socket) ping(nonce string) redis.Request {
 	if p.peer.Mute {
 		return redis.Req("PING")
@@ -126,8 +126,9 @@ func (p *Socket) ping(nonce string) redis.Request {
 	return redis.Req("PING", nonce)
 }
 
-// send queues encoded requests. await are the requests whose replies are awaited, each with the number
-// of other requests before it. others is the number of requests after the last awaited one.
+// send queues encoded requests. await has the requests whose replies can be recognized, each with
+// the number of other requests before it. others is the number of requests after the last one of
+// await.
 func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	p.mu.Lock()
 	if p.err != nil {
@@ -146,9 +147,10 @@ func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 	return nil
 }
 
-// Receive waits for a push, which it stores in push, or for a reply. The echo of a PING is a reply
-// even with RESP2, where it arrives as a push. If the server refuses a PING because it is busy or
-// can't write to its disk, that counts as the echo. After an error the socket has ended.
+// Receive waits for a push, which it stores in push, or for a reply. Receive returns the echo of a
+// PING as a reply, although it arrives as a push with RESP2. If the server refuses a PING because
+// it is busy or can't write to its disk, that counts as the echo. After an error the socket has
+// ended.
 func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	for {
 		reply, pushed, err = p.sock.Dec.DecodePush((*resp.Push)(push))
@@ -178,7 +180,7 @@ func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
 	}
 }
 
-// answered returns the oldest awaited request if the reply answers it, and nil otherwise.
+// answered returns the oldest awaited request if reply answers it, and nil otherwise.
 func (p *Socket) answered(reply any) *awaited {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +196,7 @@ func (p *Socket) answered(reply any) *awaited {
 }
 
 // answeredBy reports whether a reply answers the request. If the owner sent other requests before a
-// PING, an error is taken for the answer to one of those, unless only a PING can get it.
+// PING, an error counts as the answer to one of these, unless only a PING can get that error.
 func (a *awaited) answeredBy(reply any, peer sock.Peer) bool {
 	echo, isText := reply.([]byte)
 	err := redis.AsErrorx(reply)
@@ -215,7 +217,7 @@ func (a *awaited) answeredBy(reply any, peer sock.Peer) bool {
 // writeLoop is the goroutine that writes and checks heartbeats. Sockets.Open starts it. It ends
 // with the socket, at the latest when the connection ends.
 func (p *Socket) writeLoop() {
-	defer context.AfterFunc(p.of.ctx, p.Close)() // also while it waits for the socket
+	defer context.AfterFunc(p.of.ctx, p.Close)() // ends a wait for the socket, too
 	timeout := p.of.config.Timeout
 	ticker := time.NewTicker(max(timeout/checks, time.Millisecond))
 	defer ticker.Stop()
@@ -245,7 +247,7 @@ func (p *Socket) writeLoop() {
 	}
 }
 
-// unanswered returns the time when the unanswered heartbeat was sent, if there is one.
+// unanswered returns when the unanswered heartbeat was sent, or zero if there is none.
 func (p *Socket) unanswered() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,8 +259,8 @@ func (p *Socket) unanswered() time.Time {
 	return time.Time{}
 }
 
-// beat sends a heartbeat, and AUTH right after it if auth is not nil. It fails only if the socket
-// has ended.
+// beat sends a heartbeat and, if auth is not nil, an AUTH after it. If the socket has ended, it
+// does nothing.
 func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 	n := sock.NewNonce()
 	encoded, _ := redis.AppendRequest(nil, p.ping(string(n[:])))
@@ -271,7 +273,7 @@ func (p *Socket) beat(now time.Time, auth *dial.Credentials) {
 	_ = p.send(encoded, await, 0)
 }
 
-// write writes what is queued.
+// write writes the queued requests.
 func (p *Socket) write() {
 	p.mu.Lock()
 	out := p.out

@@ -36,8 +36,8 @@ func dialed(ctx context.Context, config dial.Config, timesOut bool) *Sockets {
 	})
 }
 
-// piped returns a Dialer of pipes, at whose other end answer replies to each PING. Each pipe goes
-// through wrap.
+// piped returns a Dialer of pipes. answer is called with each PING that arrives at the other end.
+// Each pipe is wrapped by wrap.
 func piped(answer func(server net.Conn, echo []byte), wrap func(net.Conn) net.Conn) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
@@ -51,7 +51,7 @@ func piped(answer func(server net.Conn, echo []byte), wrap func(net.Conn) net.Co
 				}
 				words := req.([]any)
 				switch cmd := string(words[0].([]byte)); {
-				case cmd == "SUBSCRIBE": // answered with the PING behind it
+				case cmd == "SUBSCRIBE": // the PING that follows is answered
 				case cmd != "PING":
 					_, _ = io.WriteString(server, "+OK\r\n")
 				case !greeted:
@@ -70,10 +70,10 @@ func echo(server net.Conn, nonce []byte) {
 	_, _ = fmt.Fprintf(server, "$%d\r\n%s\r\n", len(nonce), nonce)
 }
 
-// stuck is a connection that can be made to take nothing more, until it is closed.
+// stuck is a connection. When the test wants it, it takes no more bytes, until it is closed.
 type stuck struct {
 	net.Conn
-	full, waits, closed chan struct{} // full and closed are closed
+	full, waits, closed chan struct{} // full and closed are events: they are closed when they happen
 	limited             atomic.Bool   // a write has had a time limit
 }
 
@@ -98,8 +98,8 @@ func (s *stuck) SetWriteDeadline(at time.Time) error {
 	return s.Conn.SetWriteDeadline(at)
 }
 
-// Without a time-out a server may take as long as it likes to read what it is sent. The end of the
-// connection ends the socket nevertheless.
+// Without a time-out, a server may take any time to read the requests. When the connection ends,
+// the socket still ends.
 func TestWriteWithoutTimeOut(t *testing.T) {
 	s := &stuck{full: make(chan struct{}), waits: make(chan struct{}), closed: make(chan struct{})}
 	wrap := func(conn net.Conn) net.Conn {
@@ -119,12 +119,12 @@ func TestWriteWithoutTimeOut(t *testing.T) {
 	require.ErrorContains(t, p.failure(), "closed")
 }
 
-// A heartbeat has to be overdue twice: the first time, its answer may have come while this process
-// stood still.
+// A socket ends only if a heartbeat is overdue at two checks. At the first one, the answer may have
+// arrived while this process stood still.
 func TestOverdueTwice(t *testing.T) {
 	const timeout = 16 * time.Second
 	for name, tt := range map[string]struct {
-		after time.Duration // of the answer
+		after time.Duration // when the answer comes
 		ends  bool
 	}{
 		"once": {timeout/patience + timeout/checks/2, false}, "twice": {timeout/patience + 3*timeout/checks/2, true},
@@ -147,13 +147,13 @@ func TestOverdueTwice(t *testing.T) {
 					require.False(t, tt.ends)
 				}
 				p.Close()
-				time.Sleep(2 * timeout) // lets the server notice
+				time.Sleep(2 * timeout) // the server notices the end
 			})
 		})
 	}
 }
 
-// A socket that nobody reads on purpose does not make the server look silent.
+// If the owner does not receive on purpose, the server does not count as silent.
 func TestHold(t *testing.T) {
 	const timeout = time.Second
 	p, failure := sockets(t, testbed.NewServer(t).Addr(), timeout).Open(t.Context())

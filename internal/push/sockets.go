@@ -1,5 +1,5 @@
-// Package push has the sockets beside a shared connection, on which a server sends without a
-// request.
+// Package push has sockets in addition to a connection's shared one, on which a server sends
+// messages without a request.
 package push
 
 import (
@@ -45,7 +45,7 @@ func New(ctx context.Context, dialer *dial.Dialer, config Config) *Sockets {
 // Open dials a socket. ctx and the dialer's time-out bound only the dialing.
 func (s *Sockets) Open(ctx context.Context) (*Socket, *errorx.Error) {
 	began := time.Now()
-	defer s.dialer.Begin()() // until Authenticate can reach the socket
+	defer s.dialer.Begin()() // until Authenticate can reach the new socket
 	greeted, err := s.dialer.OpenPinging(ctx)
 	if err != nil {
 		return nil, s.config.WithConn(err)

@@ -26,8 +26,8 @@ func ParseEndpoint(endpoint string) (host string, port int, ok bool) {
 	return host, int(number), true
 }
 
-// IsHost reports whether text may be a host; an IPv6 host has no brackets. A host contains no
-// delimiters of addresses or URLs, and nothing that could forge a line of a log. It may be empty.
+// IsHost reports whether text may be a host. An IPv6 host has no brackets. A host contains no
+// delimiters of addresses or URLs, and nothing that could forge a log line. It may be empty.
 func IsHost(text string) bool { return !strings.ContainsFunc(text, notOfHost) }
 
 func notOfHost(r rune) bool {

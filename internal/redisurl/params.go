@@ -14,12 +14,12 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// param is a parameter of URLs. value is not empty.
+// param applies a parameter of a URL. value is not empty. It returns false if value is invalid.
 type param func(u *URL, value string) bool
 
-// params are the parameters of go-redis, and those spellings of other clients that do not conflict
-// with them: redis-py's socket_timeout and socket_connect_timeout, rueidis' master_set, and
-// lettuce's timeout, database, clientName and sentinelMasterId.
+// params are the parameters of go-redis, and names of other clients that do not conflict with them:
+// redis-py's socket_timeout and socket_connect_timeout, rueidis' master_set, and lettuce's timeout,
+// database, clientName and sentinelMasterId.
 var params = map[string]param{
 	"db":       database,
 	"database": database,
@@ -53,7 +53,7 @@ var params = map[string]param{
 	"read_timeout":           readTimeout,
 	"socket_timeout":         readTimeout,
 	"write_timeout":          func(u *URL, v string) (ok bool) { u.WriteTimeout, ok = duration(v); return ok },
-	// For a number without a unit, lettuce and redis-py mean different units.
+	// lettuce and redis-py mean different units by a number without a unit.
 	"timeout": func(u *URL, v string) bool {
 		_, bare := number(v)
 		return !bare && readTimeout(u, v)
@@ -67,8 +67,8 @@ func masterName(u *URL, v string) bool { u.MasterName = v; return u.Sentinel }
 func dialTimeout(u *URL, v string) (ok bool) { u.DialTimeout, ok = duration(v); return ok }
 func readTimeout(u *URL, v string) (ok bool) { u.ReadTimeout, ok = duration(v); return ok }
 
-// withoutEffect are parameters of pools and retries, and names of other libraries, for which there
-// is no option. They are accepted because they change no result, so that services with other
+// withoutEffect are parameters for which there is no option: those of pools and retries, and names
+// of other libraries. They are accepted because they change no result, so that services with other
 // clients can share a URL.
 var withoutEffect = []string{
 	"pool_fifo", "pool_size", "pool_timeout", "min_idle_conns", "max_idle_conns", "max_active_conns",
@@ -81,11 +81,11 @@ var withoutEffect = []string{
 	"failing_timeout_seconds", "health_check_interval", "retry_on_timeout", "socket_keepalive",
 }
 
-// ofReplicas are parameters that choose a replica to read from. They have no effect in URLs of
-// sentinels, because reads go to the master.
+// ofReplicas are parameters that choose a replica to read from. In URLs of sentinels they have no
+// effect, because reads go to the master.
 var ofReplicas = []string{"route_by_latency", "route_randomly", "use_disconnected_replicas"}
 
-// setParams applies the parameters; one with an empty value leaves the default.
+// setParams applies the parameters. A parameter with an empty value leaves the default.
 func (u *URL) setParams(query url.Values) *errorx.Error {
 	for _, name := range slices.Sorted(maps.Keys(query)) { // sorted, so that the same error is always reported first
 		values := query[name]
@@ -120,9 +120,8 @@ const maxShown = 32
 // credentials are the parameters that hold a user, a password or a name.
 var credentials = []string{"username", "password", "sentinel_username", "sentinel_password"}
 
-// shown returns the name of an unknown parameter if it looks like one. It returns "" if the text
-// may be the rest of a password that contains &, the only other part of a URL that could be a
-// secret.
+// shown returns the name of an unknown parameter if it looks like one. It returns "" if the name
+// may be the rest of a password that contains &.
 func (u *URL) shown(name string, query url.Values) string {
 	secret := u.Username != "" || u.Password != "" || u.SentinelUsername != "" || u.SentinelPassword != ""
 	for other := range query {
@@ -154,8 +153,8 @@ func truth(text string) (value, ok bool) {
 	return false, false
 }
 
-// duration parses a time-out: seconds, or a number with a unit. It returns -1, no time-out, for
-// zero and less.
+// duration parses a time-out: seconds, or a number with a unit. For zero and less it returns -1,
+// which means no time-out.
 func duration(text string) (time.Duration, bool) {
 	d, err := time.ParseDuration(text)
 	if seconds, notNumber := strconv.ParseFloat(text, 64); notNumber == nil {

@@ -27,12 +27,12 @@ type URL struct {
 	DB                 int
 	Protocol           int
 	ReadOnly           bool
-	// A time-out of -1 is none.
+	// A value of -1 means no time-out.
 	DialTimeout, ReadTimeout, WriteTimeout time.Duration
 	MaxRedirects                           int
 
-	// Cluster is set if the scheme says that Addrs are nodes of a cluster. Replicated is set if it
-	// says that they are a master and its replicas.
+	// Cluster is set if the scheme says that Addrs are nodes of a cluster. Replicated is set if the
+	// scheme says that Addrs are a master and its replicas.
 	Cluster, Replicated bool
 	// Sentinel is set if Addrs are sentinels. Then MasterName is not empty. The other two fields are
 	// for the sentinels themselves.
@@ -41,7 +41,7 @@ type URL struct {
 	SentinelUsername, SentinelPassword string
 }
 
-// schemes are the meanings of the schemes.
+// schemes has the fields that each scheme sets.
 var schemes = map[string]URL{
 	"redis":             {},
 	"valkey":            {},
@@ -100,7 +100,7 @@ func Parse(text string) (*URL, error) {
 		return nil, errs.ErrURL.New("it has a fragment (#)")
 	}
 	if fragment != "" && (params.Has("password") || params.Has("sentinel_password")) {
-		// Errors show the name of a master, and this text may be the rest of the password.
+		// An error may show the name of a master, but this text may be the rest of the password.
 		return nil, errs.ErrURL.New("there is a # after a password, where it must be percent-encoded: name the master with master_name")
 	}
 	u.MasterName = fragment
@@ -138,15 +138,15 @@ func (u *URL) setUser(info string) *errorx.Error {
 	return nil
 }
 
-// setFailover makes a redis:// URL that names a master a URL of sentinels, as go-redis does: its user
-// name and password are for the sentinels, and parameters give those for the servers.
+// setFailover turns a redis:// URL that names a master into a URL of sentinels, as go-redis does.
+// Its user name and password are for the sentinels. Those for the servers are in parameters.
 func (u *URL) setFailover() {
 	u.Sentinel = true
 	u.SentinelUsername, u.SentinelPassword = u.Username, u.Password
 	u.Username, u.Password = "", ""
 }
 
-// setPlace sets the addresses and the database from the path.
+// setPlace sets the addresses from the authority, and the database from the path.
 func (u *URL) setPlace(authority, path string) *errorx.Error {
 	if u.Unix {
 		switch {
@@ -251,7 +251,7 @@ func isAuthority(path string) bool {
 	return strings.HasPrefix(path, "//") && strings.Contains(path, "@")
 }
 
-// notOfPort are the letters of ports that are numbers or names, such as http.
+// notOfPort reports whether r can't be in a port, which is a number or a name such as http.
 func notOfPort(r rune) bool {
 	return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '-')
 }

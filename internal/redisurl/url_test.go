@@ -85,7 +85,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Each URL holds "canary", where an error must not show it.
+// malformed has URLs that contain "canary" in a place that an error must not show.
 var malformed = map[string]string{
 	"canary:6379":                         "does not begin with",
 	"http://canary":                       "does not begin with",
@@ -192,7 +192,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Texts that may hold a secret are tested in TestT21Addresses of package torture.
+// TestT21Addresses of package torture tests texts that may hold a secret.
 func TestMayHoldSecret(t *testing.T) {
 	for _, addr := range []string{
 		"", "host", "host:6379", ":6379", "host:", "host:http", "host.local.:1", "my_host-1:1", "host:-1", "127.0.0.1:6379",

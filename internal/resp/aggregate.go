@@ -6,8 +6,8 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// A nested array starts with room for this many elements, so that a length alone can't claim
-// memory.
+// nestedFirstStep is the number of elements for which a nested array first has room, so that a
+// length alone can't claim memory.
 const nestedFirstStep = 16
 
 // aggregate reads what follows the first line of an array, set or map.
@@ -56,7 +56,7 @@ func (d *Decoder) elements(n, depth int) ([]any, error) {
 			return nil, err
 		}
 		if k := len(elements); k == cap(elements) {
-			// append would grow by a quarter at a time, which copies three times as much in total.
+			// append would grow the slice by a quarter, and copy three times as much in total
 			elements = slices.Grow(elements, min(max(k, 1), n-k))
 		}
 		elements = append(elements, el)
@@ -64,7 +64,7 @@ func (d *Decoder) elements(n, depth int) ([]any, error) {
 	return elements, nil
 }
 
-// mapOf makes a map of a list in which keys and values alternate.
+// mapOf makes a map from a list of alternating keys and values.
 func mapOf(pairs []any) (any, error) {
 	m := make(map[string]any, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// repeating reads a text over and over.
+// repeating is a reader that delivers a text over and over.
 type repeating struct {
 	text string
 	at   int
@@ -23,7 +23,7 @@ func (r *repeating) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// benchReplies are replies of every kind that is read in its own way.
+// benchReplies returns a reply of each kind that is read differently.
 func benchReplies() map[string]string {
 	list := func(n int, el string) string { return fmt.Sprintf("*%d\r\n%s", n, strings.Repeat(el, n)) }
 	str := func(n int) string { return fmt.Sprintf("$%d\r\n%s\r\n", n, strings.Repeat("x", n)) }

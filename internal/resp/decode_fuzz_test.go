@@ -26,7 +26,7 @@ func addReplies(f *testing.F) {
 	for i, c := range hostileReplies {
 		f.Add(c.text[:min(len(c.text), 200)], uint64(i))
 	}
-	f.Add(",9223372036854775700\r\n", uint64(0)) // the next float64 is no int64
+	f.Add(",9223372036854775700\r\n", uint64(0)) // does not fit into an int64, like the float64 after it
 	f.Add(","+strings.Repeat("9", 401)+"\r\n:1\r\n", uint64(3))
 	f.Add(",1.764288e+18\r\n", uint64(4))
 	f.Add("$12\r\n1.764288e+18\r\n", uint64(5))
@@ -34,7 +34,7 @@ func addReplies(f *testing.F) {
 	f.Add("%2\r\n$1\r\na\r\n!5\r\nERR x\r\n+b\r\n-MOVED 1 :1\r\n", uint64(2))
 }
 
-// pieces gives a text in pieces of random sizes.
+// pieces is a reader that delivers a text in pieces of random sizes.
 type pieces struct {
 	text string
 	rnd  *rand.Rand
@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 		limits := resp.Limits{Line: 300, Bulk: 5000, Elements: 1000, Depth: 10}
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		d := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader(text), len(text)+16), limits)
-		_ = d.AwaitMore() // all of it, so that a reply that is at hand meets others that come in pieces
+		_ = d.AwaitMore() // the whole reply, to compare a reply that is at hand with one that comes in pieces
 		res, err := d.Decode()
 		require.LessOrEqual(t, d.Size(), len(text))
 		for range 3 {
@@ -65,7 +65,7 @@ func FuzzDecode(f *testing.F) {
 			d2 := resp.NewDecoder(r, limits)
 			res2, err2 := d2.Decode()
 			require.Equal(t, describeReply(res, err), describeReply(res2, err2), "%q", text)
-			if err == nil { // else it depends on the buffer how much of a bad line is read
+			if err == nil { // after an error, the buffer decides how many bytes were consumed
 				if err == nil {
 					require.Equal(t, d.Size(), d2.Size(), "%q", text)
 				}
@@ -92,7 +92,7 @@ func decodeWhole(t *testing.T, text string) (any, int) {
 	return res, d.Size()
 }
 
-// describeReply makes replies comparable: NaN, and errors.
+// describeReply returns a comparable description of a reply: errors and NaN are not comparable.
 func describeReply(res any, err error) string {
 	switch typed := redis.AsErrorx(err); {
 	case typed != nil:
@@ -182,7 +182,7 @@ func checkTyped(t *testing.T, text string, limits resp.Limits, rnd *rand.Rand, r
 		_, isInt := res.(int64)
 		float, isFloat := res.(float64)
 		if _, toInt := dst.(*int64); toInt && isFloat && math.Abs(float) >= 1<<53 {
-			return // the server's text says more
+			return // the server's text has more digits than the float64
 		}
 		require.Equal(t, describeReply(nil, asErr), describeReply(nil, err), "%q", text)
 		if err != nil {
@@ -190,7 +190,7 @@ func checkTyped(t *testing.T, text string, limits resp.Limits, rnd *rand.Rand, r
 		}
 		switch dst := dst.(type) {
 		case *[]byte:
-			if !isInt && !isFloat { // of a number it is the server's text
+			if !isInt && !isFloat { // a number is read as the text that the server has sent
 				require.Equal(t, value, *dst, "%q", text)
 			}
 		case *string:
@@ -202,8 +202,8 @@ func checkTyped(t *testing.T, text string, limits resp.Limits, rnd *rand.Rand, r
 		case *bool:
 			require.Equal(t, value, *dst, "%q", text)
 		case *float64:
-			if value != *dst { // as 0 is -0
-				require.Equal(t, fmt.Sprint(value), fmt.Sprint(*dst), "%q", text) // NaN
+			if value != *dst { // 0 may be -0
+				require.Equal(t, fmt.Sprint(value), fmt.Sprint(*dst), "%q", text) // compare as text because of NaN
 			}
 		}
 	}

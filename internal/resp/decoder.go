@@ -11,12 +11,12 @@ import (
 type Decoder struct {
 	r      *bufio.Reader
 	limits Limits
-	forms  *forms // the types that it accepts
+	forms  *forms // the types that the decoder accepts
 	size   int    // bytes consumed by the reply being read
-	// longest is the length of the longest string that has arrived, of those that are read in steps.
+	// longest is the length of the longest string that has been read in steps.
 	longest int
 	told    func(*Push)
-	pushed  Push // the argument for told
+	pushed  Push // the push that is passed to told
 	heard   func([]any)
 }
 
@@ -25,7 +25,7 @@ func NewDecoder(r *bufio.Reader, limits Limits) *Decoder {
 	return &Decoder{r: r, limits: limits.withDefaults(), forms: &resp3}
 }
 
-// Made returns d. A Decoder without a reader reads nothing until Reset.
+// Made returns d. If d is a zero Decoder, Made initializes it; it has no reader until Reset.
 func (d *Decoder) Made() *Decoder {
 	if d.r == nil {
 		*d = *NewDecoder(bufio.NewReader(strings.NewReader("")), d.limits)
@@ -37,11 +37,11 @@ func (d *Decoder) Made() *Decoder {
 // unless HELLO has asked for them.
 func (d *Decoder) OnlyRESP2() { d.forms = &resp2 }
 
-// OnPush sets f to be called with each push that is skipped, in the goroutine that decodes. f must
-// not keep the push after it returns.
+// OnPush makes the decoder call f with each push that it skips, in the goroutine that decodes. f
+// must not keep the push.
 func (d *Decoder) OnPush(f func(*Push)) { d.told = f }
 
-// OnSkipped sets f to be called with the elements of each push that is skipped, in the goroutine
+// OnSkipped makes the decoder call f with the elements of each push that it skips, in the goroutine
 // that decodes. It has no effect if OnPush is set. There may be any number of elements, of any
 // types.
 func (d *Decoder) OnSkipped(f func([]any)) { d.heard = f }
@@ -56,9 +56,9 @@ func (d *Decoder) Buffered() int { return d.r.Buffered() }
 // before it.
 func (d *Decoder) Size() int { return d.size }
 
-// Decode reads the next reply. The result may be an error that the server answered
-// with; err means that no reply could be read. Pushes and attributes of RESP3 are
-// skipped, since they answer no request.
+// Decode reads the next reply. If the server answered with an error, res is that error; err means
+// that no reply could be read. Decode skips pushes and attributes of RESP3, because they answer no
+// request.
 func (d *Decoder) Decode() (res any, err error) {
 	d.size = 0
 	return d.value(0)
@@ -82,7 +82,7 @@ func (d *Decoder) Next() (byte, error) {
 	}
 }
 
-// AtPush reports whether the next thing that has arrived is a push.
+// AtPush reports whether the buffered bytes begin with a push.
 func (d *Decoder) AtPush() bool {
 	if d.r.Buffered() == 0 || d.forms == &resp2 {
 		return false
@@ -112,7 +112,7 @@ func (d *Decoder) value(depth int) (any, error) {
 	return d.rest(h, line, depth)
 }
 
-// rest reads what follows the first line of a value.
+// rest reads the rest of a value, after its first line.
 func (d *Decoder) rest(h header, line []byte, depth int) (any, error) {
 	switch h.form {
 	case ofLine:
@@ -128,8 +128,9 @@ func (d *Decoder) rest(h header, line []byte, depth int) (any, error) {
 	return nil, nil
 }
 
-// Most replies are OK, a string or a number, and are complete in the buffer when they are decoded.
-// These are decoded in place, in one step instead of separate ones for line, length and body.
+// The following functions decode replies that are complete in the buffer. Most replies are
+// complete, and are OK, a string or a number. These are decoded in one step instead of three for
+// line, length and body.
 
 // atHand is the position of a reply that is complete in the buffer. A size of 0 means that there is
 // none.
@@ -183,7 +184,7 @@ func (d *Decoder) atHand(buf []byte) (f atHand) {
 	return atHand{kind: '$', n: n, body: end, size: size}
 }
 
-// atHandDigits is the index after the last digit of a number that can't overflow.
+// atHandDigits is the index after the last digit of the longest number that can't overflow.
 const atHandDigits = 19
 
 // consume marks what was decoded in the buffer as read.
@@ -202,8 +203,8 @@ func (d *Decoder) valueAtHand() (res any, ok bool) {
 	return d.take(buf, f), true
 }
 
-// DecodeAtHand decodes the next reply if it is a simple one (OK, a string or a number) that has come as
-// a whole, and nothing else has. Otherwise it does nothing.
+// DecodeAtHand decodes the next reply if it is a simple one (OK, a string or a number), has arrived
+// as a whole, and no other byte has arrived. Otherwise it does nothing.
 func (d *Decoder) DecodeAtHand() (res any, ok bool) {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	f := d.atHand(buf)
@@ -230,15 +231,15 @@ func (d *Decoder) take(buf []byte, f atHand) (res any) {
 	return res
 }
 
-// owned returns a copy of a string that lies in the buffer, without spare capacity.
+// owned returns a copy of a string in the buffer, without spare capacity.
 func owned(text []byte) []byte {
 	own := make([]byte, len(text))
 	copy(own, text)
 	return own
 }
 
-// AwaitMore waits until more bytes have come. It consumes nothing, so it may be called
-// again after an error that passes, such as a time-out.
+// AwaitMore waits until more bytes have come. It consumes nothing. After a temporary error, such as
+// a time-out, it may be called again.
 func (d *Decoder) AwaitMore() error {
 	_, err := d.r.Peek(d.r.Buffered() + 1)
 	return err
@@ -260,11 +261,11 @@ func (d *Decoder) Complete() bool {
 	}
 }
 
-// malformed is the size of something malformed: no more bytes are needed to decode it.
+// malformed is the result of measure for a malformed value: no more bytes are needed to decode it.
 const malformed = -1
 
-// measure returns the size of the value at the start of buf that is nested depth deep, or 0 if
-// not all of it is there.
+// measure returns the size of the value at the start of buf that is nested depth deep, or 0 if the
+// value is not complete.
 func (d *Decoder) measure(buf []byte, depth int) (size int) {
 	if size = d.atHand(buf).size; size > 0 {
 		return size

@@ -16,8 +16,8 @@ import (
 
 var errWouldWait = errors.New("would wait")
 
-// buffered returns a decoder that has text in its buffer. What it reads beyond
-// is errWouldWait.
+// buffered returns a decoder that has text in its buffer. Reading more than that fails with
+// errWouldWait.
 func buffered(t testing.TB, text string) *resp.Decoder {
 	t.Helper()
 	r := bufio.NewReaderSize(io.MultiReader(strings.NewReader(text), waitingReader{}), 64<<10)
@@ -44,7 +44,7 @@ func TestDecoderComplete(t *testing.T) {
 	assert.Equal(t, errWouldWait, buffered(t, "").AwaitMore())
 }
 
-// A reply that does not fit into the buffer can't be waited for in whole.
+// If a reply does not fit into the buffer, the decoder can't wait for the whole reply.
 func TestDecoderFull(t *testing.T) {
 	d := resp.NewDecoder(bufio.NewReaderSize(strings.NewReader("$100\r\n"+strings.Repeat("x", 100)+"\r\n"), 64), resp.Limits{})
 	for !d.Full() {

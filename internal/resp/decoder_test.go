@@ -22,7 +22,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// firstStep is the first step of a string that does not fit into the reader's buffer.
+// firstStep is the length of the first step in which a long string is read: see text.go.
 const firstStep = 56 << 10
 
 func bigInt(text string) *big.Int {
@@ -68,7 +68,7 @@ var validReplies = []struct {
 	{":+5\r\n", int64(5)},
 	{":-5\r\n", int64(-5)},
 	{":007\r\n", int64(7)},
-	{",1e999\r\n", []byte("1e999")}, // no float64
+	{",1e999\r\n", []byte("1e999")}, // does not fit into a float64
 	{":9223372036854775807\r\n", int64(math.MaxInt64)},
 	{":-9223372036854775808\r\n", int64(math.MinInt64)},
 	{"$0\r\n\r\n", []byte{}},
@@ -124,7 +124,7 @@ func TestReadResponseInPieces(t *testing.T) {
 	}
 }
 
-// A reply that breaks off is an error, however much of it came.
+// A reply that breaks off is an error, no matter after how many bytes.
 func TestReadResponseBreaksOff(t *testing.T) {
 	for _, c := range validReplies {
 		for n := range len(c.text) {
@@ -278,7 +278,7 @@ func TestReadResponseHostile(t *testing.T) {
 	}
 }
 
-// A length alone costs nothing: memory is allocated for what has arrived.
+// A length alone costs no memory: the decoder allocates memory for bytes that have arrived.
 func TestReadResponseAllocation(t *testing.T) {
 	for _, c := range hostileReplies {
 		for name, typed := range map[string]bool{"plain": false, "typed": true} {
@@ -296,7 +296,7 @@ func TestReadResponseAllocation(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes f allocates, all told.
+// allocated returns how many bytes f allocates in total.
 func allocated(f func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -11,7 +11,7 @@ import (
 // returns buf unchanged and the index of the argument. It keeps no reference to args, so that the
 // caller's arguments can live on its stack.
 func AppendCommand(buf []byte, cmd string, args []any) ([]byte, int) {
-	end := 0 // of the command's name, which is too short for strings.Cut to be worth a call
+	end := 0 // the end of the command's name; for short names a loop is faster than strings.Cut
 	for end < len(cmd) && cmd[end] != ' ' {
 		end++
 	}
@@ -62,7 +62,7 @@ func AppendArg(buf []byte, arg any) ([]byte, bool) {
 	case []byte:
 		return appendText(buf, v), true
 	}
-	// Nearly all numbers have a length of one digit and are written in place.
+	// The length of nearly all numbers has one digit, so such numbers are written in place.
 	at := len(buf)
 	out, ok := command.AppendNumber(append(buf, "$0\r\n"...), arg)
 	n := len(out) - at - len("$0\r\n")

@@ -7,14 +7,14 @@ import (
 )
 
 // AppendFrame reads the next reply and appends its bytes to dst unchanged, except that it leaves
-// out attributes. It is as strict as Decode. refused is the error that the server answered with, or
-// nil; err means that no reply could be read.
+// out attributes. It is as strict as Decode. If the server answered with an error, refused is that
+// error. err means that no reply could be read.
 func (d *Decoder) AppendFrame(dst []byte) (frame []byte, refused *errorx.Error, err error) {
 	d.size = 0
 	return d.appendValue(dst, 0)
 }
 
-// appendValue is AppendFrame of a value that is nested depth deep.
+// appendValue is AppendFrame for a value that is nested depth deep.
 func (d *Decoder) appendValue(dst []byte, depth int) (_ []byte, refused *errorx.Error, err error) {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	if f := d.atHand(buf); f.size > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// Frame returns exactly one reply, and leaves the bytes after it.
+// AppendFrame returns exactly one reply, and leaves the bytes after it in the reader.
 func TestAppendFrame(t *testing.T) {
 	for _, frame := range []string{
 		"+OK\r\n", "+queued up\r\n", ":12\r\n", ":-12\r\n", "$0\r\n\r\n", "$3\r\na\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n",
@@ -46,7 +46,7 @@ func TestAppendFrameRefused(t *testing.T) {
 	}
 }
 
-// Attributes answer no request, and are left out.
+// AppendFrame leaves out attributes, which answer no request.
 func TestAppendFrameAttributes(t *testing.T) {
 	in := "|1\r\n+ttl\r\n:3\r\n*2\r\n|1\r\n+a\r\n:1\r\n:1\r\n:2\r\n"
 	d := resp.NewDecoder(bufio.NewReader(strings.NewReader(in)), resp.Limits{})
@@ -55,7 +55,7 @@ func TestAppendFrameAttributes(t *testing.T) {
 	require.Equal(t, "*2\r\n:1\r\n:2\r\n", string(got))
 }
 
-// Frame accepts a reply exactly if Decode accepts it.
+// AppendFrame accepts the same replies as Decode.
 func FuzzAppendFrame(f *testing.F) {
 	for _, seed := range []string{"+OK\r\n", "$3\r\nabc\r\n", "*2\r\n:1\r\n_\r\n", "%1\r\n+a\r\n:1\r\n", "|1\r\n+a\r\n:1\r\n:2\r\n", "=5\r\ntxt:a\r\n", "!3\r\nERR\r\n"} {
 		f.Add(seed)
@@ -70,7 +70,7 @@ func FuzzAppendFrame(f *testing.F) {
 		want, wantErr := plain.Decode()
 		if wantErr != nil && err == nil {
 			if strings.Contains(wantErr.Error(), "map key") {
-				return // what is a key only Decode asks
+				return // only Decode refuses a value that can't be a map key
 			}
 		}
 		require.Equal(t, wantErr == nil, err == nil, "%v %v", wantErr, err)

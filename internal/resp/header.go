@@ -12,18 +12,18 @@ import (
 
 const crlf = "\r\n"
 
-// form is what follows the first line of a value.
+// form is the form of the bytes that follow the first line of a value.
 type form uint8
 
 const (
 	ofNothing  form = iota // there is no such type
-	ofLine                 // nothing: the line is the whole value
+	ofLine                 // no bytes: the line is the whole value
 	ofText                 // a string
-	ofElements             // values
-	ofNull                 // nothing: the line is a null string or a null array
+	ofElements             // more values
+	ofNull                 // no bytes: the line is a null string or a null array
 )
 
-// forms are those of the types that a protocol has.
+// forms has the form of each type of a version of the protocol.
 type forms [256]form
 
 var (
@@ -38,12 +38,12 @@ var (
 // header is the first line of a value.
 type header struct {
 	kind byte // '+', '$', ...
-	form form // of the value that follows
-	n    int  // the length of the string, or how many values follow
+	form form // of the bytes that follow
+	n    int  // the length of the string, or the number of values that follow
 }
 
-// begin reads the first line of the next value of a reply. The line is valid until the next read.
-// It skips pushes and attributes, which answer no request.
+// begin reads the first line of the next value of a reply. It skips pushes and attributes, which
+// answer no request. The line is valid until the next read.
 func (d *Decoder) begin(depth int) (header, []byte, error) {
 	for {
 		h, line, err := d.head(depth)
@@ -56,7 +56,7 @@ func (d *Decoder) begin(depth int) (header, []byte, error) {
 	}
 }
 
-// head is begin without the skipping.
+// head reads the first line of the next value. Unlike begin, it skips nothing.
 func (d *Decoder) head(depth int) (h header, line []byte, err error) {
 	if line, err = d.line(); err == nil {
 		h, err = d.header(line, depth)
@@ -64,8 +64,7 @@ func (d *Decoder) head(depth int) (h header, line []byte, err error) {
 	return h, line, err
 }
 
-// line reads a header line and returns it without its CRLF. It is valid until
-// the next read.
+// line reads a header line and returns it without its CRLF. The line is valid until the next read.
 func (d *Decoder) line() ([]byte, error) {
 	line, err := d.r.ReadSlice('\n')
 	limit := d.limits.Line
@@ -73,7 +72,7 @@ func (d *Decoder) line() ([]byte, error) {
 		limit = max(limit, min(d.limits.Bulk, numberMost))
 	}
 	if err == bufio.ErrBufferFull && d.r.Size() < limit {
-		long := bytes.Clone(line) // it does not fit into r's buffer
+		long := bytes.Clone(line) // the line does not fit into r's buffer
 		for err == bufio.ErrBufferFull && len(long) <= limit {
 			line, err = d.r.ReadSlice('\n')
 			long = append(long, line...)
@@ -93,8 +92,8 @@ func (d *Decoder) line() ([]byte, error) {
 	return line[:len(line)-len(crlf)], nil
 }
 
-// header parses the first line of a value that is nested depth deep. It rejects what exceeds a
-// limit.
+// header parses the first line of a value that is nested depth deep. It returns an error if the
+// value exceeds a limit.
 func (d *Decoder) header(line []byte, depth int) (h header, err error) {
 	h = header{kind: line[0], form: d.forms[line[0]]}
 	switch h.form {
@@ -114,7 +113,7 @@ func (d *Decoder) header(line []byte, depth int) (h header, err error) {
 	return h, err
 }
 
-// nested returns how many values follow the first line of an aggregate.
+// nested returns the number of values in an aggregate.
 func (d *Decoder) nested(h header, depth int) (int, error) {
 	switch {
 	case depth >= d.limits.Depth:
@@ -132,8 +131,8 @@ func (d *Decoder) nested(h header, depth int) (int, error) {
 // skipped reports whether the value answers no request: it is a push or an attribute.
 func (h header) skipped() bool { return h.kind == '>' || h.kind == '|' }
 
-// length parses what follows the type of a string or an aggregate: -1 is
-// returned for null, where null is legal.
+// length parses the length in the first line of a string or an aggregate. For null, where null is
+// legal, it returns -1.
 func length(line []byte, limit int) (int, error) {
 	kind, body := line[0], line[1:]
 	if len(body) == 2 && body[0] == '-' && body[1] == '1' && (kind == '$' || kind == '*') {
@@ -154,7 +153,7 @@ func length(line []byte, limit int) (int, error) {
 	return int(n), nil
 }
 
-// bad makes the error of a reply that violates the protocol or a limit. kind is the type of the
+// bad returns the error of a reply that violates the protocol or a limit. kind is the type of the
 // offending value: '+', '$', ...
 func bad(t *errorx.Type, kind byte, format string, args ...any) *errorx.Error {
 	return t.New("%q: "+format, append([]any{kind}, args...)...)
@@ -167,7 +166,7 @@ func badLine(t *errorx.Type, line []byte) *errorx.Error {
 		WithProperty(errs.EKLine, bytes.Clone(line[:min(len(line), kept)]))
 }
 
-// badEnd says why a line is not ended.
+// badEnd returns the error of a line without a proper end.
 func badEnd(line []byte) *errorx.Error {
 	if len(line) == 1 || string(line) == crlf {
 		return bad(errs.ErrHeaderlineEmpty, line[0], "header line is empty")
@@ -185,8 +184,8 @@ func badRedirect(t *errorx.Type, text, why string) *errorx.Error {
 	return bad(t, '-', "%s", why).WithProperty(errs.EKLine, []byte(text))
 }
 
-// ioError types an error of the reader below. The end of the stream inside of
-// a reply is an unexpected one.
+// ioError gives an error of the underlying reader its type. If the stream ends within a reply, that
+// is an unexpected end.
 func (d *Decoder) ioError(err error) *errorx.Error {
 	if err == io.EOF && d.size > 0 {
 		err = io.ErrUnexpectedEOF
@@ -194,7 +193,7 @@ func (d *Decoder) ioError(err error) *errorx.Error {
 	return errs.ErrIO.Wrap(err, "reading a reply")
 }
 
-// ended reports whether a line, which ends in LF, is not empty and ends in CRLF.
+// ended reports whether a line that ends in LF is not empty and ends in CRLF.
 func ended(line []byte) bool { return len(line) > len(crlf) && line[len(line)-len(crlf)] == '\r' }
 
 // oneLine decodes the types that consist of one line.
@@ -239,7 +238,7 @@ func oneLine(line []byte) (any, error) {
 	return nil, badLine(errs.ErrResponseFormat, line)
 }
 
-// Results that come often are boxed once.
+// Frequent results are converted to interfaces only once.
 var (
 	resultOK     any = "OK"
 	resultQueued any = "QUEUED"

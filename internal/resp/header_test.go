@@ -11,9 +11,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Every error of a reply that does not parse begins with the type of the value that is at fault.
+// The error of a reply that does not parse begins with the type of the offending value.
 func TestErrorsNameTheType(t *testing.T) {
-	within := map[string]byte{ // the value is not the first one
+	within := map[string]byte{ // the offending value is inside of another one
 		"*1\r\n/\r\n": '/', ">1\r\n/\r\n": '/', "*2\r\n$1\r\nabc:1\r\n": '$', "*1\r\n>1\r\n:1\r\n:1\r\n": '>',
 	}
 	for _, c := range hostileReplies {

@@ -22,9 +22,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// numberMost bounds the line of a double or a big number, whatever the limit of header lines is,
-// because such a line is a value and not a header. Servers write doubles with up to 4,933 digits
-// before the point. Parsing a big number takes time that grows with the square of its length.
+// numberMost bounds the line of a double or a big number. The limit of header lines does not apply,
+// because such a line is a value. Servers write doubles with thousands of digits. Parsing a big
+// number takes time that grows with the square of its length.
 const numberMost = 64 << 10
 
 // depthMost bounds the recursion of decoding: a stack overflow would end the program.

@@ -41,7 +41,7 @@ func TestLimits(t *testing.T) {
 	assert.Equal(t, len(deep), n)
 }
 
-// No limit lets a server overflow the stack.
+// No setting of the limits lets a server overflow the stack.
 func TestLimitsOfDepth(t *testing.T) {
 	const deep = 10 << 20
 	in := bufio.NewReader(strings.NewReader(strings.Repeat("*1\r\n", deep)))
@@ -49,7 +49,8 @@ func TestLimitsOfDepth(t *testing.T) {
 	assertType(t, errs.ErrResponseTooLarge, err)
 }
 
-// No limit allows a server to claim a length that overflows an int, which may have 32 bits.
+// No setting of the limits lets a server claim a length that overflows an int, which may have 32
+// bits.
 func TestLimitsOfLengths(t *testing.T) {
 	for _, n := range []int{math.MaxInt32 - 12, math.MaxInt32 - 1, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
 		in := fmt.Sprintf("$%d\r\nshort\r\n", n)

@@ -10,7 +10,7 @@ import (
 )
 
 // parseBig parses an integer of any size. Its cost grows with the square of the length, so it is
-// only for lines, whose length is bounded.
+// only called for lines, whose length is bounded.
 func parseBig(text []byte) (*big.Int, bool) {
 	if !IsWhole(text) {
 		return nil, false
@@ -26,8 +26,8 @@ func IsWhole(text []byte) bool {
 	return onlyOf(text, "0123456789")
 }
 
-// parseDouble parses a double of RESP3. Since servers may count with more bits, the number may be
-// out of the range of a float64.
+// parseDouble parses a RESP3 double. Servers may calculate with more than 64 bits. If the number
+// does not fit into a float64, fits is false.
 func parseDouble[T string | []byte](text T) (v float64, fits, ok bool) {
 	switch string(text) {
 	case "inf":
@@ -50,8 +50,8 @@ func IsBeyondFloat(text []byte) bool {
 	return ok && !fits
 }
 
-// ParseFloat parses what parseDouble parses, and also what strconv, which encodes arguments, writes
-// for infinities and NaN.
+// ParseFloat parses what parseDouble parses, and the texts that strconv writes for infinities and
+// NaN, which arguments contain.
 func ParseFloat[T string | []byte](text T) (float64, bool) {
 	switch string(text) {
 	case "+Inf", "Inf":
@@ -116,7 +116,7 @@ func parseScientific[T string | []byte](text T) (whole *big.Int, ok bool) {
 	return whole.SetString(before+after+strings.Repeat("0", power-len(after)), 10)
 }
 
-// pointInside reports whether a decimal point, if there is one, stands between digits, as RESP3
+// pointInside reports whether the text has no decimal point, or one between digits, as RESP3
 // requires.
 func pointInside(text []byte) bool {
 	digit := func(i int) bool { return 0 <= i && i < len(text) && text[i]-'0' <= 9 }
@@ -149,7 +149,7 @@ func ParseInt[T string | []byte](text T) (int64, bool) {
 		bound++
 	}
 	var v uint64
-	long := len(text) > 18 // with fewer digits it can't overflow
+	long := len(text) > 18 // up to 18 digits can't overflow
 	for i := range len(text) {
 		digit := uint64(text[i] - '0')
 		if digit > 9 || long && v > (bound-digit)/10 {
@@ -174,7 +174,7 @@ func ParseBool[T string | []byte](text T) (value, ok bool) {
 	return false, false
 }
 
-// appendDouble appends what parseDouble parses.
+// appendDouble appends a number in a form that parseDouble parses.
 func appendDouble(buf []byte, v float64) []byte {
 	switch {
 	case math.IsInf(v, 1):

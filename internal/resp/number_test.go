@@ -11,8 +11,9 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// A double that no float64 holds is its text, as with RESP2, and the next reply is read: servers
-// count in long doubles. So is one that is longer than a header line may be.
+// A double that does not fit into a float64, or that is longer than a header line may be, is
+// returned as text, as with RESP2. The next reply is read correctly. Servers may calculate with
+// long doubles.
 func TestLongNumbers(t *testing.T) {
 	long := strings.Repeat("9", 4933)
 	for _, text := range []string{"1" + strings.Repeat("0", 309), "-" + long, long + ".5", "1e309"} {
@@ -33,7 +34,7 @@ func TestLongNumbers(t *testing.T) {
 	require.Equal(t, long, string(text))
 }
 
-// A number has a bound, and other lines keep theirs.
+// Lines with numbers have their own bound. Other lines have that of Limits.
 func TestLinesAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		text   string

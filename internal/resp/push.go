@@ -2,11 +2,12 @@ package resp
 
 import "github.com/joomcode/redispipe/internal/errs"
 
-// Push is what a server sends without a request: a message of a channel, the
-// confirmation of a subscription, the invalidation of keys.
+// Push is a message that a server sends without a request: a message of a channel, the confirmation
+// of a subscription, or the invalidation of keys.
 type Push struct {
-	// Words are the strings at its beginning: first its kind, which is always there, then all
-	// elements except the last. They are valid until the next push is decoded.
+	// Words are the strings at the beginning of the push: first the kind of the push, which is
+	// always there, then all elements except the last one. They are valid until the next push is
+	// decoded.
 	Words [][]byte
 	// Body is the last element if it is a string and not the kind. The caller may retain it.
 	Body []byte
@@ -17,14 +18,14 @@ type Push struct {
 	scratch []byte // Words point into it
 }
 
-// maxPushElements bounds the elements of a push. The longest that servers send is the
-// message of a pattern, with four.
+// maxPushElements bounds the elements of a push. The longest push that servers send, the message of
+// a pattern, has four.
 const maxPushElements = 8
 
-// DecodePush reads the next value. If it is a push, DecodePush stores it in p and returns pushed
-// true; otherwise it returns a reply. With RESP2 every array counts as a push, because that is how
-// servers send pushes to connections with subscriptions. After an error the decoder can't be used
-// any more.
+// DecodePush reads the next value. If the value is a push, DecodePush stores it in p and sets
+// pushed. Otherwise it returns a reply. With RESP2 every array counts as a push, because that is
+// how servers send pushes to connections with subscriptions. After an error the decoder can't be
+// used any more.
 func (d *Decoder) DecodePush(p *Push) (reply any, pushed bool, err error) {
 	d.size = 0
 	h, line, err := d.head(0)
@@ -51,7 +52,7 @@ func (d *Decoder) push(h header, p *Push) error {
 	case h.n < 1:
 		return bad(errs.ErrResponseFormat, h.kind, "push without a kind")
 	}
-	clear(p.Words) // they may be large, and the next ones may be fewer
+	clear(p.Words) // words may be large, and the next push may have fewer
 	p.Words, p.scratch, p.Body, p.Rest = p.Words[:0], p.scratch[:0], nil, nil
 	for i := range h.n {
 		el, line, err := d.begin(1)
@@ -86,8 +87,8 @@ func (d *Decoder) word(p *Push, h header) error {
 	return err
 }
 
-// others reads the last n elements; h is the header of the first. If n is 1 it returns the element
-// itself.
+// others reads the last n elements of a push. h is the header of the first of them. If n is 1,
+// others returns the element itself.
 func (d *Decoder) others(h header, line []byte, n int) (any, error) {
 	first, err := d.rest(h, line, 1)
 	if err != nil || n == 1 {

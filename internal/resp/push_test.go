@@ -73,7 +73,7 @@ func TestDecodePushOfReplies(t *testing.T) {
 		assert.False(t, pushed)
 		assert.Equal(t, want, reply)
 	}
-	// A push behind an attribute is not lost.
+	// An attribute before a push does not hide the push.
 	var p resp.Push
 	_, pushed, err := pushDecoder("|1\r\n+a\r\n+b\r\n>1\r\n$1\r\nx\r\n", 64, false).DecodePush(&p)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestDecodePushOfReplies(t *testing.T) {
 
 // A push contains nothing of the previous push.
 func TestDecodePushForgets(t *testing.T) {
-	word := strings.Repeat("w", 100<<10) // more than the buffer takes
+	word := strings.Repeat("w", 100<<10) // longer than the buffer
 	d := pushDecoder(">4\r\n$1\r\na\r\n$102400\r\n"+word+"\r\n$1\r\nb\r\n$1\r\nc\r\n>1\r\n$1\r\nd\r\n", 32<<10, false)
 	var p resp.Push
 	for range 2 {
@@ -121,8 +121,8 @@ func TestDecodePushRefuses(t *testing.T) {
 	assertType(t, errs.ErrUnknownHeaderType, err, "RESP2 has no pushes")
 }
 
-// FuzzDecodePush compares a push with what Decode makes of an array of the same
-// elements, and a stream read whole with one that comes in pieces.
+// FuzzDecodePush compares a push with an array of the same elements that Decode has read, and a
+// stream that arrives as a whole with one that arrives in pieces.
 func FuzzDecodePush(f *testing.F) {
 	f.Add("3\r\n$7\r\nmessage\r\n$1\r\na\r\n$2\r\nhi\r\n", uint64(1))
 	f.Add("2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", uint64(2))
@@ -150,7 +150,7 @@ func FuzzDecodePush(f *testing.F) {
 		require.LessOrEqual(t, len(p.Words), max(1, len(elements)-1))
 		for i, word := range p.Words {
 			require.IsType(t, word, elements[i])
-			require.Equal(t, string(elements[i].([]byte)), string(word)) // an empty one may be nil
+			require.Equal(t, string(elements[i].([]byte)), string(word)) // an empty word may be nil
 			require.Equal(t, string(word), string(q.Words[i]))
 		}
 		if len(elements) == 1 {
@@ -158,7 +158,7 @@ func FuzzDecodePush(f *testing.F) {
 			require.Nil(t, p.Rest)
 			return
 		}
-		if rest := elements[len(p.Words):]; len(rest) > 1 { // the first of them is no string
+		if rest := elements[len(p.Words):]; len(rest) > 1 { // the first of the remaining elements is not a string
 			require.Equal(t, describeReply(rest, nil), describeReply(p.Rest, nil))
 			require.Nil(t, p.Body)
 			return

@@ -58,15 +58,16 @@ func quotingNothing(code, text string) string {
 	return text
 }
 
-// raisedErrors are the beginnings of errors that a script or a function raises, or that Lua finds
-// in it.
+// raisedErrors are the beginnings of errors that a script or a function raises, or that the Lua
+// interpreter reports.
 var raisedErrors = []string{
 	"ERR user_script:", "ERR user_function:", "ERR @user_", "ERR Error running script",
 	"ERR Error compiling script", "ERR Error compiling function:", "ERR Error registering functions:",
 }
 
-// withoutCalled returns what a script raised, without the arguments in the error of
-// a command that it called. Servers before Redis 7 put that error at the end:
+// withoutCalled returns the text of an error that a script raised. If a command that the script
+// called has failed, it removes the arguments from the error of that command. Servers before Redis
+// 7 put that error at the end:
 //
 //	ERR Error running script (call to f_6b…b5): @user_script:1: ERR Unknown node …
 func withoutCalled(text string) string {
@@ -83,7 +84,8 @@ func withoutCalled(text string) string {
 	}
 }
 
-// protocolErrors follow "ERR Protocol error: ". After them servers may quote what was sent.
+// protocolErrors are texts that follow "ERR Protocol error: ". After them servers may quote a part
+// of the request.
 var protocolErrors = []string{
 	"invalid bulk length", "invalid multibulk length", "unauthenticated bulk length", "unauthenticated multibulk length",
 	"too big bulk count string", "too big mbulk count string", "too big inline request", "unbalanced quotes in request",
@@ -102,7 +104,7 @@ func ofProtocol(text string) (shown string, known bool) {
 	return "", false
 }
 
-// bareArguments are phrases after which an argument follows unquoted.
+// bareArguments are phrases that are followed by an unquoted argument.
 var bareArguments = []string{
 	"ERR Unsupported option",
 	"ERR Unknown argument", // FUNCTION LIST
@@ -114,8 +116,8 @@ var bareArguments = []string{
 
 const unknownCommand = "ERR unknown command "
 
-// quotedCommand returns the length of the quotation at the start of text if it may be shown as the
-// name of a command: see [command.Call.ShownName].
+// quotedCommand returns the length of the quotation at the start of text if it may be shown because
+// it looks like the name of a command: see [command.Call.ShownName].
 func quotedCommand(text string) int {
 	if !isQuote(text[0]) {
 		return 0

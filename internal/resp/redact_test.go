@@ -13,8 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Servers quote arguments in some errors. These are what redis-server 7.0 and
-// 6.0 answer.
+// Servers quote arguments in some errors. These texts are from redis-server 7.0 and 6.0.
 func TestErrorRepliesShowNoArguments(t *testing.T) {
 	for text, shown := range map[string]string{
 		"ERR unknown command 'FOO', with args beginning with: 'canary' 'canary' ":                                         "ERR unknown command 'FOO'",
@@ -56,7 +55,7 @@ func TestErrorRepliesShowNoArguments(t *testing.T) {
 	}
 }
 
-// Errors without arguments are shown unchanged, and so are those that a script's author chose.
+// Errors without arguments are shown unchanged, and so are errors that a script's author chose.
 func TestErrorRepliesShowFixedPhrases(t *testing.T) {
 	for _, text := range []string{
 		"ERR value is not an integer or out of range",
@@ -94,8 +93,8 @@ func TestErrorRepliesShowFixedPhrases(t *testing.T) {
 	}
 }
 
-// The text of an error, each part of which begins as one that a script raises, takes room in
-// proportion to its length.
+// An error may consist of many parts that each look like an error raised by a script. Memory is
+// proportional to its length.
 func TestErrorOfManyRaised(t *testing.T) {
 	for _, part := range []string{"ERR @user_: ", "ERR user_script: NOGROUP @user_: "} {
 		text := strings.Repeat(part, (60<<10)/len(part))

@@ -27,7 +27,7 @@ var errorTypes = []struct {
 	{"NOSCRIPT", errs.ErrNoScript},
 }
 
-// ErrorReply makes an error of a server's error text.
+// ErrorReply returns the error with the text that a server has sent.
 func ErrorReply(text string) *errorx.Error {
 	code, rest, _ := strings.Cut(text, " ")
 	switch code {

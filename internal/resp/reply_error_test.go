@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// scriptError is how servers before Redis 7 begin the errors of scripts.
+// scriptError is the beginning of errors of scripts on servers before Redis 7.
 const scriptError = "ERR Error running script (call to f_bd6f3018b28bbdb36260f19d3c44afed740db987): @user_script:1: @user_script"
 
 func TestErrorReplies(t *testing.T) {

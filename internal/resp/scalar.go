@@ -18,7 +18,7 @@ const (
 	Bool
 )
 
-// KindOf returns the kind of what dst points to, or NoKind.
+// KindOf returns the kind of the variable that dst points to, or NoKind.
 func KindOf(dst any) Kind {
 	switch dst.(type) {
 	case *[]byte:
@@ -62,7 +62,7 @@ func (s *Scalar) Place() any {
 	return nil
 }
 
-// Set parses the text of a reply into the value. It reports whether the text fits the kind; if not,
+// Set parses the text of a reply into the value. It reports whether the text fits the kind. If not,
 // the value is undefined. Set keeps no reference to the text.
 //
 //go:noinline
@@ -93,7 +93,7 @@ func set[T string | []byte](s *Scalar, text T) (ok bool) {
 	return ok
 }
 
-// Store sets what dst points to, which must be of the kind.
+// Store sets the variable that dst points to, which must be of the Scalar's kind.
 func (s *Scalar) Store(dst any) {
 	switch dst := dst.(type) {
 	case *[]byte:
@@ -109,7 +109,7 @@ func (s *Scalar) Store(dst any) {
 	}
 }
 
-// DecodeScalar reads the next reply into s if it is a single value of the kind. Otherwise it
+// DecodeScalar reads the next reply into s if it is a single value of the kind of s. Otherwise it
 // returns the reply as Decode does.
 func (d *Decoder) DecodeScalar(s *Scalar) (res any, filled bool, err error) {
 	d.size = 0
@@ -135,7 +135,7 @@ func (d *Decoder) DecodeScalar(s *Scalar) (res any, filled bool, err error) {
 	return res, false, err
 }
 
-// scalarAtHand reads the next reply into s if it is complete in the buffer and of the kind.
+// scalarAtHand reads the next reply into s if it is complete in the buffer and of the kind of s.
 func (d *Decoder) scalarAtHand(s *Scalar) (filled bool) {
 	buf, _ := d.r.Peek(d.r.Buffered())
 	f := d.atHand(buf)
@@ -193,7 +193,7 @@ func AppendResult(buf []byte, res any) ([]byte, bool) {
 	return nil, false
 }
 
-// TextOf returns a result that is a string, bulk or simple.
+// TextOf returns the text of a result that is a bulk string or a simple string.
 func TextOf(res any) (string, bool) {
 	switch v := res.(type) {
 	case []byte:

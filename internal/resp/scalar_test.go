@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// A text that does not change is read as Set reads it.
+// SetText reads a text in the same way as Set.
 func TestSetText(t *testing.T) {
 	for _, text := range []string{"", "12", "1.5", "true", "no number", strings.Repeat("x", 2*64)} {
 		for _, kind := range []resp.Kind{resp.NoKind, resp.Bytes, resp.String, resp.Int, resp.Float, resp.Bool} {

@@ -6,16 +6,16 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 )
 
-// A string is read in steps, so that a length alone can't claim memory. The first step is this
-// long, or as long as the longest string that has arrived before. Each further one doubles what has
-// arrived. firstStep is less than 64 KiB, the most that a false length may cost together with its
-// error.
+// firstStep is the least length of the first step in which a string is read, so that a length alone
+// can't claim memory. If a longer string has arrived before, the first step is as long as the
+// longest one. Each further step doubles the number of bytes read. firstStep is less than 64 KiB,
+// the most that a false length may cost together with its error.
 const firstStep = 56 << 10
 
 // text reads the string whose header is h, and the CRLF after it. If inBuffer is true, the string
-// lies in the reader's buffer and is valid until the next read. Otherwise the caller owns it: it is
-// in own if that is large enough, and else in a new slice, which grows as the string arrives. If
-// keeps is set, inBuffer is always false.
+// lies in the reader's buffer and is valid until the next read. Otherwise the caller owns the
+// string: it is in own if own is large enough, and otherwise in a new slice, which grows as the
+// string arrives. If keeps is set, inBuffer is always false.
 func (d *Decoder) text(h header, own []byte, keeps bool) (text []byte, inBuffer bool, err error) {
 	n := h.n
 	if n <= d.r.Size()-len(crlf) && (!keeps || n+len(crlf) <= d.r.Buffered()) {

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// The table has a row for each case of After that no sender's own table has.
+// The table has a row for each case of After that no test of a sender covers.
 func TestAgain(t *testing.T) {
 	read, write, code := send.Nature{Twice: true}, send.Nature{}, send.Nature{Code: true}
 	loading := errs.ErrLoading.New("LOADING Redis is loading the dataset in memory")

@@ -8,7 +8,7 @@ type Backend[F any] interface {
 	// SendEncoded sends a request that is already encoded, so that its arguments never leave the
 	// caller's stack.
 	SendEncoded(r *Request, cb F, n uint64)
-	// WantsSlot reports whether Request.Slot is to be set.
+	// WantsSlot reports whether callers must set Request.Slot.
 	WantsSlot() bool
 	// OpenDedicated lends a connection to the node of the keys, or to any node if there are no keys.
 	// last is the error that ended the previous connection, or nil.
@@ -22,10 +22,11 @@ type Counter interface {
 	Requests() uint64
 }
 
-// Restorer is the [Backend] of a connection to one server.
+// Restorer is the [Backend] of a connection to one server, or of a sender that may use other ones.
 type Restorer interface {
-	// Restored returns a channel that is closed while the connection has a socket, and when it takes no
-	// more requests. It is nil if another connection may take requests instead, as in a cluster.
+	// Restored returns a channel that is closed as soon as the connection has a socket, or will
+	// accept no more requests. It is nil if another connection may take requests instead, as in a
+	// cluster.
 	Restored() <-chan struct{}
 }
 
@@ -54,8 +55,8 @@ type TextTaker interface {
 // Dedicated is a connection that belongs to one caller until Release.
 type Dedicated interface {
 	// Exchange sends requests as one batch, and calls each with the index and the result of every
-	// one. It returns an error if the connection is lost for good; requests without a result get
-	// that error.
+	// request. It returns an error if the connection is lost for good. Requests without a result
+	// fail with that error.
 	Exchange(ctx context.Context, reqs []Request, each func(i int, res any)) error
 	// Server returns the server that answers.
 	Server() Server

@@ -6,51 +6,53 @@ import (
 	"sync/atomic"
 )
 
-// Budget limits the requests that are sent again to a share of all. It is safe for concurrent use.
+// Budget limits how many requests are sent again to a share of all requests. It is safe for
+// concurrent use.
 type Budget struct {
 	// Counter counts the requests of the sender. If it is nil, asked counts those that are not yet
-	// counted in left. To avoid a write by every request, only one in budgetSample is counted, as
-	// budgetSample requests.
+	// counted in left. So that not every request writes to memory, only one request in budgetSample
+	// is counted, as budgetSample requests.
 	Counter Counter
 	asked   atomic.Int64
 	share   int64 // how many requests allow one to be sent again
 
-	spending sync.Mutex // guards what follows
+	spending sync.Mutex // guards the fields below
 	left     int64      // requests that no retry has used up yet
 	counted  uint64     // requests of Counter that are in left
 }
 
 const (
-	// BudgetFirst is how many requests may be sent again at the start, by BudgetShare: what a few hundred callers have
-	// in flight when a server stops.
+	// BudgetFirst is how many requests may be sent again at the start, times BudgetShare. It is
+	// about what a few hundred callers have in flight when a server stops.
 	BudgetFirst = 256
-	// BudgetMost is the most that can be saved up, by BudgetShare: a few times what a thousand callers have in flight,
-	// and a fraction of what a server answers in a second.
+	// BudgetMost is the most that can be saved up, times BudgetShare. It is a few times what a
+	// thousand callers have in flight, and a fraction of what a server answers in a second.
 	BudgetMost = 4096
-	// BudgetShare is how many requests allow one retry.
+	// BudgetShare is the number of requests that allow one request to be sent again.
 	BudgetShare  = 10
 	budgetSample = 64
 )
 
-// NewBudget returns the budget of a sender, for one of share requests. The counter may be nil.
+// NewBudget returns the budget of a sender: for each share requests, one may be sent again. The
+// counter may be nil.
 func NewBudget(counter Counter, share int64) *Budget {
 	return &Budget{Counter: counter, share: share, left: BudgetFirst * BudgetShare}
 }
 
-// Spender is the [Backend] of a sender that sends requests again itself. Others that do so for it share its
-// budget.
+// Spender is the [Backend] of a sender that sends requests again itself. A retrier around that
+// sender uses the same budget.
 type Spender interface {
 	Budget() *Budget
 }
 
-// Count counts n requests, unless the sender does.
+// Count counts n requests, unless there is a Counter.
 func (b *Budget) Count(n int) {
 	if b.Counter == nil {
 		b.Sample(n)
 	}
 }
 
-// Sample counts n requests.
+// Sample counts n requests, by sampling.
 func (b *Budget) Sample(n int) {
 	if n < budgetSample && int(rand.Uint32()%budgetSample) >= n {
 		return
@@ -61,7 +63,7 @@ func (b *Budget) Sample(n int) {
 // Take reports whether n requests may be sent again, and counts them. Either all may, or none.
 func (b *Budget) Take(n int) bool { return b.take(n, n) }
 
-// Has reports whether one request may be sent again.
+// Has reports whether Take(1) would return true.
 func (b *Budget) Has() bool { return b.take(1, 0) }
 
 // take reports whether n requests may be sent again, and counts spent of them.

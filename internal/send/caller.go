@@ -1,6 +1,6 @@
-// Package send is what the wrappers of package redis and the senders of packages redisconn and
-// rediscluster agree on beyond the public interfaces: encoded requests, withdrawing a request, and
-// waiting for room in a full queue.
+// Package send defines what the wrappers of package redis and the senders of packages redisconn and
+// rediscluster agree on in addition to the public interfaces: encoded requests, withdrawing a
+// request, and waiting for room in a full queue.
 package send
 
 import "context"
@@ -11,12 +11,12 @@ import "context"
 // A caller that is told to listen may already have begun another request. Then it listens earlier
 // than necessary, which does no harm.
 type Caller interface {
-	// GiveRead gives the caller the right to read. It does nothing and returns false if the caller
-	// has left or reads elsewhere.
+	// GiveRead gives the caller the right to read. If the caller has left or reads elsewhere,
+	// GiveRead does nothing and returns false.
 	GiveRead(r ReadRight) bool
-	// Listen tells a deaf caller, which waits for its future alone because that is cheaper, to wait
-	// for the end of its context as well. It does nothing and returns false if the caller does
-	// something else.
+	// Listen tells a deaf caller to listen: to wait also for the end of its context. A deaf caller
+	// waits only for its future, because that is cheaper. If the caller does something else, Listen
+	// does nothing and returns false.
 	Listen() bool
 	// Waits reports whether the caller's goroutine sends nothing else before it has the result or leaves. A
 	// user's own sender, through which the request came, may send more.
@@ -35,9 +35,10 @@ type ReadRight struct {
 
 // Reader is a connection whose replies are read by callers.
 type Reader interface {
-	// ReadUntil reads replies up to the one of the request last, and passes on the right to read. It
-	// returns false if ctx ends first or, if deaf is set, the caller is told to listen: then the
-	// caller still has the right, and must read on or pass it on. A deaf caller's ctx is ignored.
+	// ReadUntil reads replies up to the one of the request last, and passes on the right to read.
+	// It returns false if ctx ends first or, if deaf is set, the caller is told to listen. Then the
+	// caller still has the right, and must read on or pass the right on. If deaf is set, ReadUntil
+	// ignores ctx.
 	ReadUntil(ctx context.Context, last uint64, deaf bool) (passed bool)
 	// PassRead passes on the right to read.
 	PassRead()
@@ -53,20 +54,21 @@ type Ticket struct {
 	// Tells is set if the sender will tell a deaf caller to listen. Otherwise the caller listens
 	// from the start.
 	Tells bool
-	// Moves is set if Queue is a [Staller], and the caller should send the request again, elsewhere,
-	// if the server stalls.
+	// Moves is set if Queue is a [Staller]. If its server stalls, the caller should send the
+	// request again, to another server.
 	Moves bool
-	// Apart is set if the reply does not go into the caller's buffer, whatever the request says.
+	// Apart is set if the sender never decodes the reply into the caller's buffer, even if the
+	// request asks for that.
 	Apart bool
 }
 
-// Staller is the queue of a connection to a server that others may answer for.
+// Staller is the queue of a connection whose server may stall while other servers could answer.
 type Staller interface {
-	// Stalled returns a context that ends when the server has stalled, and another may answer. The next
-	// call returns a new one.
+	// Stalled returns a context that ends when the server has stalled and another one may answer.
+	// The next call returns a new context.
 	Stalled() context.Context
-	// Leave reports whether a caller may leave a server that has stalled, and send its request again.
-	// Otherwise the caller waits on, for the end of the next context.
+	// Leave reports whether a caller may leave the stalled server, and send its request again. If
+	// not, the caller waits on until the context of another call of Stalled ends.
 	Leave() bool
 }
 
@@ -77,7 +79,8 @@ type Withdrawer interface {
 	Withdraw(seq uint64) bool
 }
 
-// Withdraw takes the request back, if it was queued and has not been written.
+// Withdraw takes the request back if it was queued and nothing of it has been written. It reports
+// whether it did.
 func (t Ticket) Withdraw() bool {
 	return t.Queue != nil && t.Queue.Withdraw(t.Seq)
 }

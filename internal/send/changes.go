@@ -22,8 +22,8 @@ func (s *Changes) Add(o Changes) {
 // Empty reports whether nothing may change.
 func (s *Changes) Empty() bool { return !s.All && len(s.Keys) == 0 }
 
-// harmless are commands without keys that change no keys and no slots, listed by the first word of
-// their names, or by both.
+// harmless are commands without keys that change no keys and no slots. They are listed by the first
+// word of their names, or by both words.
 var harmless = func() map[string]bool {
 	table := map[string]bool{}
 	for _, name := range strings.Fields(`ACL ASKING AUTH BGREWRITEAOF BGSAVE CLIENT COMMAND CONFIG
@@ -56,7 +56,7 @@ func (r *Request) Changes() (s Changes) {
 	for i := range call.Keys {
 		s.Keys = append(s.Keys, r.KeyAt(args, i))
 	}
-	if strings.HasPrefix(call.Name, "GEORADIUS") { // with several STOREs, servers report the first and use the last
+	if strings.HasPrefix(call.Name, "GEORADIUS") { // if there are several STOREs, servers report the first one and use the last one
 		for _, word := range r.All {
 			s.Keys = append(s.Keys, string(word))
 		}

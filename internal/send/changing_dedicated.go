@@ -27,7 +27,7 @@ func (d *ChangingDedicated) Exchange(ctx context.Context, reqs []Request, each f
 		answered = i + 1
 		d.Changed(sets[i])
 		switch call := command.Lookup(reqs[i].Cmd); {
-		case call.Named("MULTI"): // even within a transaction, which it may not end
+		case call.Named("MULTI"): // a MULTI within a transaction does not end the transaction
 			d.multi = true
 		case call.Named("EXEC"), call.Named("DISCARD"):
 			d.Changed(d.queued)

@@ -8,7 +8,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// Each result of a batch counts the keys of its own request alone, so a large batch takes no longer for each.
+// Each result of a batch counts only the keys of its own request, so the cost of a result does not
+// grow with the batch.
 func TestManyChangesOnlyItsOwn(t *testing.T) {
 	var changed []send.Changes
 	f := &send.ChangingMany{

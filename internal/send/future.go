@@ -29,8 +29,8 @@ func Each(i, n int, f func(i int)) {
 	}
 }
 
-// ResolveEmpty resolves the future of a SendTransaction without requests: with the reason if the
-// future is cancelled, and otherwise with an empty array.
+// ResolveEmpty resolves the future of a SendTransaction without requests. If the future is
+// cancelled, the result is the reason, otherwise an empty array.
 func ResolveEmpty(cb Future, n uint64) {
 	if cb == nil {
 		return
@@ -62,8 +62,8 @@ func (f Internal) Resolve(res any, n uint64) { f(res, n) }
 // Cancelled implements redis.Future.
 func (f Internal) Cancelled() error { return nil }
 
-// Forward is embedded in futures that pass their result on to another future, To. It answers all
-// questions of a sender as To does. To may be nil.
+// Forward is embedded in futures that pass their result on to another future, To. It answers a
+// sender's questions like To. To may be nil.
 type Forward struct{ To Future }
 
 // Cancelled implements redis.Future.
@@ -74,7 +74,7 @@ func (p Forward) Cancelled() error {
 	return p.To.Cancelled()
 }
 
-// Context is for ContextOf.
+// Context is called by ContextOf.
 func (p Forward) Context() context.Context { return ContextOf(p.To) }
 
 // Queued implements Queuer.
@@ -89,17 +89,17 @@ func (p Forward) Observes() bool { return Observes(p.To) }
 // AnsweredBy implements Observer.
 func (p Forward) AnsweredBy(at Server) { AnsweredBy(p.To, at) }
 
-// Caller is for CallerOf.
+// Caller is called by CallerOf.
 func (p Forward) Caller() Caller { return CallerOf(p.To) }
 
-// Queuer is a future that keeps the ticket of its latest request. It uses the ticket to ask where
-// the time went, never to withdraw the request.
+// Queuer is a future that keeps the ticket of its latest request. It uses the ticket only to ask
+// where the time of the request went, not to withdraw the request.
 type Queuer interface {
 	// Queued may be called from any goroutine, and again if the request is sent again.
 	Queued(t Ticket)
 }
 
-// Queued gives a ticket to fut, if that is a Queuer.
+// Queued passes a ticket to fut, if fut is a Queuer.
 func Queued(fut any, t Ticket) {
 	if queuer, ok := fut.(Queuer); ok {
 		queuer.Queued(t)
@@ -109,18 +109,18 @@ func Queued(fut any, t Ticket) {
 // Server names the server that answered a request.
 type Server struct {
 	Address string // as it was given to the connection
-	Peer    string // of the socket
-	// Cached is set if the answer came from a sender's memory instead.
+	Peer    string // the remote address of the socket
+	// Cached is set if the answer came from a sender's memory, not from a server.
 	Cached bool
 }
 
-// Process is the server process at the other end of a socket. A socket always has the same Process
-// value.
+// Process is the server process at the other end of a socket. A socket has the same Process value
+// all the time.
 type Process interface {
 	// RunID returns the run_id, which each process draws at random. It returns "" if the server does
 	// not report it, and nil before AskRunID has found it out.
 	RunID() *string
-	// AskRunID asks for the run_id on this socket, unless it is known, and then calls done from any
+	// AskRunID asks for the run_id on this socket, unless it is known. Then it calls done, from any
 	// goroutine, with an error if there was no answer.
 	AskRunID(done func(error))
 }
@@ -128,14 +128,14 @@ type Process interface {
 // Observer is a future that is told which server has answered its request, before
 // it is resolved with the answer.
 type Observer interface {
-	// Observes reports whether anybody wants to know. A future that passes its result on answers for
-	// the other future.
+	// Observes reports whether the future wants to be told. A future that passes its result on
+	// answers like the other future.
 	Observes() bool
 	// AnsweredBy may be called from any goroutine, and again if the request is sent again.
 	AnsweredBy(p Server)
 }
 
-// Observes reports whether fut is an Observer whose Observes returns true.
+// Observes reports whether fut is an Observer that wants to be told.
 func Observes(fut any) bool {
 	observer, ok := fut.(Observer)
 	return ok && observer.Observes()
@@ -151,7 +151,7 @@ func AnsweredBy(fut any, p Server) {
 // Follower is an Observer that is also told which process of the server answered, if the sender can
 // find out. This is not a field of Server, because every waiter contains a Server.
 type Follower interface {
-	// AnsweredIn is called whenever AnsweredBy is.
+	// AnsweredIn is called after each call of AnsweredBy.
 	AnsweredIn(p Process)
 }
 
@@ -162,12 +162,12 @@ func AnsweredIn(fut any, p Process) {
 	}
 }
 
-// Namer is a future that adds redis.EKRequest to errors itself, so that the sender does not have to
-// keep the request for this.
+// Namer is a future that itself adds redis.EKRequest to errors, so the sender need not keep the
+// request for that.
 type Namer interface{ NamesRequests() }
 
 // CallerOf returns the caller that waits for fut, or nil. A future that passes its result on
-// answers for the other future.
+// answers like the other future.
 func CallerOf(fut any) Caller {
 	if awaited, ok := fut.(interface{ Caller() Caller }); ok {
 		return awaited.Caller()

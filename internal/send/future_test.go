@@ -34,7 +34,7 @@ func (a *asked) GiveRead(r send.ReadRight) bool {
 	return true
 }
 
-// A future that passes its result on to another one answers each question like that other future.
+// A future that embeds Forward answers each question of a sender like the other future.
 func TestPassed(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -51,7 +51,7 @@ func TestPassed(t *testing.T) {
 	require.Equal(t, uint64(9), to.right.Last)
 }
 
-// A future that passes its result on to nil has no waiting caller.
+// A Forward to nil has no waiting caller.
 func TestPassedToNobody(t *testing.T) {
 	var p send.Forward
 	require.NoError(t, p.Cancelled())
@@ -62,7 +62,7 @@ func TestPassedToNobody(t *testing.T) {
 	send.AnsweredBy(p, send.Server{})
 }
 
-// A user's future may have a method of the same name, which returns nil.
+// A user's future may have its own method Context, which returns nil.
 func TestContextOfNone(t *testing.T) {
 	require.Equal(t, context.Background(), send.ContextOf(&asked{}))
 	require.Equal(t, context.Background(), send.ContextOf(send.Forward{To: &asked{}}))

@@ -2,12 +2,12 @@ package send
 
 import "fmt"
 
-// openers know the public types of senders: see Opens.
+// openers are the functions that Opens has registered.
 var openers []func(sender any) (inside any, known bool)
 
 // Opens registers open for the public types of senders of a package, which calls Opens when it is
-// initialized. If sender is of such a type, open returns known, and inside: a [Backend], or the sender
-// that a client sends through; nil for a nil pointer.
+// initialized. If sender is of such a type, open sets known and returns what is inside: a
+// [Backend], or the sender that a client sends through. For a nil pointer, inside is nil.
 //
 // A user's type that embeds a sender is a different type, which no package has registered. So its
 // methods are never bypassed.
@@ -32,15 +32,15 @@ func Describe(sender any) string {
 	return fmt.Sprintf("a %T", sender)
 }
 
-// BackendOf returns the backend of a sender, or nil if it has none.
+// BackendOf returns the backend of a sender, or nil if the sender has none.
 func BackendOf[F any](sender any) Backend[F] {
 	inside, _ := Inside(sender)
 	b, _ := inside.(Backend[F])
 	return b
 }
 
-// DelegateOf returns the sender that a client sends through. It returns false for a sender that has a
-// backend, and for one of an unknown type. S is redis.Sender.
+// DelegateOf returns the sender that a client sends through. For a sender that has a backend, and
+// for one of an unknown type, it returns false. S is redis.Sender.
 func DelegateOf[F, S any](sender S) (delegate S, is bool) {
 	inside, known := Inside(sender)
 	if _, sends := inside.(Backend[F]); !known || sends {
@@ -50,7 +50,8 @@ func DelegateOf[F, S any](sender S) (delegate S, is bool) {
 	return delegate, is
 }
 
-// Sessionless is inside a sender of this module that has no sessions, although the senders that it sends to have them.
+// Sessionless is what is inside a sender of this module that has no sessions, although the senders
+// that it sends to have them.
 type Sessionless interface {
 	// WhyNoSessions returns the reason, for an error.
 	WhyNoSessions() string

@@ -42,7 +42,7 @@ type Request struct {
 	// Inline is set if a blocking request may run in the goroutine that sends it, because that
 	// goroutine would only wait for it. It is ignored for other requests.
 	Inline bool
-	// Asking is set if a connection is to send ASKING before the request.
+	// Asking is set if a connection must send ASKING before the request.
 	Asking bool
 	// Ticket is set by the sender that queues the request.
 	Ticket Ticket
@@ -55,8 +55,9 @@ const (
 	ManySlots = -2
 )
 
-// Encoded makes r the request that buf encodes, and describes it: Shared, Blocks, ReplicaSafe, ReadOnly,
-// and Slot if the sender wants that. It keeps no reference to args. Other fields stay as they are.
+// Encoded makes r the request that buf encodes, and sets the fields that describe it: Shared,
+// Blocks, ReplicaSafe, ReadOnly, and Slot if wantsSlot is set. It keeps no reference to args. Other
+// fields do not change.
 func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
@@ -70,14 +71,14 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	}
 }
 
-// Is reports whether the request is the command of that name, which is one word. Cmd may be in any
-// case and may contain the first argument.
+// Is reports whether the request is the command name, which is one word. Cmd may be in any case and
+// may contain the first argument.
 func (r *Request) Is(name string) bool {
 	return len(r.Cmd) >= len(name) && (len(r.Cmd) == len(name) || r.Cmd[len(name)] == ' ') && strings.EqualFold(r.Cmd[:len(name)], name)
 }
 
 // keysSlot returns the slot that all keys share. Except in a few commands, keys come in the order
-// of the words, so that one walk over the words finds them all.
+// of the words, so that one pass over the words finds them all.
 func (r *Request) keysSlot(call *command.Call) int {
 	if i, fixed := call.FixedKey(); fixed {
 		if i == command.NoKey {
@@ -124,10 +125,10 @@ func (r *Request) All(yield func(i int, word []byte) bool) {
 	}
 }
 
-// Arg returns the argument with index i, or nil if there is none.
+// Arg returns argument i, or nil if there is none.
 func (r *Request) Arg(i int) []byte { return Word(r.Buf, i) }
 
-// Word returns the word with index i of an encoded request, or nil if there is none.
+// Word returns word i of an encoded request, or nil if there is none.
 func Word(request []byte, i int) (word []byte) {
 	for rest := skipLine(request); i >= 0; i-- {
 		if len(rest) == 0 {
@@ -138,8 +139,7 @@ func Word(request []byte, i int) (word []byte) {
 	return word
 }
 
-// AppendPrefixed appends an encoded request with text in front of the word with index i, which it must
-// have.
+// AppendPrefixed appends to buf an encoded request with text in front of word i, which must exist.
 func AppendPrefixed(buf, request []byte, i int, text string) []byte {
 	rest := skipLine(request)
 	for ; i > 0; i-- {
@@ -164,7 +164,7 @@ func (r *Request) Args() []any {
 	return args
 }
 
-// KeyAt returns the key that package command has found at i; args are from Args.
+// KeyAt returns the key at index i, as package command returns it. args are the result of Args.
 func (r *Request) KeyAt(args []any, i int) string {
 	if i == command.InCmd {
 		_, key, _ := strings.Cut(r.Cmd, " ")
@@ -215,8 +215,8 @@ func skipLine(buf []byte) []byte {
 
 // Scratch is room for encoding requests: for their bytes and for the Requests that describe them.
 // The caller owns it between GetScratch and PutScratch. Since senders keep no reference to it, a
-// few serve all callers and stay in the processor's caches. Request holds values of the previous
-// user: set all of its fields.
+// few serve all callers and stay in the processor's caches. Set all fields of Request, because it
+// holds values of the previous user.
 type Scratch struct {
 	Buf     []byte
 	Request Request
@@ -226,9 +226,9 @@ type Scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 
-// A Scratch is used again only if its buffer has at most BufferKept bytes, and if it had at most BatchKept
-// requests at once. A larger one is left to the garbage collector, so that one large request does not pin
-// memory forever.
+// A Scratch is reused only if its buffer has at most BufferKept bytes, and if it never had more
+// than BatchKept requests. The garbage collector frees a larger one, so that one large request does
+// not occupy memory forever.
 const (
 	BufferKept = 64 << 10
 	BatchKept  = 256
@@ -237,7 +237,7 @@ const (
 // GetScratch returns a Scratch whose Buf is empty.
 func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
 
-// Batch returns n Requests that are zero.
+// Batch returns n zero Requests.
 func (s *Scratch) Batch(n int) []*Request {
 	if n > cap(s.batch) {
 		s.batch, s.refs = make([]Request, n), make([]*Request, n)

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// A buffer comes back empty, and a large one does not stay.
+// The buffer of a reused Scratch is empty. A Scratch with a large buffer is not reused.
 func TestScratch(t *testing.T) {
 	for _, size := range []int{1, send.BufferKept, send.BufferKept + 1} {
 		s := send.GetScratch()
@@ -20,7 +20,8 @@ func TestScratch(t *testing.T) {
 	}
 }
 
-// A batch is zero whatever its room was used for, and a large one does not stay.
+// The requests of Batch are zero, no matter how the Scratch was used before. A Scratch with a large
+// batch is not reused.
 func TestScratchBatch(t *testing.T) {
 	for _, n := range []int{3, send.BatchKept, 1, send.BatchKept + 1, 2} {
 		s := send.GetScratch()

@@ -25,7 +25,7 @@ func makeCRC16Table() (table [256]uint16) {
 	return table
 }
 
-// crc16Pairs holds the effect of a byte on the sum after a following zero byte.
+// crc16Pairs has, for each byte, its effect on the sum if one more zero byte follows.
 var crc16Pairs = makeCRC16Pairs()
 
 func makeCRC16Pairs() (pairs [256]uint16) {
@@ -38,7 +38,7 @@ func makeCRC16Pairs() (pairs [256]uint16) {
 // CRC16 returns the CRC16/XMODEM sum of key. It ignores hash tags: see Of.
 func CRC16[T []byte | string](key T) (crc uint16) {
 	i := 0
-	for ; i+1 < len(key); i += 2 { // each step waits for the one before, so there are half as many
+	for ; i+1 < len(key); i += 2 { // each step waits for the previous one, so two bytes per step are faster
 		crc = crc16Pairs[byte(crc>>8)^key[i]] ^ crc16Table[byte(crc)^key[i+1]]
 	}
 	if i < len(key) {
@@ -47,8 +47,8 @@ func CRC16[T []byte | string](key T) (crc uint16) {
 	return crc
 }
 
-// Of returns the slot of key. Where key has a hash tag (a non-empty part
-// between the first '{' and the next '}'), the tag alone is hashed.
+// Of returns the slot of key. If key has a hash tag (a non-empty part between the first '{' and the
+// next '}'), only the tag is hashed.
 func Of[T []byte | string](key T) uint16 {
 	if open := index(key, '{'); open >= 0 {
 		if n := index(key[open+1:], '}'); n > 0 {

@@ -15,7 +15,7 @@ func TestCRC16(t *testing.T) {
 	assert.NotEqual(t, CRC16("{a}"), CRC16("a"))
 }
 
-// The slots are what CLUSTER KEYSLOT of redis-server 7.0 answers.
+// The expected slots are those of CLUSTER KEYSLOT of redis-server 7.0.
 func TestOf(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"":              0,
@@ -46,7 +46,7 @@ func TestOfAllocates(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = Of(key), Of(bytes) }))
 }
 
-// slowCRC16 goes bit by bit.
+// slowCRC16 computes the sum bit by bit.
 func slowCRC16(key string) (crc uint16) {
 	for i := range len(key) {
 		crc ^= uint16(key[i]) << 8
@@ -78,7 +78,7 @@ func FuzzOf(f *testing.F) {
 	})
 }
 
-// Each rank is that of one slot, and neighbours are far apart.
+// Each slot has its own rank, and neighbouring slots have distant ranks.
 func TestRank(t *testing.T) {
 	seen := [Count]bool{}
 	for s := range Count {

@@ -19,13 +19,13 @@ import (
 // Peer is what the handshake has learned about the other side: a server, or a proxy in front of
 // one. The zero value is a server.
 type Peer struct {
-	// Mute: it answers PING with PONG, whatever its argument is. So PONG shows that every request
-	// got a reply, but not that it was the right one.
+	// Mute: the peer answers PING with PONG, no matter what the argument is. So PONG shows that
+	// every request got a reply, but not that each got the right one.
 	Mute bool
-	// Lean: it closes the connection on a complete handshake, but accepts one without names and
-	// without an argument of PING.
+	// Lean: the peer closes the connection on a complete handshake, but accepts one without names
+	// and without an argument of PING.
 	Lean bool
-	// RESP2: it refuses RESP3.
+	// RESP2: the peer refuses RESP3.
 	RESP2 bool
 	// NoPing: it does not know PING. The error that it answers with shows as much as the PONG of a Mute peer.
 	NoPing bool
@@ -43,7 +43,7 @@ func (p Peer) Ping(n *Nonce) redis.Request {
 	return redis.Req("PING", n[:])
 }
 
-// Pinged reports whether res answers that PING.
+// Pinged reports whether res answers the PING with this nonce.
 func (p Peer) Pinged(n *Nonce, res any) bool {
 	switch {
 	case p.NoPing:
@@ -107,13 +107,13 @@ func PingRefused(res any) bool {
 }
 
 // PingAlone reports whether an error that refuses PING can't be the answer to a command that
-// subscribes: a server that is loading or has lost its master answers those.
+// subscribes. A server that is loading, or has lost its master, accepts such commands.
 func PingAlone(err *errorx.Error) bool {
 	return Misconf(err) || err.IsOfType(errs.ErrLoading) || err.IsOfType(errs.ErrMasterDown) ||
 		strings.HasPrefix(err.Message(), "NOPERM") && strings.Contains(err.Message(), "run the 'ping' command")
 }
 
-// RefusedForGood reports whether the server answered with the error and will do so again.
+// RefusedForGood reports whether err is a server's answer that a retry would get again.
 func RefusedForGood(err *errorx.Error) bool {
 	return err.IsOfType(errs.ErrResult) && !err.HasTrait(errs.ErrTraitTransient)
 }
@@ -130,7 +130,7 @@ func RunID(res any) string {
 	return ""
 }
 
-// The errors of package redisconn, which documents them.
+// These are errors of package redisconn, which documents them.
 var (
 	ErrConnection   = errs.Errors.NewSubNamespace("connection", errs.ErrTraitNotSent, errs.ErrTraitConnectivity)
 	ErrNotConnected = ErrConnection.NewType("not_connected")
@@ -139,7 +139,7 @@ var (
 // ErrUnsolicited says that the server sent something without a request.
 var ErrUnsolicited = errors.New("an unsolicited reply")
 
-// errLeft says why a connection of a cluster ended although the cluster goes on.
+// errLeft is the cause if a connection of a cluster ended although the cluster continues.
 var errLeft = errors.New("its server has left the cluster, or another one has taken its place")
 
 // Closed returns the error of a connection that ended because the user closed it or ended the
@@ -156,9 +156,8 @@ func Closed(ctx context.Context) *errorx.Error {
 	return err
 }
 
-// Refused returns the error of a request that a closed connection, or one about to be closed,
-// refuses. If the connection is part of a cluster that goes on, another connection may take the
-// request.
+// Refused returns the error of a request to a connection that is closed or about to be closed. If
+// the connection is part of a cluster that continues, another connection may take the request.
 func Refused(ctx context.Context) *errorx.Error {
 	if lifetime.WholeGoesOn(ctx) {
 		return ErrNotConnected.Wrap(errLeft, "not connected")

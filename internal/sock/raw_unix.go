@@ -14,14 +14,14 @@ import (
 type Raw struct {
 	raw syscall.RawConn
 
-	// These fields keep the state of one write, so that it does not allocate.
+	// once and the fields below hold the state of one write, so that a write does not allocate.
 	once func(fd uintptr) bool
 	some func(fd uintptr) bool
 	buf  []byte
 	n    int
 	err  error
 
-	// These do the same for Exchange and Check.
+	// swap and the fields below do the same for Exchange and Check.
 	swap    func(fd uintptr) bool
 	check   func(fd uintptr)
 	head    [1]byte
@@ -29,12 +29,12 @@ type Raw struct {
 	in      []byte
 	got     int
 	readErr error
-	// Written is called when Exchange has written everything. After it the right to write may be
-	// gone.
+	// Written is called when Exchange has written everything. Afterwards the caller may have lost
+	// the right to write.
 	Written func()
 }
 
-// NewRaw returns nil for a connection without a socket of its own.
+// NewRaw returns a Raw for conn, or nil if conn is not a system socket.
 func NewRaw(conn net.Conn) *Raw {
 	var raw syscall.RawConn
 	var err error
@@ -57,7 +57,7 @@ func NewRaw(conn net.Conn) *Raw {
 // Write writes what the socket takes without waiting.
 func (w *Raw) Write(buf []byte) (int, error) { return w.write(buf, w.once) }
 
-// WriteSome waits until the socket takes some of buf, or until the deadline. buf is not empty.
+// WriteSome waits until the socket takes some of buf, or until the deadline. buf must not be empty.
 func (w *Raw) WriteSome(buf []byte) (int, error) { return w.write(buf, w.some) }
 
 func (w *Raw) write(buf []byte, by func(fd uintptr) bool) (int, error) {
@@ -67,12 +67,13 @@ func (w *Raw) write(buf []byte, by func(fd uintptr) bool) (int, error) {
 	return w.n, cmp.Or(err, w.err)
 }
 
-// writeSome returns false if nothing was written, so that it is called again when there is room.
+// writeSome returns false if nothing was written. Then the runtime calls it again when there is
+// room.
 func (w *Raw) writeSome(fd uintptr) bool {
 	return w.writeOnce(fd) && (w.n > 0 || w.err != nil)
 }
 
-// writeOnce returns true, so that it is called only once.
+// writeOnce returns true, so the runtime calls it only once.
 func (w *Raw) writeOnce(fd uintptr) bool {
 	for {
 		n, err := syscall.Write(int(fd), w.buf)
@@ -93,9 +94,9 @@ func (w *Raw) writeOnce(fd uintptr) bool {
 	}
 }
 
-// Exchange checks the socket as Check does, writes out, and reads what comes next into in. sent is the
-// number of bytes that were written without waiting. If that is not all of out, Exchange returns at once;
-// otherwise it calls Written before it reads.
+// Exchange checks the socket as Check does, writes out, and reads what comes next into in. sent is
+// the number of bytes that were written without waiting. If that is not all of out, Exchange
+// returns at once. Otherwise it calls Written before it reads.
 func (w *Raw) Exchange(out, in []byte) (sent, n int, err error) {
 	w.buf, w.n, w.err = out, 0, nil
 	w.in, w.got, w.readErr, w.sent = in, 0, nil, false
@@ -108,8 +109,8 @@ func (w *Raw) Exchange(out, in []byte) (sent, n int, err error) {
 	return w.n, 0, cmp.Or(err, w.err)
 }
 
-// swapOnce is first called to write, and again when there may be something to read. It notices data
-// that arrives after the write, because the runtime registered the wait before the write.
+// swapOnce is called first to write, and again when there may be something to read. The runtime
+// registers the wait before the write, so data that arrives after the write is noticed.
 func (w *Raw) swapOnce(fd uintptr) bool {
 	if !w.sent {
 		if w.readErr = checkFD(fd, w.head[:]); w.readErr != nil {
@@ -137,8 +138,8 @@ func (w *Raw) swapOnce(fd uintptr) bool {
 	}
 }
 
-// Check returns an error if, while nobody was reading, the server has closed the connection or sent
-// something.
+// Check returns an error if the server has closed the connection or sent something while nobody was
+// reading.
 func (w *Raw) Check() error {
 	if err := w.raw.Control(w.check); err != nil {
 		return err

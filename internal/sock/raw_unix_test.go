@@ -26,7 +26,7 @@ func tcpPair(t *testing.T) (here, there net.Conn) {
 	return here, there
 }
 
-// An exchange ends when something has arrived, whether or not it arrived while Written ran, and reads it.
+// An exchange ends when something has arrived, even while Written runs, and reads it.
 func TestExchange(t *testing.T) {
 	for _, during := range []bool{false, true} {
 		here, there := tcpPair(t)
@@ -55,7 +55,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// Exchange returns the end if the server closes the connection while Written runs.
+// If the server closes the connection while Written runs, Exchange returns the end of the
+// connection.
 func TestExchangeOfClosed(t *testing.T) {
 	here, there := tcpPair(t)
 	raw := NewRaw(here)

@@ -15,7 +15,7 @@ func (s *Socket) Read(p []byte) (int, error) {
 	s.Calls.Stop()
 	n, err := s.Receive(p)
 	s.received.Add(int64(n))
-	switch { // a read counts up if it filled p; the smallest buffer grows after one of them
+	switch { // a read that fills p counts up, others count down; the smallest buffer grows after one that fills it
 	case n == len(p):
 		s.filled++
 	case s.filled > 0 && s.buffer.Size() > readBufferIdle:
@@ -45,18 +45,18 @@ func (s *Socket) NextReply() { s.waited, s.come = 0, 0 }
 // Received returns the number of bytes received.
 func (s *Socket) Received() int64 { return s.received.Load() }
 
-// The read buffer of a socket is small until something fills it, and when the connection has been
-// idle. It grows further when replies keep filling it.
+// The read buffer of a socket is small at first, until something fills it, and again after the
+// connection has been idle. It grows further if replies keep filling it.
 const (
 	readBufferIdle  = 2 << 10
 	readBufferLeast = 32 << 10
 	readBufferMost  = 128 << 10
-	// The buffer grows to readBufferMost when the reads that filled it outnumber the others by this
-	// many. A single large reply does not make it grow.
+	// growAfter is by how many the reads that filled the buffer must outnumber the others before it
+	// grows to readBufferMost. A single large reply does not make it grow.
 	growAfter = 4
 )
 
-// newReadBuffer gives the decoder a new buffer, with what the last one has left.
+// newReadBuffer gives the decoder a new buffer, with the unread bytes of the last one.
 func (s *Socket) newReadBuffer(size int) {
 	var from io.Reader = s
 	left := 0

@@ -16,23 +16,23 @@ import (
 )
 
 // Socket is a connection to a server. It has no goroutine and no lock: at any time one goroutine
-// may read and one may write. Only the reader may use what is marked as the reader's; everything
-// else may be used from any goroutine.
+// may read and one may write. Only the reader may use the fields and methods that are marked so.
+// Any goroutine may use the others.
 type Socket struct {
 	net.Conn
-	Dec *resp.Decoder // the reader's
-	// Peer is what the handshake has learned. It does not change after that.
+	Dec *resp.Decoder // only for the reader
+	// Peer is what the handshake has learned. It does not change after the handshake.
 	Peer Peer
 	// Calls is stopped before each read. It is set before the socket is shared; it may be nil.
 	Calls *timing.Callbacks
 
-	// Receive reads from Conn. The time limits of Allow hold only until it is replaced, by an owner that
-	// has something to write first; before the socket is shared.
+	// Receive reads from Conn. An owner that must write before it reads may replace Receive before
+	// the socket is shared. Then the time limits of Allow no longer apply.
 	Receive func(p []byte) (int, error)
 
 	received atomic.Int64
-	// See FitReadBuffer: Dec's buffer, the number of reads that filled it minus those that did not,
-	// and whether the connection has been idle since.
+	// These fields belong to FitReadBuffer: the buffer of Dec, the number of reads that filled it
+	// minus those that did not, and whether the connection has been idle since.
 	buffer *bufio.Reader
 	filled int
 	idle   atomic.Bool
@@ -54,7 +54,7 @@ func Wrap(conn net.Conn) net.Conn {
 	return conn
 }
 
-// New makes a socket from the result of Wrap.
+// New returns a socket for conn, which is a result of Wrap.
 func New(conn net.Conn, limits redis.Limits) *Socket {
 	s := &Socket{Conn: conn, Dec: resp.NewDecoder(nil, resp.Limits(limits))}
 	s.Receive = s.readInTime
@@ -62,10 +62,10 @@ func New(conn net.Conn, limits redis.Limits) *Socket {
 	return s
 }
 
-// Allow sets the time limits of the next exchange; no deadlines are set. timeout bounds each write
-// of up to writeMost, and the wait for the next reply or for the next part of it. blocks, the time
-// that the server may block, is added to the latter. Zero means no time limit except the deadlines.
-// Allow undoes EndWrites.
+// Allow sets the time limits of the next exchange, without setting deadlines. timeout bounds each
+// write of up to writeMost, and the wait for the next reply or for the next part of it. blocks, the
+// time for which the server may block, is added to that wait. A zero timeout means that only
+// deadlines apply. Allow undoes EndWrites.
 func (s *Socket) Allow(timeout, blocks time.Duration) {
 	s.timeout, s.blocks = timeout, blocks
 	s.AllowWrites(timeout)
@@ -76,8 +76,8 @@ func (s *Socket) Allow(timeout, blocks time.Duration) {
 // AllowWrites is Allow for writes only. Another goroutine may be reading.
 func (s *Socket) AllowWrites(timeout time.Duration) { s.writes = timeout }
 
-// EndWrites makes the current Write, and all until the next Allow, fail as soon as they would have
-// to wait. It may be called from any goroutine.
+// EndWrites makes the current Write, and all Writes until the next Allow, fail as soon as they
+// would have to wait. It may be called from any goroutine.
 func (s *Socket) EndWrites() {
 	s.ended.Store(true)
 	_ = s.SetWriteDeadline(LongAgo)
@@ -110,8 +110,8 @@ func (s *Socket) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Secured reports whether the connection uses TLS. Then it is not known how much of a failed write
-// was sent.
+// Secured reports whether the connection uses TLS. After a failed write over TLS it is not known
+// how much was sent.
 func (s *Socket) Secured() bool {
 	_, secured := s.Conn.(closer)
 	return secured
@@ -135,14 +135,14 @@ func (s *Socket) Interruptible() bool {
 	return false
 }
 
-// closer is a TLS connection that is closed by closing its socket. tls.Conn.Close would send an
-// alert, which may take 5 s, or forever on a transport without deadlines.
+// closer is a TLS connection whose Close closes the socket. tls.Conn.Close would send an alert,
+// which may take 5 s, or forever on a transport without deadlines.
 type closer struct{ *tls.Conn }
 
 // Close implements net.Conn.
 func (c closer) Close() error { return c.NetConn().Close() }
 
-// Text returns the text of an address, or "" if the connection of a user's Dialer has none.
+// Text returns the text of an address, or "" if it is nil, as it may be with a user's Dialer.
 func Text(addr net.Addr) string {
 	if addr == nil {
 		return ""
@@ -160,21 +160,20 @@ type Mark struct {
 // Progress distinguishes a server that has stopped answering from a slow one. It is not safe for
 // concurrent use.
 type Progress struct {
-	// Since is the time since which too little has happened. A caller that knows why nothing arrives
-	// may set it to now.
+	// Since is since when too little has happened. A caller that knows why nothing arrives may set
+	// it to the current time.
 	Since    time.Time
 	mark     Mark
 	received int64
 }
 
 // enoughProgress is the number of bytes that must arrive within a time-out for the connection to
-// count as alive although the oldest request is unanswered. A slower link, 64 KiB/s by default, is
-// useless.
+// count as alive although the oldest request is unanswered. A link that is even slower is useless.
 const enoughProgress = 64 << 10
 
-// Stalled reports whether the oldest request has waited for the time-out since it was written,
-// while no request was answered and too little of its reply arrived. received is the total number
-// of bytes received.
+// Stalled reports whether the oldest request has waited for the time-out since oldest, when it was
+// written, while no request was answered and too little of the reply arrived. received is the total
+// number of bytes received.
 func (p *Progress) Stalled(now, oldest time.Time, mark Mark, received int64, timeout time.Duration) bool {
 	if mark != p.mark || received-p.received >= enoughProgress {
 		p.Since, p.mark, p.received = now, mark, received

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The buffer grows when several replies in a row fill it, but not after one, and is small again
-// when the connection was idle.
+// The buffer grows when several replies in a row fill it, but not after a single one. It is small
+// again after the connection was idle.
 func TestReadBufferFits(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
@@ -40,7 +40,7 @@ func TestReadBufferFits(t *testing.T) {
 	answer(10)
 	require.Equal(t, readBufferLeast, s.buffer.Size(), "after one that fills it again")
 	answers(30, 16<<10)
-	answer(10) // the buffer has to be empty
+	answer(10) // the buffer changes only while it is empty
 	require.Equal(t, readBufferMost, s.buffer.Size())
 	answer(10)
 	require.Equal(t, readBufferMost, s.buffer.Size(), "it stays, until it is idle")
@@ -52,7 +52,7 @@ func TestReadBufferFits(t *testing.T) {
 	}
 }
 
-// A reply that has begun stays in the buffer when that grows.
+// When the buffer grows, the beginning of a reply stays in it.
 func TestReadBufferGrowsInAReply(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
@@ -75,15 +75,16 @@ func TestReadBufferGrowsInAReply(t *testing.T) {
 	require.False(t, s.GrowReadBuffer())
 }
 
-// writes notes the size of each write, and how many of them have no time-out of their own.
+// writes is a connection that records the size of each write, and counts those without a time-out
+// of their own.
 type writes struct {
 	net.Conn
 	sizes   []int
 	allowed bool
 	late    int
-	most    int // takes no more
+	most    int // the most bytes that a write takes
 	until   time.Time
-	during  func() // of a write
+	during  func() // called during a write
 }
 
 func (w *writes) SetWriteDeadline(at time.Time) error {
@@ -104,7 +105,8 @@ func (w *writes) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// A large value has its time-out again for each part, and is written at once without one.
+// Each part of a large value has its own time-out. Without a time-out, the value is written at
+// once.
 func TestWrite(t *testing.T) {
 	conn := &writes{most: 1 << 20}
 	s := New(conn, redis.Limits{})
@@ -128,7 +130,7 @@ func TestWrite(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// EndWrites also stops the parts of a value that are not written yet.
+// After EndWrites, the parts of a value that are not written yet fail as well.
 func TestEndWrites(t *testing.T) {
 	conn := &writes{most: 1 << 20}
 	s := New(conn, redis.Limits{})

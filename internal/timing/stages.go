@@ -1,5 +1,5 @@
-// Package timing measures where the time of a batch of requests goes: when the first request was
-// accepted, when the batch was taken to be written, when its answer began, and how long users'
+// Package timing measures which stages of a batch of requests take how long: when the first request
+// was accepted, when the batch was taken to be written, when its answer began, and how long users'
 // futures took in between.
 package timing
 
@@ -22,7 +22,7 @@ func Clock() time.Duration { return time.Since(epoch) }
 // At returns the time at which Clock returned d.
 func At(d time.Duration) time.Time { return epoch.Add(d) }
 
-// Stat is the data about a request for the statistics of a logger.
+// Stat is the record about a request that the statistics of a logger need.
 type Stat struct {
 	Req   redis.Request
 	Start time.Time
@@ -31,23 +31,24 @@ type Stat struct {
 // Stages are the times of a batch, or of a request on a dedicated connection.
 type Stages struct {
 	Opened time.Duration // when the first request was accepted
-	// Ready is when it could be written: when it was taken or, if it was postponed, when it began to
-	// wait for the answer to earlier requests.
+	// Ready is when the batch could be written. If it was postponed, Ready is when it began to wait
+	// for the answer to earlier requests. Otherwise it is Taken, when the batch was taken.
 	Ready, Taken time.Duration
 
 	calls  *Callbacks
-	called time.Duration // callbacks.elapsed when it was taken
-	// firstByte is when the answer began, or 0. It is stored after calledAtFirst (elapsed at that
-	// time), so that a goroutine that sees it may read calledAtFirst.
+	called time.Duration // callbacks.elapsed when the batch was taken
+	// firstByte is when the answer began, or 0. It is stored after calledAtFirst, which is elapsed
+	// at that time. So a goroutine that sees firstByte may read calledAtFirst.
 	firstByte     atomic.Int64
 	calledAtFirst time.Duration
 }
 
-// Open returns the Stages of a batch that is opened now, with the clock of its callbacks, which may
-// be nil.
+// Open returns the Stages of a batch that is opened now. calls measures the callbacks on its
+// connection; it may be nil.
 func Open(calls *Callbacks) *Stages { return &Stages{Opened: Clock(), calls: calls} }
 
-// Take records that the batch is taken now, to be written on a connection with these callbacks.
+// Take records that the batch is taken at now. calls measures the callbacks on the connection to
+// which it is written.
 func (t *Stages) Take(now time.Duration, calls *Callbacks) {
 	t.Taken, t.calls = now, calls
 	t.called = calls.elapsed(now)
@@ -69,7 +70,7 @@ func (t *Stages) NoteFirstByte() {
 	t.firstByte.Store(int64(now))
 }
 
-// AwaitFirstByte waits for the answer, or for its next part. After that, dec may be asked for a
+// AwaitFirstByte waits for the answer, or for the next part of it. After that, dec can decode a
 // reply.
 func (t *Stages) AwaitFirstByte(dec *resp.Decoder) error {
 	t.firstByte.Store(0)
@@ -80,7 +81,7 @@ func (t *Stages) AwaitFirstByte(dec *resp.Decoder) error {
 	return nil
 }
 
-// Delay reports where the time has gone until now.
+// Delay returns how long each stage took, until now.
 func (t *Stages) Delay(now time.Duration) redis.Delay {
 	d := redis.Delay{Queue: t.Ready - t.Opened}
 	called := t.calls.elapsed(now)
@@ -98,7 +99,7 @@ func (t *Stages) Delay(now time.Duration) redis.Delay {
 	return d
 }
 
-// Explain adds to the error of a time-out where the time has gone until now.
+// Explain adds to the error of a time-out how long each stage took, until now.
 func (t *Stages) Explain(err *errorx.Error) *errorx.Error {
 	if !err.IsOfType(redis.ErrRequestCancelled) && !err.IsOfType(redis.ErrIO) {
 		return err
@@ -110,7 +111,7 @@ func (t *Stages) Explain(err *errorx.Error) *errorx.Error {
 	return WithDelay(err, t.Delay(now))
 }
 
-// WithDelay adds to an error, which may be nil, where the time went.
+// WithDelay adds to an error, which may be nil, how long each stage took.
 func WithDelay(err *errorx.Error, d redis.Delay) *errorx.Error {
 	if err == nil {
 		return nil
@@ -132,10 +133,10 @@ func (c *Callbacks) elapsed(now time.Duration) time.Duration {
 
 // Callbacks measures how long users' futures occupy the reader. It runs from the first such future
 // until the reader waits for more bytes or passes on the right to read. Only the holder of that
-// right may start and stop it; any goroutine may call elapsed. A nil Callbacks, for a socket
-// without batches, never runs.
+// right may start and stop the measurement. Any goroutine may call elapsed. A nil Callbacks, for a
+// socket without batches, never runs.
 type Callbacks struct {
-	since atomic.Int64 // when it was started, or 0
+	since atomic.Int64 // when the measurement was started, or 0
 	total atomic.Int64 // the time of earlier runs
 }
 
@@ -146,7 +147,7 @@ func (c *Callbacks) Start() {
 	}
 }
 
-// Stop stops it if it is running.
+// Stop stops the measurement if it is running.
 func (c *Callbacks) Stop() {
 	if c == nil {
 		return
@@ -157,7 +158,7 @@ func (c *Callbacks) Stop() {
 	}
 }
 
-// Plus adds durations that are not negative. It does not overflow, because users set the longest
+// Plus adds durations that are not negative. The sum does not overflow: users set the longest
 // duration to mean "never".
 func Plus(d, e time.Duration) time.Duration {
 	if d > math.MaxInt64-e {
@@ -166,7 +167,7 @@ func Plus(d, e time.Duration) time.Duration {
 	return d + e
 }
 
-// Times multiplies a duration without overflow.
+// Times multiplies a duration. The product does not overflow.
 func Times(d, n time.Duration) time.Duration {
 	if d > math.MaxInt64/n {
 		return math.MaxInt64
@@ -174,5 +175,5 @@ func Times(d, n time.Duration) time.Duration {
 	return d * n
 }
 
-// Until returns the time from now, a result of Clock, until t.
+// Until returns the time from now, which is a result of Clock, to t.
 func Until(t time.Time, now time.Duration) time.Duration { return t.Sub(epoch) - now }

@@ -32,7 +32,7 @@ func Args(values ...any) []any {
 	return out
 }
 
-// argCount returns how many arguments Args makes of a value, at least approximately.
+// argCount returns how many arguments Args makes from a value, at least approximately.
 func argCount(v any) int {
 	if command.IsArg(v) {
 		return 1
@@ -86,7 +86,7 @@ func appendElement(out []any, v reflect.Value) ([]any, error) {
 	return append(out, arg), nil
 }
 
-// oneArg makes a single argument of a value.
+// oneArg makes a single argument from a value.
 func oneArg(v reflect.Value) (any, error) {
 	marshal, err := marshalerOf(v.Type())
 	if err != nil {
@@ -134,7 +134,7 @@ func appendMap(out []any, m reflect.Value) ([]any, error) {
 	return out, nil
 }
 
-// structArgs are the fields of a struct that Args takes.
+// structArgs has the fields of a struct that Args sends.
 type structArgs []fieldArg
 
 type fieldArg struct {
@@ -201,7 +201,8 @@ func isZero(v reflect.Value) bool {
 }
 
 // scoredType is the interface of redis.Scored, and scoredParts splits such a value into member and
-// score. They are set when the program starts, because redis.Scored exports no methods for this.
+// score. Package redis sets them when the program starts, because redis.Scored exports no methods
+// for this.
 var (
 	scoredType  = reflect.TypeFor[interface{ parts() }]()
 	scoredParts func(v any) (score float64, member reflect.Value)

@@ -9,8 +9,8 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// CloneArgs copies arguments that can be sent, so that the copies outlive the call and the
-// originals need not.
+// CloneArgs copies arguments that can be sent. The copies outlive the call; the originals may stay
+// on their caller's stack.
 func CloneArgs(args []any) []any {
 	if len(args) == 0 {
 		return nil
@@ -51,10 +51,10 @@ func cloneArg(arg any) any {
 	return clone.Interface()
 }
 
-// Bad is an argument that could not be made. A request that contains it is refused.
+// Bad takes the place of an argument that could not be made. A request that contains it is refused.
 type Bad struct {
-	// Why is one error. It is in a slice so that escape analysis sees that an error made from it
-	// holds no other argument: those stay on their caller's stack.
+	// Why has one error. It is a slice so that escape analysis sees that an error made from it
+	// holds no other argument: so other arguments stay on their caller's stack.
 	Why []error
 }
 

@@ -17,7 +17,8 @@ func As[T any](res any) (T, error) {
 	return v, nil
 }
 
-// Assign sets what dst points to. After an error it may be partly set, if its plan is partial.
+// Assign sets the variable that dst points to. After an error the variable may be partly set, if
+// its plan is partial.
 func Assign(dst, res any) error {
 	if err := errs.Of(res); err != nil {
 		return err
@@ -30,8 +31,8 @@ func Assign(dst, res any) error {
 	return answered(p.read(v, res), res)
 }
 
-// answered adds the whole result to an error of reading a part of it, so that the error says that
-// the request was answered.
+// answered is for the error of reading a part of a result. It adds the whole result, so that the
+// error says that the request was answered.
 func answered(err error, res any) error {
 	if err == nil || res == nil {
 		return err
@@ -51,7 +52,7 @@ type Variable struct {
 }
 
 // VariableOf returns the variable that dst points to. It returns an ErrArgumentType if no result
-// can be read into that type.
+// can be read into a variable of that type.
 func VariableOf(dst any) (Variable, error) {
 	v := Variable{Kind: resp.KindOf(dst), dst: dst}
 	p := reflect.ValueOf(dst)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// CopyResult returns a copy of a result that shares no mutable part with it.
+// CopyResult returns a copy of a result. The two share nothing that can change.
 func CopyResult(v any) any {
 	switch v := v.(type) {
 	case []byte:

@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
-// byUser is the error that a method of a user's type returned. Its text is not shown, because it
-// may contain the value, unless the error is of this library.
+// byUser returns an error for the error that a method of a user's type returned. It does not show
+// the text of err, which may contain the value, unless err is an error of this library.
 func byUser(kind *errorx.Type, err error, method string, t reflect.Type) error {
 	if err == nil {
 		return nil
@@ -26,8 +26,8 @@ func errArgType(format string, args ...any) error {
 	return errs.ErrArgumentType.New(format, args...)
 }
 
-// unfit returns the error of a result, or a part of one, that can't be read as a t. text is its
-// text if it is a single value.
+// unfit returns the error of a result, or a part of one, that can't be read as a t. If it is a
+// single value, text is its text.
 func unfit(t reflect.Type, text []byte, res any) error {
 	kind := t.Kind()
 	switch {
@@ -40,8 +40,8 @@ func unfit(t reflect.Type, text []byte, res any) error {
 	return mismatch(t, res)
 }
 
-// mismatch returns the error of a result, or a part of one, that can't be read as a want. The
-// result may be an error itself.
+// mismatch returns the error of a result, or a part of one, that can't be read as a want. If res is
+// an error, mismatch returns that.
 func mismatch(want reflect.Type, res any) error {
 	if err := errs.Of(res); err != nil {
 		return err

@@ -11,15 +11,15 @@ import (
 // field is a field of a struct that has a name in Redis.
 type field struct {
 	name     string
-	index    []int // for reflect.Value.FieldByIndex; passes no pointer
+	index    []int // for reflect.Value.FieldByIndex; the path contains no pointer
 	typ      reflect.Type
 	unit     *Unit // of a time.Time or time.Duration, otherwise nil
 	optional bool  // omitempty
 	label    string
 }
 
-// fieldsOf returns the fields of a struct type in order, with the fields of inlined structs in
-// their place. Its error names the type, the field and the tag.
+// fieldsOf returns the fields of a struct type in order. In place of an inlined struct it returns
+// the struct's fields. Its error names the type, the field and the tag.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	fields, err := appendFields(nil, t, nil)
 	if err != nil {

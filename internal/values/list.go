@@ -1,14 +1,13 @@
 package values
 
-// isEmpty reports whether a result is an empty list or map, which is how a server answers for a
-// missing key.
+// isEmpty reports whether a result is an empty list or map: the answer for a missing key.
 func isEmpty(res any) bool {
 	n, ok := countPairs(res)
 	return ok && n == 0
 }
 
-// countPairs returns the number of names with values in a result: a map, a list in which they
-// alternate, or a list of pairs.
+// countPairs returns the number of names with values in a result, which may be a map, a list of
+// alternating names and values, or a list of pairs.
 func countPairs(res any) (n int, ok bool) {
 	switch v := res.(type) {
 	case map[string]any:
@@ -36,7 +35,8 @@ func isFlat(list []any) bool {
 	return !nested
 }
 
-// eachPair calls f with each name and value that countPairs counted, until f fails.
+// eachPair calls f with each name and value of a result, as countPairs counts them, until f returns
+// an error.
 func eachPair(res any, f func(name, value any) error) error {
 	switch v := res.(type) {
 	case map[string]any:

@@ -21,7 +21,7 @@ var (
 	binaryMarshalerType = reflect.TypeFor[encoding.BinaryMarshaler]()
 )
 
-// isMarshaler reports whether values of the type have a method that makes their argument.
+// isMarshaler reports whether values of type t have a method that makes an argument.
 func isMarshaler(t reflect.Type) bool {
 	return t.Implements(argMarshalerType) || t.Implements(textMarshalerType) || t.Implements(binaryMarshalerType)
 }
@@ -60,8 +60,8 @@ func unlessNil(m marshaler) marshaler {
 	}
 }
 
-// marshalInterface follows interfaces and pointers. It fails after too many, because a value may
-// point to itself.
+// marshalInterface follows interfaces and pointers to a value. It returns an error after too many
+// of them, because a value may point to itself.
 func marshalInterface(v reflect.Value) (any, bool, error) {
 	for range pointersMost {
 		if k := v.Kind(); k != reflect.Interface && (k != reflect.Pointer || isMarshaler(v.Type())) {

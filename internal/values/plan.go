@@ -17,18 +17,18 @@ var (
 	binaryUnmarshalerType = reflect.TypeFor[encoding.BinaryUnmarshaler]()
 )
 
-// plan says how to read results into variables of one type. It is made once per type and does not
-// change.
+// plan tells how to read results into variables of one type. It is made once for each type and does
+// not change.
 type plan struct {
 	read func(dst reflect.Value, res any) error
-	// named: the type holds names with values, like a struct or a map.
+	// named is set if the type holds names with values, like a struct or a map.
 	named bool
-	// pair: a list of elements of this type may be flat, see Scored.
+	// pair is set if a list of elements of this type may be flat: see Scored.
 	pair bool
-	// partial: after an error the variable may be partly set.
+	// partial is set if the variable may be partly set after an error.
 	partial bool
 
-	elem, key *plan // elem of a pointer, a slice or a map; key of a map
+	elem, key *plan // elem is for a pointer, a slice or a map, key is for a map
 	fields    []fieldPlan
 	byName    map[string]int // index in fields
 }
@@ -50,8 +50,7 @@ func newPlan(t reflect.Type) (*plan, error) {
 	return p, nil
 }
 
-// planner holds the plans that are being made. A type that contains itself finds its own, still
-// incomplete plan here.
+// planner holds the unfinished plans, by type. A type that contains itself finds its own plan here.
 type planner map[reflect.Type]*plan
 
 func (made planner) plan(t reflect.Type) (*plan, error) {
@@ -167,11 +166,11 @@ func (p *plan) readTexts(dst reflect.Value, res any) error {
 	return p.readMap(dst, res)
 }
 
-// errNoText stops textsOf.
+// errNoText ends the loop of textsOf.
 var errNoText = errors.New("a name or a value is not text")
 
-// textsOf returns names with texts, as in an answer to HGETALL, without reflection. It returns nil
-// if some are not texts.
+// textsOf returns names with texts, as in an answer to HGETALL, without reflection. If one of them
+// is not text, it returns nil.
 func textsOf(res any) map[string]string {
 	n, ok := countPairs(res)
 	if !ok {
@@ -238,7 +237,7 @@ func readKey(p *plan, dst reflect.Value, name any) error {
 		return err
 	}
 	switch dst.Kind() {
-	case reflect.Interface, reflect.Struct, reflect.Array: // it may hold a value of any type
+	case reflect.Interface, reflect.Struct, reflect.Array: // a key of these kinds may hold a value that is not comparable
 		if !dst.Comparable() {
 			return mismatch(dst.Type(), name)
 		}

@@ -17,7 +17,7 @@ func (made planner) fillStruct(p *plan, t reflect.Type) error {
 	if err != nil {
 		return err
 	}
-	p.named, p.partial = true, true // before the fields are planned, which may be pointers to a t
+	p.named, p.partial = true, true // set before the plans of the fields are made, because a field may be a pointer to a t
 	p.byName = make(map[string]int, len(fields))
 	for i, f := range fields {
 		fp := fieldPlan{field: f}
@@ -32,7 +32,7 @@ func (made planner) fillStruct(p *plan, t reflect.Type) error {
 	return nil
 }
 
-// unitPlan is the plan of a time, or duration, with a unit.
+// unitPlan returns the plan of a time or duration with a unit.
 func unitPlan(u *Unit, t reflect.Type) *plan {
 	if t.Kind() != reflect.Pointer {
 		return &plan{read: u.read}

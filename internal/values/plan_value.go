@@ -52,8 +52,8 @@ func readScalar(dst reflect.Value, res any) error {
 	return unfit(dst.Type(), text, res)
 }
 
-// wholeDigits returns all digits of a double that is an integer. Its shortest text may equal that
-// of a different integer.
+// wholeDigits returns all digits of a double that is an integer. The shortest text of the double
+// may equal that of a different integer.
 func wholeDigits(text []byte, res any) []byte {
 	if v, ok := res.(float64); ok && v == math.Trunc(v) && !math.IsInf(v, 0) {
 		return strconv.AppendFloat(text[:0], v, 'f', 0, 64)
@@ -63,7 +63,7 @@ func wholeDigits(text []byte, res any) []byte {
 
 func setFloat(dst reflect.Value, v float64, text []byte) error {
 	if dst.Kind() == reflect.Float32 && !math.IsInf(v, 0) && v == v {
-		// v is not rounded first: rounding twice may differ from rounding once
+		// parse the text instead of v: rounding twice may differ from rounding once
 		if v, _ = strconv.ParseFloat(string(text), 32); math.IsInf(v, 0) {
 			return errRange(dst.Type())
 		}
@@ -110,7 +110,8 @@ func readUnmarshaler(dst reflect.Value, res any) error {
 	return byUser(errs.ErrResponseUnexpected, err, "UnmarshalRedis", dst.Type())
 }
 
-// readBy passes the text of a single value to a method of the variable, which implements T.
+// readBy returns a function that passes the text of a single value to a method of the variable,
+// which implements T.
 func readBy[T any](method string, call func(T, []byte) error) func(dst reflect.Value, res any) error {
 	return func(dst reflect.Value, res any) error {
 		text, err := textFor(dst.Type(), res)

@@ -15,10 +15,11 @@ var (
 	byteType     = reflect.TypeFor[byte]()
 )
 
-// pointersMost is how many pointers a type may have in a row, because a type may point to itself.
+// pointersMost is how many pointers in a row are followed, because a type may point to itself.
 const pointersMost = 32
 
-// indirect returns the type without its pointers, or a pointer if there are too many.
+// indirect returns t without its leading pointers. If there are too many, it returns a pointer
+// type.
 func indirect(t reflect.Type) reflect.Type {
 	for i := 0; i < pointersMost && t.Kind() == reflect.Pointer; i++ {
 		t = t.Elem()
@@ -26,7 +27,7 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// endsInPointer reports whether a type has too many pointers.
+// endsInPointer reports whether a type has too many leading pointers.
 func endsInPointer(t reflect.Type) bool { return indirect(t).Kind() == reflect.Pointer }
 
 // isScalar reports whether readScalar can read the type.
@@ -50,10 +51,10 @@ func hasText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textU
 
 var textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// perType caches what was made for each type, or the error if that is impossible.
+// perType caches a value for each type, or the error with which making it has failed.
 type perType[T any] struct{ made sync.Map }
 
-// of returns what was made for t. The first call for t makes it.
+// of returns the value for t. The first call for t calls build.
 func (p *perType[T]) of(t reflect.Type, build func(reflect.Type) (T, error)) (T, error) {
 	if v, known, err := p.known(t); known {
 		return v, err

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Unit says how a time.Time or a time.Duration is written as an integer.
+// Unit tells how a time.Time or a time.Duration is written as an integer.
 type Unit struct {
 	name string
 	size time.Duration
-	date bool // it counts since 1970, for a time.Time
+	date bool // counts from 1970, for a time.Time
 }
 
 var units = []Unit{
@@ -24,7 +24,7 @@ var units = []Unit{
 	{"unixnano", time.Nanosecond, true},
 }
 
-// The units of the types of the same names in package redis.
+// These are the units of the types of the same names in package redis.
 var (
 	Seconds      = &units[0]
 	Milliseconds = &units[1]
@@ -59,7 +59,7 @@ func (u *Unit) countDate(t time.Time) (int64, bool) {
 // lastSecond is the greatest argument that time.Unix handles, because it counts from the year 1.
 const lastSecond = math.MaxInt64 - 1<<36
 
-// dateOf is the time n units after 1970, in UTC.
+// dateOf returns the time n units after 1970, in UTC.
 func (u *Unit) dateOf(n int64) (time.Time, bool) {
 	perSecond := int64(time.Second / u.size)
 	sec, rest := n/perSecond, n%perSecond

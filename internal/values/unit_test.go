@@ -30,7 +30,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// The edges of every date, there and back.
+// The extreme dates of each unit are written and read back unchanged.
 func TestUnitsOfDates(t *testing.T) {
 	for _, u := range units {
 		if !u.date {

@@ -9,29 +9,30 @@ import (
 	"github.com/joomcode/redispipe/internal/values"
 )
 
-// Read is a read that is under way, and the future of its request, which goes on while one of its waiters
-// waits.
+// Read is a read that is under way. It is the future of the read's request, which continues as long
+// as any waiter waits.
 type Read struct {
 	shard   *shard
 	request string
 	stamp   uint64
 	began   time.Time
-	server  atomic.Pointer[send.Server] // that has answered
+	server  atomic.Pointer[send.Server] // the server that has answered
 
-	// moves ends, by move, when the server has stalled and the waiters may leave it. It is nil if no other server
-	// may answer.
+	// moves ends when the server has stalled and the waiters may leave it; move ends it. moves is
+	// nil if no other server may answer.
 	moves context.Context
 	move  context.CancelFunc
 
 	// shard.mu guards the fields below.
 	waiters  []waiter
-	room     [1]waiter // the memory of waiters, while there is only one
+	room     [1]waiter // the memory of waiters while there is only one
 	resolved bool
-	unwatch  func() bool // ends what Watch began; nil before
+	unwatch  func() bool // ends what Watch began; nil before Watch was called
 }
 
-// Ticket returns the ticket of a waiter. If the server stalls, the waiter leaves, and sends its request again:
-// all that do share one read again. None withdraws the request, for which others may wait.
+// Ticket returns the ticket of a waiter. If the server stalls, all waiters leave and send their
+// requests again, which share one read again. A waiter does not withdraw the request, because
+// others may wait for it.
 func (r *Read) Ticket() send.Ticket {
 	if r.moves == nil {
 		return send.Ticket{}
@@ -57,7 +58,7 @@ func (r *Read) Watch(s send.Staller) {
 	})
 }
 
-// leaveTable makes others send a read of their own.
+// leaveTable takes the read out of the table, so that later requests send another read.
 func (r *Read) leaveTable() {
 	r.shard.mu.Lock()
 	defer r.shard.mu.Unlock()
@@ -73,7 +74,7 @@ func (r *Read) leaveTableLocked() {
 // Stalled implements send.Staller.
 func (r *Read) Stalled() context.Context { return r.moves }
 
-// Leave implements send.Staller: what Watch began has asked for all waiters.
+// Leave implements send.Staller. It returns true, because Watch has asked for all waiters.
 func (*Read) Leave() bool { return true }
 
 // Withdraw implements send.Withdrawer.
@@ -85,8 +86,8 @@ type waiter struct {
 	n  uint64
 }
 
-// end takes the read out of the table and returns its waiters. If there are more than most of them, it only
-// returns them.
+// end takes the read out of the table and returns its waiters. If there are more than most waiters,
+// the read stays in the table and ended is false.
 func (r *Read) end(most int) (waiters []waiter, ended bool) {
 	r.shard.mu.Lock()
 	defer r.shard.mu.Unlock()
@@ -97,7 +98,7 @@ func (r *Read) end(most int) (waiters []waiter, ended bool) {
 	return waiters, true
 }
 
-// take is end for the last time.
+// take ends the read, no matter how many waiters there are, and returns them.
 func (r *Read) take() []waiter {
 	r.shard.mu.Lock()
 	defer r.shard.mu.Unlock()
@@ -109,8 +110,8 @@ func (r *Read) take() []waiter {
 	return r.waiters
 }
 
-// Resolve implements redis.Future. Each waiter gets a reply of its own; the last one gets res itself,
-// because nobody may copy it after that.
+// Resolve implements redis.Future. Each waiter gets its own copy of the reply, except the last one,
+// which gets res itself: nobody copies res after that.
 func (r *Read) Resolve(res any, _ uint64) {
 	waiters := r.take()
 	server := r.server.Load()
@@ -137,7 +138,8 @@ func (r *Read) Resolve(res any, _ uint64) {
 	})
 }
 
-// Cancelled implements redis.Future. It returns an error if no waiter waits any more; then none can join.
+// Cancelled implements redis.Future. It returns an error if no waiter waits any more. Then no
+// further waiter can join.
 func (r *Read) Cancelled() error {
 	var why error
 	for asked := 0; ; {
@@ -154,7 +156,8 @@ func (r *Read) Cancelled() error {
 	}
 }
 
-// Observes implements send.Observer: a waiter that joins later may want to know.
+// Observes implements send.Observer. It returns true, because a waiter that joins later may want to
+// know the server.
 func (*Read) Observes() bool { return true }
 
 // AnsweredBy implements send.Observer.

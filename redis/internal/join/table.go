@@ -15,16 +15,17 @@ import (
 // Table has the reads that are under way. It is safe for concurrent use.
 type Table struct {
 	seed maphash.Seed
-	// all counts what may have changed any key, and each of some what may have changed the keys that fall
-	// on it. They only grow, so their sum is the same only if none of them has grown.
+	// all counts changes that may affect any key. Each counter in some counts changes of the keys
+	// that are hashed to it. The counters only grow, so a sum of them is unchanged only if none of
+	// them has grown.
 	all    atomic.Uint64
 	some   [1 << 10]atomic.Uint64
 	shards [16]shard
 }
 
-// shard has some of the reads.
+// shard has a part of the reads.
 type shard struct {
-	mu    sync.Mutex // guards reads, and the waiters of these reads
+	mu    sync.Mutex // guards the reads of the shard, and their waiters
 	reads map[string]*Read
 }
 
@@ -47,12 +48,13 @@ func (t *Table) Changed(s send.Changes) {
 	}
 }
 
-// joinFor is how long others may join a read. Then the next one is sent, because the server of the first may be
-// slow or have stopped while another answers.
+// joinFor is for how long after its beginning other requests may join a read. Later requests send
+// another read, because the first server may be slow or have stopped while another one answers.
 const joinFor = 100 * time.Millisecond
 
-// Join adds a waiter to a read of the same request that is under way. If there is none, first is set, and the
-// caller must send the read that it returns. ok is false if the request can't be shared.
+// Join adds a waiter to a read of the same request that is under way. If there is none, Join
+// returns a new read with first set, and the caller must send it. ok is false if the request can't
+// be shared.
 func (t *Table) Join(r *send.Request, cb send.Future, n uint64) (read *Read, first, ok bool) {
 	if cb == nil || !r.ReplicaSafe || r.Shared != command.Allowed {
 		return nil, false, false
