@@ -20,7 +20,7 @@ import (
 // [redis.Keys] and [redis.NewGroupReader]. For any error, [redis.OutcomeOf] tells what happened
 // to the request, and [redis.SafeToRetry] reports whether you may send it again.
 type Client struct {
-	sender redis.Sender // sends to the servers by the policy, and calls hooks
+	sender redis.Sender // sends to the servers according to the policy, and calls hooks
 	*shared
 }
 
@@ -37,7 +37,7 @@ type shared struct {
 	subscriber  *redispubsub.Subscriber
 }
 
-// with returns a client that sends with the given policy.
+// with returns a client that sends according to policy.
 func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	sender := s.servers.withPolicy(policy)
 	for _, hook := range slices.Backward(s.pubsub.Hooks) {

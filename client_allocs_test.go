@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A client allocates nothing beside what redis.SyncCtx does. The race detector makes pools
-// forget, so it is left out.
+// A client allocates no more than redis.SyncCtx. Under the race detector, pools drop values, so
+// this test does not run with it.
 func TestClientAllocations(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, "redis://"+testbed.NewServer(t).Addr()+"?read_timeout=60s")

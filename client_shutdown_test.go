@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// counted is a future that counts how often it is resolved.
+// counted is a future that counts how often it was resolved.
 type counted struct {
 	n    atomic.Int32
 	done chan struct{}
@@ -35,7 +35,7 @@ func (c *counted) Resolve(any, uint64) {
 	}
 }
 
-// again calls f until that fails.
+// again returns a function that calls f until f returns an error.
 func again(f func() error) func() error {
 	return func() (err error) {
 		for err == nil {
@@ -45,8 +45,8 @@ func again(f func() error) func() error {
 	}
 }
 
-// requests sends all kinds of requests, again and again, until the client is closed: each function
-// returns when it is. The futures are those that were resolved.
+// requests returns functions, one for each kind of request. Each sends its request again and again
+// until the client is closed. futures has the futures that were resolved.
 func requests(c *redispipe.Client, key string) (all map[string]func() error, futures *sync.Map) {
 	ctx, futures := context.Background(), new(sync.Map)
 	get := redis.Req("GET", key)
@@ -87,7 +87,7 @@ func requests(c *redispipe.Client, key string) (all map[string]func() error, fut
 	}, futures
 }
 
-// readers are what is built on requests, as requests are.
+// readers returns functions like those of requests, for features that are built on requests.
 func readers(c *redispipe.Client, key string) map[string]func() error {
 	ctx := context.Background()
 	cache, err := rediscache.New(c, rediscache.Opts{})
@@ -133,8 +133,9 @@ func readers(c *redispipe.Client, key string) map[string]func() error {
 	}
 }
 
-// When a client ends, everything under way ends: each future is resolved once, and no goroutine or
-// socket is left. Shutdown waits for a blocking command only as long as unblocking takes.
+// When a client is closed, everything that is under way ends: each future is resolved once, and no
+// goroutine or socket is left. Shutdown waits for a blocking command only as long as unblocking
+// takes.
 func TestEndOfEverything(t *testing.T) {
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	shutdown := func(c *redispipe.Client) { require.NoError(t, c.Shutdown(context.Background())) }
@@ -179,7 +180,7 @@ func TestEndOfEverything(t *testing.T) {
 	}
 }
 
-// descriptors returns how many the process has.
+// descriptors returns the number of open file descriptors of this process.
 func descriptors() int {
 	all, _ := os.ReadDir("/proc/self/fd")
 	return len(all)

@@ -47,16 +47,16 @@ func (d *dialed) Close() error {
 	return d.Conn.Close()
 }
 
-// socketOwner opens sockets, or uses the shared one. prepare opens them and returns use, which sends a
-// request and returns when it is answered.
+// socketOwner opens sockets, or uses the shared one. prepare opens them. It returns use, which
+// sends a request and waits for the reply.
 type socketOwner struct {
 	name    string
 	sockets int64
 	prepare func(t *testing.T, c *redispipe.Client) (use func() error)
 }
 
-// socketOwners are all that send or receive on sockets of a client. Whatever opens sockets imports
-// internal/dial, and .golangci.yml has the list of these packages.
+// socketOwners are all features that send or receive on sockets of a client. Each package that
+// opens sockets imports internal/dial; .golangci.yml lists these packages.
 var socketOwners = []socketOwner{
 	{"shared connection", 0, func(_ *testing.T, c *redispipe.Client) func() error {
 		return func() error { return is("v", c.Do(context.Background(), "GET", "key")) }
@@ -130,10 +130,10 @@ var socketOwners = []socketOwner{
 	}},
 }
 
-// long is the length of a value that fits into no buffer.
+// long is the length of a value that does not fit into any buffer.
 const long = 32 << 20
 
-// slow is a writer that waits.
+// slow is a writer that blocks until the test releases it.
 type slow struct {
 	bytes.Buffer
 	begun func()
@@ -153,8 +153,8 @@ func is(want string, res any) error {
 	return nil
 }
 
-// virtual says first on a new virtual connection. It returns a function that says then, and returns when
-// the replies to both have arrived.
+// virtual writes first to a new virtual connection. It returns a function that writes then, and
+// returns when the replies to both have arrived.
 func virtual(t *testing.T, c *redispipe.Client, first, then, replies string) func() error {
 	v := redisvirtual.Conn(c)
 	t.Cleanup(func() { _ = v.Close() })
@@ -177,7 +177,7 @@ func virtual(t *testing.T, c *redispipe.Client, first, then, replies string) fun
 	}
 }
 
-// connOf returns the connection to the only master.
+// connOf returns the connection to the client's only master.
 func connOf(c *redispipe.Client) (conn *redisconn.Connection) {
 	if conn = c.Connection(); conn != nil {
 		return conn
@@ -189,18 +189,19 @@ func connOf(c *redispipe.Client) (conn *redisconn.Connection) {
 	return conn
 }
 
-// Shutdown waits for what is in flight on sockets of any owner, and leaves none of them open.
+// Shutdown waits for the requests in flight on the sockets of each owner, and leaves none of these
+// sockets open.
 func TestShutdownOfAllSockets(t *testing.T) {
 	drill.Halved(t)
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1, DownAfter: time.Hour})
 	shutDown(t, "redis://"+server.Addr(), server, 1, socketOwners)
 	shutDown(t, "redis-cluster://"+nodes.Addrs()[0], nodes.Node(0).Server, 1, socketOwners)
-	// Of a sentinel's sockets one asks, and one listens.
+	// A client has two sockets to a sentinel: one asks, and one receives messages.
 	shutDown(t, "redis-sentinel://"+group.SentinelAddrs()[0]+"/mymaster", group.Servers()[0], 3, socketOwners)
 }
 
-// Shutdown waits for each owner of a socket, also if there is nothing else to wait for.
+// Shutdown waits for each owner of a socket, even if there is nothing else to wait for.
 func TestShutdownOfEachSocket(t *testing.T) {
 	server := testbed.NewServer(t)
 	for _, o := range socketOwners {
@@ -208,8 +209,8 @@ func TestShutdownOfEachSocket(t *testing.T) {
 	}
 }
 
-// shutDown shuts a client down, which has so many sockets at first, while all owners use theirs and the
-// master is frozen.
+// shutDown shuts down a client while all owners use their sockets and the master is frozen. sockets
+// is the number of sockets that the client has at first.
 func shutDown(t *testing.T, url string, master *testbed.Server, sockets int64, owners []socketOwner) {
 	t.Helper()
 	var d dialer
@@ -228,7 +229,7 @@ func shutDown(t *testing.T, url string, master *testbed.Server, sockets int64, o
 		before := d.open.Load()
 		uses[o.name] = o.prepare(t, c)
 		require.Equal(t, o.sockets, d.open.Load()-before, "%s: %s", url, o.name)
-		if o.name != "subscriber" { // it is waited for by none
+		if o.name != "subscriber" { // Shutdown does not wait for subscribers
 			pending++
 		}
 	}
@@ -248,7 +249,7 @@ func shutDown(t *testing.T, url string, master *testbed.Server, sockets int64, o
 		return redis.AsErrorx(conn.DoStream(ctx, nil, "PING")).IsOfType(redis.ErrContextClosed)
 	}, time.Minute, time.Millisecond)
 	if pending > 0 {
-		time.Sleep(50 * time.Millisecond) // for a Shutdown that does not wait
+		time.Sleep(50 * time.Millisecond) // gives a faulty Shutdown time to return
 		require.Empty(t, ended, "%s: %v", url, owners[0].name)
 	}
 	require.NoError(t, master.Resume())

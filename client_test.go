@@ -23,7 +23,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// TestTopologies uses clients of all kinds of servers in the same way.
+// TestTopologies uses clients of each kind of server in the same way.
 func TestTopologies(t *testing.T) {
 	server := testbed.NewServer(t, testbed.Options{Unix: true})
 	cluster := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
@@ -51,7 +51,7 @@ func TestTopologies(t *testing.T) {
 	}
 }
 
-// A nil pointer is no sender, as Cluster returns it for a client of one server.
+// A nil pointer, such as Cluster returns for a client of one server, is not a sender.
 func TestNilPointers(t *testing.T) {
 	ctx := context.Background()
 	reqs := []redis.Request{redis.Req("GET", "key")}
@@ -74,7 +74,8 @@ func TestNilPointers(t *testing.T) {
 	}
 }
 
-// A program that does not look at the error of Open has no client. Its requests fail, and Close does nothing.
+// A program that ignores the error of Open uses a nil client. All requests of this client fail, and
+// Close does nothing.
 func TestNoClient(t *testing.T) {
 	ctx := t.Context()
 	reqs := []redis.Request{redis.Req("GET", "key")}
@@ -93,12 +94,12 @@ func TestNoClient(t *testing.T) {
 	}
 }
 
-// open opens a client, with a context that ends as soon as it is made.
+// open opens a client with a context that ends as soon as the client is open.
 func open(t testing.TB, url string, opts ...redispipe.Option) *redispipe.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	patient := redispipe.Conn(func(o *redisconn.Opts) { o.IOTimeout = time.Minute }) // a machine may stand still
+	patient := redispipe.Conn(func(o *redisconn.Opts) { o.IOTimeout = time.Minute }) // the machine may stand still
 	c, err := redispipe.Open(ctx, url, append([]redispipe.Option{redispipe.Logger(nil), patient}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -132,7 +133,7 @@ func useRequests(t *testing.T, url string, _ int) {
 	}))
 	require.Equal(t, 40, n)
 
-	// As a Sender, in the functions of other packages.
+	// A client is also a Sender for functions of other packages.
 	left, err := redis.As[int](redis.NewScript(`return redis.call('DECRBY', KEYS[1], ARGV[1])`).Do(ctx, c, []string{"{k}n"}, 2))
 	require.NoError(t, err)
 	require.Equal(t, 38, left)
@@ -156,7 +157,7 @@ func useRequests(t *testing.T, url string, _ int) {
 	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(c.Do(ctx, "GET", "k")), "they share their connections")
 }
 
-// callerHook records what it is called around, and for whom.
+// callerHook records the operations that it is called around, and their contexts.
 type callerHook struct {
 	mu   sync.Mutex // guards seen
 	seen []string
@@ -221,7 +222,7 @@ func useSubscriber(t *testing.T, url string, _ int) {
 	requireClosed(t, sub, func(m redispubsub.Message) {
 		messages++
 		require.Equal(t, "late", string(m.Payload))
-		c.Close() // ends the subscriber, and so the subscription
+		c.Close() // closes the subscriber, and so ends the subscription
 	})
 	require.Equal(t, 1, messages)
 	err := c.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{}).Subscribe(ctx, redispubsub.Channel("news"))
@@ -241,7 +242,7 @@ func requireClosed(t *testing.T, sub *redispubsub.Subscription, handle func(redi
 	require.True(t, redis.AsErrorx(last).IsOfType(redispubsub.ErrClosed), "%v", last)
 }
 
-// Reauthenticate asks for credentials again, for the connections that are open.
+// Reauthenticate asks for credentials again, for the open connections.
 func useCredentials(t *testing.T, url string, _ int) {
 	var asked atomic.Int64
 	c := open(t, url, redispipe.Conn(func(o *redisconn.Opts) {
@@ -259,7 +260,7 @@ func useCredentials(t *testing.T, url string, _ int) {
 	require.ErrorIs(t, c.Reauthenticate(t.Context()), redis.ErrNotSent)
 }
 
-// Shutdown answers what was accepted, and ends the subscriber first.
+// Shutdown waits for the answers to accepted requests, and closes the subscriber first.
 func useShutdown(t *testing.T, url string, _ int) {
 	ctx := t.Context()
 	c := open(t, url)
@@ -280,7 +281,7 @@ func useShutdown(t *testing.T, url string, _ int) {
 	require.True(t, redis.AsErrorx(res).IsOfType(redis.ErrContextClosed), "%v", res)
 	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(res))
 	requireClosed(t, sub, nil)
-	// A subscriber that is made after Close ends by itself.
+	// A subscriber that is created after Close ends at once.
 	late := open(t, url)
 	late.Close()
 	late.Subscriber()
@@ -304,7 +305,7 @@ func useShutdown(t *testing.T, url string, _ int) {
 	require.True(t, redis.CausedBy(err, context.Canceled) || errors.Is(err, context.Canceled), "%v", err)
 }
 
-// requireNoneLeft waits until no goroutine of the library is left but for those of tests.
+// requireNoneLeft waits until only goroutines of tests are left.
 func requireNoneLeft(t *testing.T) {
 	t.Helper()
 	left := ""

@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// The part of the compatibility tests that needs no server.
+// This part of the compatibility tests needs no server.
 
 func TestCompatEncoding(t *testing.T) {
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestCompatDecoding(t *testing.T) {
 		res, n := read(text + "+next\r\n")
 		assert.Equal(t, want, res, "%q", text)
 		assert.Equal(t, len(text), n, "%q", text)
-		for i := range text { // whatever came of it
+		for i := range text { // whatever the result is
 			res, _ := read(text[:i])
 			assert.True(t, redis.AsErrorx(res).IsOfType(redis.ErrIO), "%q", text[:i])
 		}

@@ -23,10 +23,11 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// These tests use the library as existing services do, from outside and by
-// the names that they know. What they check is promised not to change.
+// These tests use the library from outside, as existing services do, by the names that the services
+// know. The tested behaviour must not change.
 
-// users write redis.SyncCtx{sender}: each has one field, and Request two.
+// Users write redis.SyncCtx{sender} without field names, so each of these types must keep one
+// field, and Request two.
 var (
 	_ = redis.Sync(struct{ S redis.Sender }{})
 	_ = redis.SyncCtx(struct{ S redis.Sender }{})
@@ -86,7 +87,7 @@ func TestCompatForbidden(t *testing.T) {
 	requireErr(t, err, redis.ErrExecEmpty)
 }
 
-// userFuture counts, with a counter that it embeds.
+// userFuture is a future that embeds a counter and counts with it.
 type userFuture struct {
 	sync.WaitGroup
 	res [16]any
@@ -127,7 +128,7 @@ func TestCompatSending(t *testing.T) {
 	assert.Equal(t, redis.Req("LPUSH", "n", 1), req)
 }
 
-// userLogger embeds what it does not care for, and switches on the rest.
+// userLogger embeds a logger, and overrides only the methods that it needs.
 type userLogger struct {
 	redisconn.NoopLogger
 	mu     sync.Mutex
@@ -195,7 +196,7 @@ func TestCompatConnect(t *testing.T) {
 	} {
 		log, addr := &userLogger{}, server.Addr()
 		if opts.Logger = log; opts.TLSEnabled {
-			addr = server.TLSAddr() // which misses the client's certificate
+			addr = server.TLSAddr() // the server there does not get the client's certificate
 		}
 		_, err := redisconn.Connect(t.Context(), addr, opts)
 		e := requireErr(t, err, want)
@@ -250,7 +251,7 @@ func TestCompatFaults(t *testing.T) {
 	}
 }
 
-// userSender knows nothing of connections.
+// userSender is a user's Sender without a connection.
 type userSender struct{ answer func(redis.Request) any }
 
 func (s userSender) Send(r redis.Request, cb redis.Future, n uint64) { go cb.Resolve(s.answer(r), n) }

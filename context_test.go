@@ -20,7 +20,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// frozen returns a connection and a cluster whose servers have stopped to answer.
+// frozen returns a connection and a cluster whose servers no longer answer.
 func frozen(t *testing.T) (*redisconn.Connection, *rediscluster.Cluster) {
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	opts := redisconn.Opts{IOTimeout: time.Hour, MaxRequests: 100, Logger: redisconn.NoopLogger{}}
@@ -40,8 +40,8 @@ func frozen(t *testing.T) (*redisconn.Connection, *rediscluster.Cluster) {
 	return conn, cluster
 }
 
-// Whatever a context has ended, errors.Is says which of its two ends it was, and what became of
-// the request.
+// If a context has ended a request, errors.Is tells whether it was cancelled or its deadline has
+// passed, and what happened to the request.
 func TestContextErrors(t *testing.T) {
 	conn, cluster := frozen(t)
 	live, err := redisconn.Connect(t.Context(), testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Hour, DedicatedConns: 2, Logger: redisconn.NoopLogger{}})
@@ -198,7 +198,7 @@ func TestContextErrors(t *testing.T) {
 	}
 }
 
-// requireEnded checks what an error says that a context has caused.
+// requireEnded checks an error that a context has caused.
 func requireEnded(t *testing.T, err, want error) {
 	t.Helper()
 	require.ErrorIs(t, err, want)
@@ -244,7 +244,7 @@ func TestContextOfTheConnection(t *testing.T) {
 	}
 }
 
-// A caller that waits for room tells the end of its context.
+// The error of a caller that waits for room says that the caller's context has ended.
 func TestContextOfWhoWaitsForRoom(t *testing.T) {
 	server := testbed.NewServer(t)
 	conn, err := redisconn.Connect(t.Context(), server.Addr(), redisconn.Opts{IOTimeout: time.Hour, MaxRequests: 1, Logger: redisconn.NoopLogger{}})
@@ -265,12 +265,12 @@ func TestContextOfWhoWaitsForRoom(t *testing.T) {
 	}
 }
 
-// A server that does not answer in time is a time-out as those of Go's own clients, but not one
-// of a context.
+// If a server does not answer in time, the error is a time-out like those of Go's own clients, but
+// not one of a context.
 func TestTimeoutIsANetError(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		go func() { // answers PING, and then no more
+		go func() { // answers only PING
 			_, _ = bufio.NewReader(server).ReadString('G')
 			_, _ = server.Write([]byte("+PONG\r\n"))
 			_, _ = io.Copy(io.Discard, server)

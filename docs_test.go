@@ -136,8 +136,8 @@ var (
 	}
 )
 
-// TestDocs checks that every Go block of the documentation stands in a test or
-// an example, line by line, so that it is compiled.
+// TestDocs checks that every line of each Go block in the documentation also stands, in order, in a
+// test or an example, so that it is compiled.
 func TestDocs(t *testing.T) {
 	var code strings.Builder
 	for _, name := range slices.Concat(files(t, "docs/*_test.go"), files(t, "internal/lab/bench/migration/*.go"),
@@ -158,7 +158,7 @@ func TestDocs(t *testing.T) {
 		"redisvirtual/doc.go", "redisfailover/doc.go", "redismirror/doc.go",
 	} {
 		for _, block := range regexp.MustCompile(`(?m)(^//\t.*\n)+`).FindAllString(read(t, name), -1) {
-			if strings.Contains(block, ":=") { // else it is a table
+			if strings.Contains(block, ":=") { // otherwise the block is a table
 				blocks[name] = append(blocks[name], strings.ReplaceAll(block, "//\t", ""))
 			}
 		}
@@ -175,8 +175,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocLinks checks that what the documentation links to, or shows, is there: files, and
-// the headings of pages.
+// TestDocLinks checks that everything that the documentation links to or shows exists: files, and
+// headings of pages.
 func TestDocLinks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has one goroutine")
@@ -214,7 +214,7 @@ func TestDocIndex(t *testing.T) {
 	}
 }
 
-// TestGodocPages checks that the pages which comments of packages name are there.
+// TestGodocPages checks that the pages that package comments name exist.
 func TestGodocPages(t *testing.T) {
 	found := 0
 	for _, name := range slices.Concat(files(t, "doc.go"), files(t, "*/doc.go")) {
@@ -230,10 +230,10 @@ func TestGodocPages(t *testing.T) {
 	}
 }
 
-// pages are the documents for users.
+// pages returns the documents for users.
 func pages(t *testing.T) []string { return append(files(t, "docs/*.md"), "README.md") }
 
-// files returns the files of a pattern, of which there have to be some.
+// files returns the files that match a pattern. It fails the test if there are none.
 func files(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -243,13 +243,13 @@ func files(t *testing.T, pattern string) []string {
 	return names
 }
 
-// prose is a document without its blocks of code.
+// prose returns a document without its blocks of code.
 func prose(t *testing.T, name string) string {
 	t.Helper()
 	return regexp.MustCompile("(?s)```.*?```").ReplaceAllString(read(t, name), "")
 }
 
-// anchors returns the fragments by which links refer to the headings of a document.
+// anchors returns the fragments with which links refer to the headings of a document.
 func anchors(t *testing.T, name string) (found []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(prose(t, name), -1) {

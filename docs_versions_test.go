@@ -29,7 +29,7 @@ func TestVersions(t *testing.T) {
 
 	listed := regexp.MustCompile(`(?m)^\techo (redis-.*)$`).FindStringSubmatch(read(t, "scripts/server.sh"))[1]
 	versions := map[string][]string{}
-	for _, server := range append(strings.Fields(listed), "redis-7.0") { // the system's
+	for _, server := range append(strings.Fields(listed), "redis-7.0") { // the version of the system's package
 		kind, version, _ := strings.Cut(server, "-")
 		versions[kind] = append(versions[kind], version)
 		names("docs/reliability.md", map[string]string{"redis": "Redis ", "valkey": "Valkey "}[kind]+version)
@@ -39,7 +39,7 @@ func TestVersions(t *testing.T) {
 	names("testbed/doc.go", all)
 }
 
-// list returns versions in order, with an "and".
+// list joins versions, in order, with commas and an "and".
 func list(versions []string) string {
 	slices.SortFunc(versions, func(a, b string) int {
 		var x, y [2]int

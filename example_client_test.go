@@ -40,7 +40,7 @@ func ExampleOpen() {
 	defer server.Close()
 	url := "redis://" + server.Addr() + "/0?read_timeout=2s"
 
-	// The time is for opening alone: the client lives until Close.
+	// The time-out limits only Open: the client lives until Close.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	client, err := redispipe.Open(ctx, url,
 		redispipe.Logger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),

@@ -28,14 +28,15 @@ import (
 // See [redisconn.ParseURL] for the parameters, such as read_timeout=2s. For an invalid URL, Open
 // returns a [redis.ErrURL], which does not show the URL.
 //
-// If a request can't be sent, it waits until it can, up to the deadline of its context, or for 3 s
-// without one. A read that ended unknown is sent again. See [redis.WithRetry] and [Retry].
+// If a request can't be sent now, it waits until it can be sent, up to the deadline of its context,
+// or for 3 s without one. A read with an unknown outcome is sent again. See [redis.WithRetry] and
+// [Retry].
 //
-// ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown].
-// For one server, Open returns an error only for failures that retrying cannot fix (wrong password,
-// untrusted certificate). If the server is down, the client keeps dialing, and requests wait until it
-// connects. For several servers, Open also returns an error if none of them
-// reports which are the masters: see [rediscluster.NewCluster], [rediscluster.NewSentinel] and
+// ctx limits only the call to Open: the client lives until [Client.Close] or [Client.Shutdown]. For
+// one server, Open returns an error only for failures that retrying cannot fix (wrong password,
+// untrusted certificate). If the server is down, the client keeps dialing, and requests wait until
+// it connects. For several servers, Open also returns an error if none of them reports which ones
+// are the masters: see [rediscluster.NewCluster], [rediscluster.NewSentinel] and
 // [rediscluster.NewReplicated].
 func Open(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if ctx == nil {
@@ -73,8 +74,8 @@ func retriesOf(s servers, opts redis.RetryOpts) func(redis.Sender) redis.Sender 
 
 // config is the result of a URL and options.
 type config struct {
-	opts    rediscluster.Opts // of one server only HostOpts
-	logger  redisconn.Logger  // of one server
+	opts    rediscluster.Opts // for one server, only HostOpts count
+	logger  redisconn.Logger  // the logger for one server
 	pubsub  redispubsub.Opts
 	retries redis.RetryOpts
 	open    func(making context.Context) (servers, error)
@@ -142,7 +143,7 @@ func Hooks(hooks ...redis.Hook) Option {
 	return func(c *config) { c.pubsub.Hooks = append(c.pubsub.Hooks, hooks...) }
 }
 
-// Retry sets how long the client repeats a failed request and waits for a connection: see
+// Retry sets for how long the client sends a failed request again and waits for a connection. See
 // [redis.WithRetry], also for the default. [redis.NoRetry] turns retries off. A request with a
 // future is always sent once.
 func Retry(opts redis.RetryOpts) Option { return func(c *config) { c.retries = opts } }

@@ -36,7 +36,7 @@ func TestOpenBadURL(t *testing.T) {
 	require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextIsNil), "%v", err)
 }
 
-// The settings in URLs and options reach the servers.
+// Settings from URLs and options reach the servers.
 func TestOpenOptions(t *testing.T) {
 	testbed.Needs(t, testbed.TLS)
 	s := testbed.NewServer(t, testbed.Options{Password: "p@ss", TLS: true})
@@ -62,8 +62,8 @@ func TestOpenOptions(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
-// A client of a server that is down goes on dialing; of several servers one has to tell who
-// they are.
+// A client of one server that is down keeps dialing. With several servers, at least one must report
+// the masters.
 func TestOpenServersThatAreDown(t *testing.T) {
 	s := testbed.NewServer(t)
 	require.NoError(t, s.Kill())
@@ -85,14 +85,14 @@ func TestOpenServersThatAreDown(t *testing.T) {
 	for format, want := range map[string]string{
 		"redis-cluster://%s": "none of the given addresses", "redis-sentinel://%s/main": "no_sentinel", "redis-replicated://%s": "no_master",
 	} {
-		require.Eventually(t, func() bool { // a busy machine may find out too late
+		require.Eventually(t, func() bool { // a busy machine may notice it too late
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			c, err := redispipe.Open(ctx, fmt.Sprintf(format, s.Addr()), redispipe.Logger(nil))
 			return c == nil && strings.Contains(err.Error(), want)
 		}, time.Minute, time.Millisecond, want)
 	}
-	for _, scheme := range []string{"redis-cluster://", "redis-replicated://"} { // they wait for nobody
+	for _, scheme := range []string{"redis-cluster://", "redis-replicated://"} { // these clients need an answer when they are opened
 		dials := 0
 		_, err := redispipe.Open(t.Context(), scheme+s.Addr(), redispipe.Logger(nil), redispipe.Conn(func(o *redisconn.Opts) {
 			o.Dialer = func(context.Context, string, string) (net.Conn, error) {
@@ -107,7 +107,7 @@ func TestOpenServersThatAreDown(t *testing.T) {
 	requireNoneLeft(t)
 }
 
-// ctx bounds Open, whatever the server does.
+// ctx limits Open, no matter what the server does.
 func TestOpenContextEnds(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestOpenContextEnds(t *testing.T) {
 	for _, scheme := range []string{"redis://", "redis-cluster://", "redis-replicated://"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			conn, err := silent.Accept() // the client waits for its handshake
+			conn, err := silent.Accept() // the client waits for the answer to its handshake
 			if err == nil {
 				defer conn.Close()
 			}

@@ -20,10 +20,10 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T37: a server is away for a while. Whoever calls with a deadline that is longer notices nothing, but
-// for the writes that were in flight at the cut: nobody knows whether they ran. Each id that the
-// workers push is in its list once if it was acknowledged, at most once if it is unknown, and
-// nothing else fails. All runs in full with REDISPIPE_LONG.
+// T37: a server is down for a while. Callers with a longer deadline do not notice, except that the
+// outcome of writes in flight at that moment is unknown. Each ID that the workers push is in its
+// list once if the push was acknowledged, and at most once if the outcome is unknown. Nothing else
+// fails. With REDISPIPE_LONG the test runs in full.
 func TestT37Restarts(t *testing.T) {
 	drill.Halved(t)
 	t.Parallel()
@@ -41,18 +41,18 @@ func TestT37Restarts(t *testing.T) {
 			w := startWorkers(c, workers, fmt.Sprintf("%d:%d", workers, i))
 			w.await(t, int64(20*workers))
 			require.NoError(t, s.Kill())
-			time.Sleep(outage) // the fault itself
+			time.Sleep(outage) // the duration of the fault
 			require.NoError(t, s.Restart())
 			w.await(t, w.calls.Load()+int64(20*workers))
 			w.end()
 			w.verify(t, s, fmt.Sprintf("%d workers, away for %v", workers, outage))
 		}
-		stats := c.Stats().Total // what is sent again was unknown before, or refused
+		stats := c.Stats().Total // each request that was sent again had an unknown outcome or was refused
 		assert.LessOrEqual(t, 10*(stats.Unknown+stats.Refused), stats.Values, "extra load of %d workers", workers)
 	}
 }
 
-// attempted is a hook that says when an attempt has ended.
+// attempted is a hook that receives the outcome of each attempt.
 type attempted chan redis.Outcome
 
 func (a attempted) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
@@ -64,7 +64,8 @@ func (a attempted) After(_ context.Context, _ redis.Operation, end redis.Complet
 	}
 }
 
-// A request that waits for a server ends with the client. Hooks see the attempts.
+// When a client is closed, a request that waits for a server ends. Hooks are called for each
+// attempt.
 func TestWaitingEndsWithTheClient(t *testing.T) {
 	for name, end := range map[string]func(*redispipe.Client) error{
 		"Close":    func(c *redispipe.Client) error { c.Close(); return nil },
@@ -83,28 +84,28 @@ func TestWaitingEndsWithTheClient(t *testing.T) {
 			require.NotEqual(t, redis.OutcomeValue, <-attempts)
 			require.NoError(t, end(c))
 			err := <-result
-			if redis.OutcomeOf(err) != redis.OutcomeUnknown { // else it was sent before the client knew
+			if redis.OutcomeOf(err) != redis.OutcomeUnknown { // otherwise the request was sent before the client knew
 				require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrContextClosed), "%v", err)
 			}
 		})
 	}
 }
 
-// workers call a client until they are ended, and know what each call has done.
+// workers call a client until the test stops them, and record the result of each call.
 type workers struct {
 	c     *redispipe.Client
 	name  string
 	stop  atomic.Bool
 	all   sync.WaitGroup
-	calls atomic.Int64 // that have ended
+	calls atomic.Int64 // number of calls that have ended
 	count int
 
-	mu     sync.Mutex       // guards what follows
-	failed int              // calls
-	reads  []error          // of reads that have failed
-	wrong  []error          // of writes that have failed, and not as unknown
-	pushed map[string][]any // by list: ids that were acknowledged
-	maybe  map[string][]any // by list: ids of which nobody knows
+	mu     sync.Mutex       // guards the fields below
+	failed int              // number of failed calls
+	reads  []error          // errors of reads
+	wrong  []error          // errors of writes, other than unknown outcomes
+	pushed map[string][]any // by list: IDs whose push was acknowledged
+	maybe  map[string][]any // by list: IDs whose push has an unknown outcome
 }
 
 var push = redis.NewScript(`return redis.call('RPUSH', KEYS[1], ARGV[1])`)
@@ -122,7 +123,7 @@ func startWorkers(c *redispipe.Client, count int, name string) *workers {
 	return w
 }
 
-// call makes one call of some kind, with a deadline that is longer than any outage.
+// call makes one call of a kind, with a deadline that is longer than any outage.
 func (w *workers) call(list string, kind int, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -150,7 +151,8 @@ func (w *workers) call(list string, kind int, id string) {
 	}
 }
 
-// note notes how a call that pushes an id has ended: "" stands for a read, "-" for a write of its own.
+// note records the result of a call that pushes an ID. list is "" for a read, and "-" for another
+// write.
 func (w *workers) note(list, id string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +182,7 @@ func (w *workers) end() {
 	w.all.Wait()
 }
 
-// verify compares what is known of the calls with the lists.
+// verify compares the recorded results with the lists on the server.
 func (w *workers) verify(t *testing.T, s *testbed.Server, name string) {
 	t.Helper()
 	assert.Empty(t, w.reads, "%s: reads that failed", name)

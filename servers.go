@@ -9,7 +9,8 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// servers is implemented for one server and for several.
+// servers is the interface of a client to its servers. There are two implementations: one server,
+// and several.
 type servers interface {
 	Close()
 	Shutdown(ctx context.Context) error
@@ -37,7 +38,7 @@ func (o oneServer) subscribe(opts redispubsub.Opts) *redispubsub.Subscriber {
 	return s
 }
 
-// manyServers is the nodes of a cluster, or a master with replicas.
+// manyServers is a cluster of nodes, or a master with replicas.
 type manyServers struct{ *rediscluster.Cluster }
 
 func (s manyServers) stats() rediscluster.Stats { return s.Stats() }

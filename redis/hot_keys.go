@@ -65,10 +65,10 @@ func WithHotKeys(s Sender, opts HotKeysOpts) (Sender, *HotKeys) {
 	return inmost(known(s), k.watch), k
 }
 
-// Top returns the n keys with the most requests, the first with the most.
+// Top returns the n keys with the most requests, in descending order.
 func (k *HotKeys) Top(n int) []HotKey { return k.top(hotRequests, n) }
 
-// TopBytes returns the n keys with the most bytes, the first with the most.
+// TopBytes returns the n keys with the most bytes, in descending order.
 func (k *HotKeys) TopBytes(n int) []HotKey { return k.top(hotBytes, n) }
 
 func (k *HotKeys) top(unit hotUnit, n int) []HotKey {

@@ -7,19 +7,21 @@ import (
 	"time"
 )
 
-// sampleEvery is how many requests there are for each one that is counted.
+// sampleEvery is the number of requests of which one is counted.
 const sampleEvery = 64
 
-// firstSample draws which one of the next requests is counted: after it, one of sampleEvery.
+// firstSample returns, at random, the index of the next request that is counted. After that, one of
+// sampleEvery is counted.
 func firstSample() int { return int(rand.Uint32() % sampleEvery) }
 
-// hotHalving is how long it takes until a request counts half.
+// hotHalving is the time after which a request counts half.
 const hotHalving = 10 * time.Second
 
-// hotLeast is how many requests must have been counted before a key can be hot: among fewer it may be by chance.
+// hotLeast is how many requests must have been counted before a key can be hot. With fewer, the
+// share of a key may be due to chance.
 const hotLeast = 256
 
-// hotLongest is how many bytes of a key are kept.
+// hotLongest is how many bytes of a key are kept, at most.
 const hotLongest = 1 << 10
 
 // hotUnit is what is counted.
@@ -35,17 +37,18 @@ const (
 
 // hotCounter counts requests. It is safe for concurrent use.
 type hotCounter struct {
-	share float64 // of a hot key
+	share float64 // a key is hot from this share on
 
-	mu sync.Mutex // guards what follows
-	// began is when the counts were halved last, or zero before the first request. span is the time before it that they
-	// stand for, halved in the same way. requests is how many were counted, halved in the same way.
+	mu sync.Mutex // guards the fields below
+	// began is when the counts were last halved, or zero before the first request. span is the
+	// number of seconds before began that the counts stand for. requests is the number of counted
+	// requests. Both are halved together with the counts.
 	began          time.Time
 	span, requests float64
 	of             [hotUnits]hotSketch
 }
 
-// newHotCounter returns a hotCounter. A key is hot if it has at least this share of the traffic.
+// newHotCounter returns a hotCounter. A key is hot if its share of the traffic is at least share.
 func newHotCounter(share float64) *hotCounter {
 	c := &hotCounter{share: share}
 	for unit := range c.of {
@@ -54,7 +57,8 @@ func newHotCounter(share float64) *hotCounter {
 	return c
 }
 
-// count counts a request with its bytes. It returns the keys that have become hot.
+// count counts a request that has these keys and so many bytes. It returns the keys that have
+// become hot.
 func (c *hotCounter) count(keys []string, bytes int) (hot []HotKey) {
 	if len(keys) == 0 {
 		return nil
@@ -76,7 +80,7 @@ func (c *hotCounter) count(keys []string, bytes int) (hot []HotKey) {
 	return hot
 }
 
-// top returns the n keys with the most traffic, the first with the most.
+// top returns the n keys with the most traffic, in descending order.
 func (c *hotCounter) top(unit hotUnit, n int) []HotKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,8 +93,8 @@ func (c *hotCounter) top(unit hotUnit, n int) []HotKey {
 	return keys
 }
 
-// fadeLocked halves the counts for each hotHalving that has passed. A key whose share is no longer half of what
-// makes it hot may become hot again.
+// fadeLocked halves the counts once for each hotHalving that has passed. A key may become hot again
+// after its share has fallen below half of what makes it hot.
 func (c *hotCounter) fadeLocked(now time.Time) {
 	if c.began.IsZero() {
 		c.began = now
@@ -119,6 +123,6 @@ func (c *hotCounter) shareLocked(e *hotEntry, unit hotUnit) float64 {
 }
 
 func (c *hotCounter) keyLocked(e *hotEntry, unit hotUnit, now time.Time) HotKey {
-	span := max(1, c.span+now.Sub(c.began).Seconds()) // in less than a second there are too few
+	span := max(1, c.span+now.Sub(c.began).Seconds()) // less than a second is too short for a rate
 	return HotKey{e.key, unit == hotBytes, c.shareLocked(e, unit), e.least() * sampleEvery / span}
 }

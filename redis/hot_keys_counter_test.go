@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of 10 million requests whose keys have a Zipf distribution, the counted ones show the ten most frequent of a
-// million keys, and about how frequent they are.
+// The keys of the requests have a Zipf distribution. The sample shows the ten most frequent of a
+// million keys, and approximately how frequent they are.
 func TestHotKeysRecall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds under the race detector")
@@ -47,7 +47,8 @@ func TestHotKeysRecall(t *testing.T) {
 	})
 }
 
-// Keys with few large values are not the keys with many requests, and several keys of a request share its bytes.
+// A key with few large values has many bytes but few requests. The keys of a request share its
+// bytes.
 func TestHotKeysUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newHotCounter(1)
@@ -63,7 +64,7 @@ func TestHotKeysUnits(t *testing.T) {
 	})
 }
 
-// A rate is of the latest time, and the share of a key that is used no longer falls.
+// Rate is that of recent requests, and the share of a key that is no longer used falls.
 func TestHotKeysFade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newHotCounter(1)
@@ -89,8 +90,9 @@ func TestHotKeysFade(t *testing.T) {
 	})
 }
 
-// A key becomes hot once, and again after its share has fallen below half. It is no chance: neither because few
-// requests were counted, nor because another key had the place before.
+// A key becomes hot once, and again after its share has fallen below half. Chance makes no key hot:
+// neither because few requests were counted, nor because the key has taken over the count of
+// another one.
 func TestHotKeysTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newHotCounter(0.1)

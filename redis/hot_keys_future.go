@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// samples are the requests of a batch that count: from one of the first on, one of sampleEvery. of is nil if there
-// are none.
+// samples are those requests of a batch that count: one of sampleEvery, beginning with one of the
+// first. of is nil if there are none.
 type samples struct {
 	first int
 	of    []sampled

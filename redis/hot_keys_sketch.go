@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// hotMost is how many keys a sketch counts. Of traffic whose keys have a Zipf distribution the tenth key gets about
-// 0.7 %, several times what a key gets here by chance.
+// hotMost is how many keys a sketch counts. If the keys have a Zipf distribution, the share of the
+// tenth key is several times what a key gets here by chance.
 const hotMost = 512
 
-// hotSketch counts the heaviest keys of a stream with any number of keys. Once it has as many entries as hotMost
-// allows, a new key replaces the lightest entry and takes over its count. So a count may be too high, by at most
-// over, and no heavy key is missed.
+// hotSketch counts the heaviest keys of a stream with any number of keys. Once it has as many
+// entries as hotMost allows, a new key replaces the lightest entry and takes over its count. So a
+// count may be too high, by at most hotEntry.over, but no heavy key is missed.
 type hotSketch struct {
-	entries []*hotEntry // a heap: the lightest is first
+	entries []*hotEntry // a heap with the lightest entry first
 	byKey   map[string]*hotEntry
-	total   float64 // of all keys
+	total   float64 // count of all keys together
 }
 
 // hotEntry is a key with its count.
@@ -27,7 +27,7 @@ type hotEntry struct {
 	hot         bool // OnHot was called for the key, and its share is still high
 }
 
-// least returns the smallest count that the key can have.
+// least returns the smallest count that the key may have.
 func (e *hotEntry) least() float64 { return e.count - e.over }
 
 // add counts n more of a key.
@@ -44,7 +44,8 @@ func (s *hotSketch) add(key string, n float64) *hotEntry {
 	return e
 }
 
-// place returns an entry for a new key: a new entry, or the lightest one once there are hotMost entries.
+// place returns an entry for a new key: a new entry or, if there are hotMost entries, the lightest
+// one.
 func (s *hotSketch) place() *hotEntry {
 	if len(s.entries) < hotMost {
 		e := &hotEntry{at: len(s.entries)}
@@ -57,7 +58,7 @@ func (s *hotSketch) place() *hotEntry {
 	return e
 }
 
-// fade multiplies all counts.
+// fade multiplies all counts by a factor.
 func (s *hotSketch) fade(by float64) {
 	s.total *= by
 	for _, e := range s.entries {
@@ -66,7 +67,7 @@ func (s *hotSketch) fade(by float64) {
 	}
 }
 
-// top returns the n heaviest entries, the heaviest first.
+// top returns the n heaviest entries, in descending order.
 func (s *hotSketch) top(n int) []*hotEntry {
 	all := slices.DeleteFunc(slices.Clone(s.entries), func(e *hotEntry) bool { return e.least() <= 0 })
 	slices.SortFunc(all, func(a, b *hotEntry) int {

@@ -61,8 +61,8 @@ func (j *joined) join(r *send.Request, cb Future, n uint64) (read *join.Read, fi
 	return read, first
 }
 
-// changing returns the future of requests that may change keys. They count when they are sent, and when
-// they are answered.
+// changing returns the future of requests that may change keys. It counts their writes when it is
+// called, before they are sent, and when they are answered.
 func (j *joined) changing(cb Future, set send.Changes) Future {
 	if set.Empty() {
 		return cb
@@ -113,7 +113,8 @@ func (j *joined) SendTransaction(reqs []Request, cb Future, start uint64) {
 	j.to.SendTransaction(reqs, j.changing(cb, all), start)
 }
 
-// changesOf returns what each of the requests may change. A malformed one is not sent.
+// changesOf returns the keys that each request may change. A malformed request changes none,
+// because it is not sent.
 func changesOf(reqs []Request) []send.Changes {
 	var r send.Request
 	var buf []byte

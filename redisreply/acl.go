@@ -10,7 +10,7 @@ import (
 // Denial is an element of the reply to ACL LOG: a refusal by the rules of a user. Redis has
 // EntryID, Created and Updated from 7.2 on.
 type Denial struct {
-	// Count is the number of such refusals, each within a minute of the last.
+	// Count is the number of such refusals. Each came within a minute of the previous one.
 	Count int64 `redis:"count"`
 	// Reason is auth, command, key, channel or db, and Context toplevel, multi, lua or module.
 	Reason  string `redis:"reason"`
@@ -50,7 +50,8 @@ type Rules struct {
 	Databases Patterns `redis:"databases"`
 }
 
-// Patterns are patterns that servers return as one text, separated by spaces, and Redis 6.2 as a list.
+// Patterns are patterns. Most servers return them as one text, separated by spaces; Redis 6.2
+// returns a list.
 type Patterns []string
 
 // UnmarshalRedis implements [redis.ResultUnmarshaler].

@@ -45,7 +45,7 @@ func TestLiveACL(t *testing.T) {
 	})
 }
 
-// Redis 6.2 tells patterns as a list.
+// Redis 6.2 returns patterns as a list.
 func TestPatterns(t *testing.T) {
 	user, err := redis.As[redisreply.User]([]any{"flags", []any{"on"}, "passwords", []any{}, "commands", "-@all",
 		"keys", []any{[]byte("a*"), []byte("b*")}, "channels", []any{}})

@@ -11,7 +11,7 @@ type SlotOwner struct {
 
 // SlotNode is a node of a [SlotOwner].
 type SlotNode struct {
-	// Host is empty if the node does not know its own host: then use the host of the node that you
+	// Host is empty if the node does not know its own host. Then use the host of the node that you
 	// asked.
 	Host string `redis:",omitempty"`
 	Port int
@@ -43,7 +43,7 @@ type Shard struct {
 // ShardNode is a node of a [Shard].
 type ShardNode struct {
 	ID string `redis:"id"`
-	// Port and TLSPort are 0 if the node does not listen there.
+	// Port and TLSPort are 0 if the node does not listen on such a port.
 	Port     int    `redis:"port,omitempty"`
 	TLSPort  int    `redis:"tls-port,omitempty"`
 	IP       string `redis:"ip,omitempty"`

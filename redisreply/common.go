@@ -10,7 +10,7 @@ type Common struct {
 
 // Match is a piece that occurs in both texts.
 type Match struct {
-	// A and B are its positions in the first and in the second text.
+	// A and B are the positions of the piece in the first and in the second text.
 	A, B Span
 	// Len is 0 unless WITHMATCHLEN asks for it.
 	Len int64 `redis:",omitempty"`

@@ -46,8 +46,8 @@ package redisreply
 
 import "github.com/joomcode/redispipe/redis"
 
-// inOrder reads an array into the fields of a struct, in order. It ignores elements for which the
-// struct has no fields.
+// inOrder reads the elements of an array into the fields of a struct, in order. It ignores elements
+// for which the struct has no fields.
 func inOrder[T any](dst *T, res any) error {
 	if res == nil {
 		return into(dst, nil)
@@ -60,7 +60,7 @@ func inOrder[T any](dst *T, res any) error {
 	return into(dst, redis.Zip(names, res))
 }
 
-// into reads a result.
+// into reads a result into dst.
 func into[T any](dst *T, res any) error {
 	v, err := redis.As[T](res)
 	if err == nil {

@@ -34,7 +34,7 @@ func (p *Place) UnmarshalRedis(res any) error {
 	}
 	var read Place
 	err := into(&read.Name, list[0])
-	for _, el := range list[1:] { // their types tell them apart
+	for _, el := range list[1:] { // the elements are distinguished by their types
 		if err != nil {
 			break
 		}

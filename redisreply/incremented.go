@@ -4,8 +4,8 @@ package redisreply
 // increment, so Value also reports whether the key was incremented.
 type Incremented[N int64 | float64] struct{ value, added N }
 
-// Value returns the value of the key, and whether anything was added to it. If not, the value and its
-// expiration are unchanged.
+// Value returns the value of the key. incremented is set if anything was added. If not, the value
+// and its expiration are unchanged.
 func (i Incremented[N]) Value() (value N, incremented bool) { return i.value, i.added != 0 }
 
 // Added returns the amount that was added. With SATURATE it may be less than the requested amount.

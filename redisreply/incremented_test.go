@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redisreply"
 )
 
-// The caller learns whether a bound has kept the value from growing.
+// The caller learns whether a bound has prevented the increment.
 func TestIncremented(t *testing.T) {
 	got, err := redis.As[redisreply.Incremented[int64]]([]any{int64(7), int64(3)})
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestIncremented(t *testing.T) {
 	}
 }
 
-// An entry that was claimed has four elements, and a new or an old one of the same reply two or four.
+// A claimed entry has four elements. A new entry, or an old one of the same reply, has two or four.
 func TestDelivery(t *testing.T) {
 	type fields = map[string]string
 	claimed := []any{"1-0", []any{"f", "v"}, int64(1500), int64(2)}

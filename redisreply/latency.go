@@ -30,8 +30,8 @@ func (s *LatencySample) UnmarshalRedis(res any) error {
 	return inOrder((*plain)(s), res)
 }
 
-// Histogram is the durations of the calls of a command: a value of the reply to LATENCY
-// HISTOGRAM, which is a map by command name.
+// Histogram has the durations of the calls of a command. The reply to LATENCY HISTOGRAM is a map of
+// Histograms by command name.
 type Histogram struct {
 	Calls int64 `redis:"calls"`
 	// Within maps microseconds to the number of calls that took at most that long.

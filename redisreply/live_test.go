@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// TestLive reads what a server answers, in both versions of the protocol.
+// TestLive reads the replies of a real server, in both versions of the protocol.
 func TestLive(t *testing.T) {
 	s := testbed.NewServer(t, testbed.Options{Config: []string{"slowlog-log-slower-than 0"}})
 	for protocol := 2; protocol <= 3; protocol++ {

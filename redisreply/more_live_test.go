@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// inBoth runs a test with a server of today, in both versions of the protocol.
+// inBoth runs a test with a server of a current version, in both versions of the protocol.
 func inBoth(t *testing.T, config []string, test func(t *testing.T, db redis.Sync)) {
 	testbed.Needs(t, testbed.Version(7, 0))
 	s := testbed.NewServer(t, testbed.Options{Config: config})
@@ -100,7 +100,7 @@ func TestLiveCluster(t *testing.T) {
 	})
 }
 
-// A node that does not know its own host says null.
+// A node that does not know its own host returns null.
 func TestSlotNodeWithoutHost(t *testing.T) {
 	owner, err := redis.As[redisreply.SlotOwner]([]any{int64(0), int64(9), []any{nil, int64(7000), []byte("id"), []any{}}})
 	require.NoError(t, err)
@@ -109,11 +109,11 @@ func TestSlotNodeWithoutHost(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Modules are those of a server that has some.
+// MODULE LIST is tested with the reply of a server that has modules.
 func TestModules(t *testing.T) {
 	for _, reply := range []any{
 		[]any{[]byte("name"), []byte("graph"), []byte("ver"), int64(41201), []byte("path"), []byte("/graph.so"), []byte("args"), []any{[]byte("A")}},
-		[]any{[]byte("name"), []byte("graph"), []byte("ver"), int64(41201)}, // of Redis 6
+		[]any{[]byte("name"), []byte("graph"), []byte("ver"), int64(41201)}, // the form of Redis 6
 	} {
 		modules, err := redis.As[[]redisreply.Module]([]any{reply})
 		require.NoError(t, err)

@@ -1,7 +1,7 @@
 package redisreply
 
-// Popped is the elements popped from the first non-empty one of several keys. If all are empty, the
-// reply is null, and a *Popped is nil.
+// Popped has the elements that a command popped from the first of several keys that was not empty.
+// If all keys are empty, the reply is null, and a *Popped is nil.
 type Popped[T any] struct {
 	Key   string
 	Value T

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisreply"
 )
 
-// readAll reads a result as each of the types, and returns the errors.
+// readAll reads a result into each of the types, and returns the errors.
 func readAll(res any) (errs []error) {
 	add := func(_ any, err error) { errs = append(errs, err) }
 	add(redis.As[redisreply.Point](res))
@@ -39,7 +39,7 @@ func readAll(res any) (errs []error) {
 	return errs
 }
 
-// A reply of another shape is an error of this library.
+// A reply of an unexpected shape is an error of this library.
 func TestHostileReplies(t *testing.T) {
 	list := func(els ...any) []any { return els }
 	nested := any("deep")
@@ -69,7 +69,7 @@ func TestHostileReplies(t *testing.T) {
 	require.Equal(t, redisreply.Place{Name: "old"}, place)
 }
 
-// Replies of older and newer servers can be read as well.
+// Replies of older and newer servers can be read, too.
 func TestOtherVersions(t *testing.T) {
 	slow, err := redis.As[redisreply.SlowCommand]([]any{int64(1), int64(1700000000), int64(12), []any{[]byte("GET")}})
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestOtherVersions(t *testing.T) {
 	require.Equal(t, "config|get", command.Subcommands[0].Name)
 }
 
-// FuzzReplies checks that no reply makes a type panic.
+// FuzzReplies checks that no reply makes any type panic.
 func FuzzReplies(f *testing.F) {
 	for _, seed := range []string{
 		"*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*4\r\n:1\r\n$3\r\n1-0\r\n$3\r\n1-0\r\n*1\r\n*2\r\n$1\r\na\r\n$1\r\n1\r\n",

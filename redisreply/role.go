@@ -41,7 +41,7 @@ func (r *Role) UnmarshalRedis(res any) error {
 	return into((*plain)(r), redis.Zip(names, list[:len(names)]))
 }
 
-// fieldsOf are the fields of each role, in the order of the reply.
+// fieldsOf has the fields for each role, in the order of the reply.
 var fieldsOf = map[string][]any{
 	"master":   {"Name", "Offset", "Replicas"},
 	"slave":    {"Name", "Host", "Port", "State", "Offset"},

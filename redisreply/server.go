@@ -50,7 +50,7 @@ type Client struct {
 	Name      string        `redis:"name,omitempty"`
 	Age       time.Duration `redis:"age,s"`
 	Idle      time.Duration `redis:"idle,s"`
-	// Flags are letters, such as N for none: see CLIENT LIST in the Redis documentation.
+	// Flags are letters. N means that there are none: see CLIENT LIST in the Redis documentation.
 	Flags string `redis:"flags,omitempty"`
 	DB    int    `redis:"db"`
 	// Subscriptions and PatternSubscriptions are the numbers of channels and patterns.
@@ -85,7 +85,7 @@ func (c *Clients) UnmarshalRedis(res any) error {
 			switch {
 			case named:
 				pairs = append(pairs, name, value)
-			case len(pairs) > 0: // the path of a socket may contain spaces
+			case len(pairs) > 0: // the path of a unix socket may contain spaces
 				pairs[len(pairs)-1] = pairs[len(pairs)-1].(string) + " " + field
 			}
 		}
@@ -144,12 +144,12 @@ type Command struct {
 	// Arity is the number of arguments, including the name. It is negative if there may be more.
 	Arity int
 	Flags []string
-	// FirstKey, LastKey and KeyStep tell which arguments are keys; a negative LastKey counts from the
-	// end.
+	// FirstKey, LastKey and KeyStep tell which arguments are keys. A negative LastKey counts from
+	// the end.
 	FirstKey, LastKey, KeyStep int
 	Categories                 []string
 	Tips                       []string
-	// KeySpecifications are as the server returns them.
+	// KeySpecifications has the server's data unchanged.
 	KeySpecifications []any
 	Subcommands       []Command
 }

@@ -9,7 +9,7 @@ import (
 // PendingSummary is the reply to XPENDING with only a key and a group.
 type PendingSummary struct {
 	Count int64
-	// Lowest and Highest are the first and the last ID, empty if there are none.
+	// Lowest and Highest are the first and the last ID. They are empty if there are no entries.
 	Lowest  string `redis:",omitempty"`
 	Highest string `redis:",omitempty"`
 	// Consumers maps consumers with pending entries to the number of entries.
@@ -42,7 +42,7 @@ type Delivery[T any] struct {
 	ID    string
 	Value T
 	// Idle is the time since the entry was last delivered, and Deliveries the number of earlier
-	// deliveries; both are 0 for a new entry.
+	// deliveries. Both are 0 for a new entry.
 	Idle       time.Duration `redis:",ms,omitempty"`
 	Deliveries int64         `redis:",omitempty"`
 }
@@ -69,8 +69,8 @@ type Stream struct {
 	Last  *redis.Entry[map[string]string] `redis:"last-entry"`
 }
 
-// Group is an element of the reply to XINFO GROUPS. Redis has EntriesRead and Lag from 7.0
-// on; they are nil if the server does not know them.
+// Group is an element of the reply to XINFO GROUPS. Redis has EntriesRead and Lag from 7.0 on. They
+// are nil if the server does not know them.
 type Group struct {
 	Name            string `redis:"name"`
 	Consumers       int64  `redis:"consumers"`
@@ -86,8 +86,8 @@ type Consumer struct {
 	Pending int64  `redis:"pending"`
 	// Idle is the time since the consumer last tried to read.
 	Idle time.Duration `redis:"idle,ms"`
-	// Inactive is the time since the consumer last succeeded, negative if it never has. Redis has it
-	// from 7.2 on; nil before.
+	// Inactive is the time since the consumer last succeeded in reading. It is negative if the
+	// consumer never has, and nil with servers before Redis 7.2.
 	Inactive *time.Duration `redis:"inactive,ms"`
 }
 

@@ -10,24 +10,25 @@ import (
 // answers resolves requests in order, like the reader of a connection.
 type answers struct {
 	closed chan struct{} // closed by Mock.Close
-	// lost: Close has ended a pending answer, and so all later ones. Only work uses it.
+	// lost is set when Close has ended a pending answer. Then all later answers are lost, too. Only
+	// work uses it.
 	lost bool
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	waiting []answer
 	working bool
 }
 
 type answer struct {
 	outcome
-	refused bool // the request is refused and not sent
+	refused bool // the request was refused and not sent
 	got     sent
 	cb      redis.Future
 	n       uint64
 }
 
-// add queues an answer. The goroutine that it may start owns the futures of the
-// queue, and ends when the queue is empty.
+// add queues an answer. It may start a goroutine, which owns the futures of the queue and ends when
+// the queue is empty.
 func (q *answers) add(a answer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -59,7 +60,8 @@ func (q *answers) work() {
 	}
 }
 
-// give gives an answer, even if the function that computes it ends the goroutine, as t.FailNow does.
+// give resolves the future of an answer, even if the function that computes the answer ends the
+// goroutine, as t.FailNow does.
 func (q *answers) give(a answer) {
 	res := any(ErrUnexpected.New("the function that computes the answer has ended its goroutine"))
 	defer func() {
@@ -70,7 +72,7 @@ func (q *answers) give(a answer) {
 	res = q.result(a)
 }
 
-// result waits for the delay of the answer, or until Close.
+// result waits for the delay of an answer, or until Close, and returns the result.
 func (q *answers) result(a answer) any {
 	if !q.lost && (a.after > 0 || a.silent) {
 		var due <-chan time.Time

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// subject is a sender whose behaviour is compared. expect is called before a
-// request is sent that is to be answered.
+// subject is a sender whose behaviour is tested. If a request is to be answered, the test calls
+// expect before it sends the request.
 type subject struct {
 	redis.Sender
 	expect func(reply any, cmd string, args ...any)
@@ -49,7 +49,7 @@ func recorded(s subject) subject {
 	return s
 }
 
-// TestContract checks that mocks and recorders are senders like a connection.
+// TestContract checks that mocks and recorders behave like a connection.
 func TestContract(t *testing.T) {
 	for name, subject := range map[string]func(t *testing.T) subject{
 		"connection":          connected,
@@ -74,7 +74,7 @@ type gathered struct {
 	n   uint64
 }
 
-// gather calls send with a future, and waits until that is resolved n times.
+// gather calls send with a future, and waits until the future was resolved n times.
 func gather(n int, send func(cb redis.Future)) map[uint64]any {
 	results := make(chan gathered)
 	go send(redis.FuncFuture(func(res any, n uint64) { results <- gathered{res, n} }))
@@ -91,7 +91,7 @@ func contractOfSend(t *testing.T, s subject) {
 	value := []byte("v")
 	assert.Equal(t, map[uint64]any{7: "OK"}, gather(1, func(cb redis.Future) {
 		s.Send(redis.Req("SET", "k", value), cb, 7)
-		value[0] = 'x' // it may be changed at once
+		value[0] = 'x' // arguments may be changed as soon as Send returns
 	}))
 	s.expect(1, "INCR", "n")
 	s.Send(redis.Req("INCR", "n"), nil, 0)
@@ -145,7 +145,7 @@ func contractOfCancelled(t *testing.T, s subject) {
 	for n, send := range map[int]func(cb redis.Future){
 		1: func(cb redis.Future) { s.Send(reqs[0], cb, 0) },
 		2: func(cb redis.Future) { s.SendMany(reqs, cb, 0) },
-		// The transaction, once.
+		// -1 stands for the transaction.
 		-1: func(cb redis.Future) { s.SendTransaction(reqs, cb, 0) },
 	} {
 		all := gather(max(n, 1), func(cb redis.Future) { send(cancelled{cb.(redis.FuncFuture)}) })

@@ -26,7 +26,7 @@ type Expectation struct {
 type outcome struct {
 	reply  func(got sent) any
 	after  time.Duration
-	silent bool // there is no answer
+	silent bool // there is no answer until Close
 }
 
 func (e *Expectation) String() string { return fmt.Sprintf("%s (%s)", e.want, e.where) }
@@ -60,7 +60,7 @@ func (e *Expectation) ReplyFunc(f func(r redis.Request) any) *Expectation {
 	})
 }
 
-// copied returns a copy of a reply, or an error if no server can reply like this.
+// copied returns a copy of a reply, or an error if no server can send such a reply.
 func (e *Expectation) copied(reply any) (any, error) {
 	value, err := copyReply(reply)
 	results, isList := value.([]any)
@@ -104,8 +104,8 @@ func (e *Expectation) NoReply() *Expectation {
 	return e.set(func() { e.outcome.reply, e.outcome.silent = nil, true })
 }
 
-// After delays the answer, and all later ones, as on a connection. The delay starts
-// after the answers before it.
+// After delays the answer, and all later ones, as on a connection. The delay starts when the
+// previous answers have been given.
 func (e *Expectation) After(d time.Duration) *Expectation {
 	return e.set(func() { e.outcome.after = d })
 }

@@ -32,7 +32,7 @@ func exactly(text string) Matcher {
 	return Matcher{name: quoted(text), match: func(arg string) bool { return arg == text }}
 }
 
-// command matches a word of the command's name, in any case.
+// command returns a Matcher for a word of the command's name, in any case.
 func command(name string) Matcher {
 	return Matcher{name: name, match: func(arg string) bool { return strings.EqualFold(arg, name) }}
 }
@@ -101,7 +101,7 @@ func (p pattern) difference(got []string) string {
 // longWord is the greatest number of bytes shown of a word: two such words fill a line.
 const longWord = 64
 
-// firstDifference shows two long words from the point where they differ; want may be the
+// firstDifference shows two long words from the position where they differ. want may also be the
 // name of a matcher.
 func firstDifference(got, want string) string {
 	text, err := strconv.Unquote(want)

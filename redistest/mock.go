@@ -17,7 +17,7 @@ type Mock struct {
 	t       TB
 	answers answers
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the fields below
 	anyOrder bool
 	script   bool
 	closed   bool
@@ -41,8 +41,8 @@ func NewMock(t TB) *Mock {
 	return m
 }
 
-// AnyOrder makes the mock accept requests in any order: the
-// first expectation that matches and is not used up answers. It returns the mock.
+// AnyOrder makes the mock accept requests in any order: the first expectation that matches and is
+// not used up answers. AnyOrder returns the mock.
 func (m *Mock) AnyOrder() *Mock {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,8 +51,7 @@ func (m *Mock) AnyOrder() *Mock {
 }
 
 // ScriptMode makes the mock accept the commands that only a connection with
-// redisconn.Opts.ScriptMode accepts: blocking commands, WATCH, MULTI. It returns
-// the mock.
+// redisconn.Opts.ScriptMode accepts: blocking commands, WATCH, MULTI. ScriptMode returns the mock.
 func (m *Mock) ScriptMode() *Mock {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,10 +59,10 @@ func (m *Mock) ScriptMode() *Mock {
 	return m
 }
 
-// Expect adds an expectation of one request, whether it is sent with Send or as a part of
-// SendMany. Pass the command's name and its arguments, or only a [redis.Command]. Arguments
-// are compared as they are sent, so 1 matches "1"; an argument may also be a [Matcher]. Call a
-// method of the [Expectation] to set the answer.
+// Expect adds an expectation of one request, whether it is sent with Send or as a part of SendMany.
+// Pass the command's name and its arguments, or only a [redis.Command]. Arguments are compared as
+// they are sent, so 1 matches "1". An argument may also be a [Matcher]. Call a method of the
+// [Expectation] to set the answer.
 func (m *Mock) Expect(cmd any, args ...any) *Expectation {
 	req, err := redis.RequestOf(cmd, args...)
 	e := m.expect(false, req)
@@ -73,15 +72,14 @@ func (m *Mock) Expect(cmd any, args ...any) *Expectation {
 	return e
 }
 
-// ExpectTransaction adds an expectation of one SendTransaction with these requests. Set its
-// Reply to a []any with a result for each of them, or to nil, as if a watched key had
-// changed.
+// ExpectTransaction adds an expectation of one SendTransaction with these requests. Reply takes a
+// []any with a result for each request, or nil, which means that a watched key has changed.
 func (m *Mock) ExpectTransaction(reqs ...redis.Request) *Expectation {
 	return m.expect(true, reqs...)
 }
 
-// ExpectScan adds an expectation for each step of a whole iteration with opts,
-// answered with these pages. Without pages it expects one step, with an empty page.
+// ExpectScan adds an expectation for each step of a whole iteration with opts. The steps are
+// answered with pages. Without pages it expects one step, with an empty page.
 func (m *Mock) ExpectScan(opts redis.ScanOpts, pages ...[]string) {
 	if len(pages) == 0 {
 		pages = [][]string{nil}
@@ -190,8 +188,9 @@ func (m *Mock) SendTransaction(reqs []redis.Request, cb redis.Future, start uint
 	}
 }
 
-// refusal returns why a connection would not send the requests, and the index of
-// the malformed one, or -1 if the reason is not a single request. own allows blocking commands.
+// refusal returns the error with which a connection would refuse the requests, and the index of the
+// malformed request, or -1 if the error is not about a single request. own allows blocking
+// commands.
 func (m *Mock) refusal(reqs []redis.Request, cb redis.Future, own bool) (*errorx.Error, int) {
 	m.mu.Lock()
 	closed, own := m.closed, own || m.script
@@ -261,7 +260,7 @@ func (m *Mock) match(got sent) (*Expectation, outcome, []string) {
 	return nil, outcome{}, differences
 }
 
-// resolve resolves a request without an answer.
+// resolve resolves the future of a request that was refused.
 func (m *Mock) resolve(res any, cb redis.Future, n uint64) {
 	m.answers.add(answer{outcome: outcome{reply: func(sent) any { return res }}, refused: true, cb: cb, n: n})
 }
@@ -307,8 +306,8 @@ func (m *Mock) EachShard(f func(redis.Sender, error) bool) {
 	}
 }
 
-// Close implements redis.Sender. Requests that wait for their answer fail with
-// redis.ErrIO, later ones with redis.ErrContextClosed. It does not wait.
+// Close implements redis.Sender. Requests that wait for their answers fail with redis.ErrIO, later
+// requests with redis.ErrContextClosed. Close does not wait.
 func (m *Mock) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

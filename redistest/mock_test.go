@@ -20,7 +20,7 @@ import (
 	"github.com/joomcode/redispipe/redistest"
 )
 
-// fakeT is a test that may fail.
+// fakeT is a TB that records failures.
 type fakeT struct {
 	mu       sync.Mutex // guards failures
 	failures []string
@@ -35,7 +35,7 @@ func (f *fakeT) Errorf(format string, args ...any) {
 	f.failures = append(f.failures, fmt.Sprintf(format, args...))
 }
 
-// end ends the test and returns how it has failed.
+// end ends the test and returns its failures.
 func (f *fakeT) end() string {
 	for _, c := range f.cleanup {
 		c()
@@ -358,7 +358,7 @@ type cancelled struct{ redis.FuncFuture }
 
 func (cancelled) Cancelled() error { return errors.New("nobody waits") }
 
-// A mock expects, and gets, durations as the numbers that they are sent as.
+// In an expectation, as in a request, a duration stands for the number that is sent.
 func TestMockOfDurations(t *testing.T) {
 	mock := redistest.NewMock(t)
 	db := redis.Sync{S: mock}
@@ -370,8 +370,8 @@ func TestMockOfDurations(t *testing.T) {
 	assert.Equal(t, []any{int64(1)}, db.SendMany([]redis.Request{redis.Req("EXPIRE", "k", time.Minute)}))
 }
 
-// A ReplyFunc or a Matcher may call t.FailNow, which ends the goroutine: the test fails, and does not
-// hang.
+// A ReplyFunc or a Matcher may call t.FailNow, which ends the goroutine. The test fails, but does
+// not hang.
 func TestMockGoexit(t *testing.T) {
 	mock := redistest.NewMock(t)
 	mock.Expect("GET", "k").ReplyFunc(func(redis.Request) any {
@@ -396,8 +396,8 @@ func TestMockGoexit(t *testing.T) {
 	mock.Verify()
 }
 
-// Close ends unanswered requests, including those after one that somebody awaits. It does not end
-// requests that it refuses.
+// Close ends unanswered requests, including those behind a request that somebody awaits. It does
+// not end refused requests.
 func TestMockCloseEndsWhatWaits(t *testing.T) {
 	mock := redistest.NewMock(t)
 	mock.Expect("GET", "k").NoReply()

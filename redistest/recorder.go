@@ -30,7 +30,7 @@ type Call struct {
 	Requests [][]string
 }
 
-// NewRecorder returns a Recorder of the requests to s.
+// NewRecorder returns a Recorder that passes requests on to s.
 func NewRecorder(s redis.Sender) *Recorder { return &Recorder{s, &callLog{}} }
 
 // Calls returns the calls so far, in order.
@@ -49,7 +49,7 @@ func (r *Recorder) Requests() [][]string {
 	return all
 }
 
-// Reset forgets the calls so far.
+// Reset forgets the recorded calls.
 func (r *Recorder) Reset() {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()

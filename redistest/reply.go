@@ -12,8 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Bulks returns an array of bulk strings, like the reply to LRANGE, for
-// Expectation.Reply.
+// Bulks returns an array of bulk strings, like the reply to LRANGE. It is for Expectation.Reply.
 func Bulks(texts ...string) []any {
 	list := make([]any, len(texts))
 	for i, text := range texts {
@@ -22,7 +21,7 @@ func Bulks(texts ...string) []any {
 	return list
 }
 
-// ServerError returns the error that a connection returns for a server's error text.
+// ServerError returns the error that a connection returns if a server answers with this error text.
 func ServerError(text string) *errorx.Error {
 	reply := strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
 	res, _ := redis.ReadResponse(bufio.NewReader(strings.NewReader("-" + reply + "\r\n")))

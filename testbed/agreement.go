@@ -17,19 +17,18 @@ type truth struct {
 
 // opinion is the report of a live node.
 type opinion struct {
-	of    string // how errors name the node
+	of    string // the node's name in errors
 	state string // cluster_state of CLUSTER INFO
 	link  string // master_link_status of INFO; empty for a master
 	peers []peer
 }
 
-// WaitAgreed waits, for at most ClusterOptions.AgreeTimeout, until every live node (up
-// and not paused) sees the real state of the cluster: the cluster works; exactly the nodes of
-// Nodes are members, at their present addresses; the live ones are connected
-// and the others count as failed; all slots belong to live masters, and all nodes agree on the
-// owners and their claims, each with a different configuration epoch;
-// live replicas are in sync with their masters. The error names the condition that was
-// still missing.
+// WaitAgreed waits, for at most ClusterOptions.AgreeTimeout, until every live node (up and not
+// paused) sees the real state of the cluster. That means: The cluster works. Exactly the nodes of
+// Nodes are members, at their current addresses. The live nodes are connected, and the others count
+// as failed. All slots belong to live masters, and all nodes agree on the owners and on their
+// configuration epochs, which all differ. Live replicas are in sync with their masters. If a
+// condition is still missing after that time, the error names it.
 func (c *Cluster) WaitAgreed() error { return c.WaitAgreedFor(c.opts.AgreeTimeout) }
 
 // WaitAgreedFor is WaitAgreed with another bound.
@@ -43,7 +42,7 @@ func (c *Cluster) WaitAgreedFor(timeout time.Duration) error {
 	})
 }
 
-// survey looks at all nodes and asks the live ones.
+// survey returns the real state of all nodes, and the reports of the live ones.
 func (c *Cluster) survey() ([]truth, []opinion, error) {
 	var truths []truth
 	var opinions []opinion
@@ -119,10 +118,10 @@ func (o opinion) misjudges(truths []truth) error {
 		case !t.live && !p.is("fail"):
 			return fmt.Errorf("takes %.8s, which is down, for %s", t.id, flags)
 		case !t.live:
-			continue // its slots, if it has any, are missing from owned
+			continue // if this node has slots, they are missing from owned
 		case p.is("fail") || p.is("fail?") || p.is("handshake") || p.is("noaddr"):
 			return fmt.Errorf("takes %.8s for %s", t.id, flags)
-		case p.addr != t.addr && "127.0.0.1"+p.addr != t.addr: // alone, it does not know its host
+		case p.addr != t.addr && "127.0.0.1"+p.addr != t.addr: // a node without others does not know its host
 			return fmt.Errorf("has %.8s at %s instead of %s", t.id, p.addr, t.addr)
 		case !p.linked && !p.is("myself"):
 			return fmt.Errorf("is not connected to %.8s", t.id)
@@ -143,10 +142,10 @@ func (o opinion) misjudges(truths []truth) error {
 	return nil
 }
 
-// summary returns the data that must be the same for all nodes: the master of each replica, the owner of
-// each slot, and the epochs. A node that knew an older epoch of an owner
-// could take over a slot with an epoch that the others consider outdated, and
-// lose the slot to the next message of its former owner, again and again.
+// summary returns the data that must be the same for all nodes: the master of each replica, the
+// owner of each slot, and the epochs. If a node knew an older epoch of an owner, it could take over
+// a slot with an epoch that the others consider outdated. Then it would lose the slot to the next
+// message of the former owner, again and again.
 func summary(peers []peer) string {
 	var lines []string
 	for _, p := range peers {

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// twoNodes is the truth about a master and its replica, and what they say when
-// they agree.
+// twoNodes returns the real state of a master and its replica, and their reports when they agree.
 func twoNodes() ([]truth, []opinion) {
 	peers := func(self string) []peer {
 		list := []peer{
@@ -93,7 +92,7 @@ func TestWaitAgreedSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	c := NewCluster(t, ClusterOptions{Replicas: -1})
 	require.NoError(t, c.WaitAgreedFor(time.Minute))
-	for _, n := range c.Nodes() { // nobody is to be considered dead meanwhile
+	for _, n := range c.Nodes() { // so that no node counts as failed during the test
 		require.NoError(t, n.call("CONFIG SET", "cluster-node-timeout", time.Minute.Milliseconds()))
 	}
 	require.NoError(t, c.Node(1).Pause())

@@ -58,17 +58,17 @@ func (v version) since(major, minor int) bool {
 
 var versionPattern = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
-// versions remembers the answers: path of a binary -> func() (version, error).
+// versions caches versions: path of a binary -> func() (version, error).
 var versions sync.Map
 
-// versionOf asks a binary for its version, once.
+// versionOf asks a binary for its version, once for each path.
 func versionOf(binary string) (version, error) {
 	once, _ := versions.LoadOrStore(binary, sync.OnceValues(func() (version, error) { return askVersion(binary) }))
 	return once.(func() (version, error))()
 }
 
 func askVersion(binary string) (version, error) {
-	// The answer takes a millisecond; the time-out is for a binary that hangs.
+	// The time-out is only for a binary that hangs.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, binary, "--version").CombinedOutput()

@@ -25,8 +25,8 @@ type ClusterOptions struct {
 	// Replicas is the total number of replicas, assigned to the masters in
 	// turn. Default: as many as masters; negative: none.
 	Replicas int
-	// NodeTimeout is the cluster-node-timeout: a node that is silent this long counts as
-	// failed. Default 1 s; with less, a busy machine looks like a failure.
+	// NodeTimeout is the cluster-node-timeout: a node that is silent for this long counts as
+	// failed. Default 1 s. With less, a busy machine looks like a failure.
 	NodeTimeout time.Duration
 	// AgreeTimeout bounds each wait for the nodes to agree, including WaitAgreed.
 	// Default 1 min.
@@ -51,7 +51,7 @@ func (o ClusterOptions) withDefaults() (ClusterOptions, error) {
 	}
 	o.Options.cluster = o.NodeTimeout
 	var err error
-	o.Options, err = o.Options.withDefaults() // one CA for all
+	o.Options, err = o.Options.withDefaults() // so all nodes share one CA
 	return o, err
 }
 
@@ -110,7 +110,7 @@ func (c *Cluster) create() error {
 	}
 	nodes, masters := c.Nodes(), c.opts.Masters
 	for i, n := range nodes {
-		// With different epochs from the start, the nodes need not resolve conflicts.
+		// If their epochs differ from the start, the nodes need not resolve conflicts.
 		if err := n.call("CLUSTER SET-CONFIG-EPOCH", i+1); err != nil {
 			return err
 		}
@@ -136,9 +136,9 @@ func (c *Cluster) create() error {
 	return c.WaitAgreed()
 }
 
-// acquaint introduces every pair of nodes, because gossip takes seconds. It repeats an introduction
-// that was lost: a node gives up another one that does not answer within the
-// node time-out, which happens on a busy machine.
+// acquaint introduces every pair of nodes, because gossip takes seconds. It repeats introductions
+// that were lost: on a busy machine, a node may not answer within the node time-out, and then the
+// other node forgets it.
 func (c *Cluster) acquaint() error {
 	var introduced time.Time
 	again := 2 * max(c.opts.NodeTimeout, time.Second)
@@ -198,7 +198,7 @@ func (c *Cluster) Nodes() []*Node {
 	return slices.Clone(c.nodes)
 }
 
-// Node returns the node with an index. Like a slice, it panics if there is none.
+// Node returns node i. Like a slice, it panics if there is none.
 func (c *Cluster) Node(i int) *Node { return c.Nodes()[i] }
 
 // Addrs returns the addresses of all nodes, in the order of Nodes.
@@ -254,7 +254,7 @@ func (c *Cluster) anyLive() (*Node, error) {
 	return nil, errors.New("testbed: no node of the cluster is up")
 }
 
-// call runs a command for its effect.
+// call runs a command and returns only its error.
 func (n *Node) call(cmd string, args ...any) error {
 	if err := redis.AsError(n.Do(cmd, args...)); err != nil {
 		return n.failed(cmd, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redisdumb"
 )
 
-// requireServes writes and reads through the cluster, from the node at addr on.
+// requireServes writes and reads through the cluster, beginning at the node at addr.
 func requireServes(t *testing.T, c *Cluster) {
 	t.Helper()
 	n, err := c.anyLive()
@@ -28,7 +28,7 @@ func requireServes(t *testing.T, c *Cluster) {
 	}
 }
 
-// names lets nodes be compared without looking into them.
+// names returns the names of nodes, so that nodes can be compared without their contents.
 func names(nodes ...*Node) []string {
 	list := make([]string, len(nodes))
 	for i, n := range nodes {
@@ -37,7 +37,7 @@ func names(nodes ...*Node) []string {
 	return list
 }
 
-// get reads a key from one node as after a redirect by ASK.
+// get reads a key from a node after ASKING, as clients do after an ASK.
 func get(n *Node, key string) any {
 	conn := &redisdumb.Conn{Addr: n.Addr()}
 	defer conn.Close()
@@ -88,7 +88,7 @@ func TestClusterTLSAndPassword(t *testing.T) {
 	owner := slots[0].([]any)[2].([]any)
 	assert.Contains(t, c.TLSAddrs(), fmt.Sprintf("%s:%d", owner[0], owner[1]))
 
-	// Keys move between nodes over TLS and with the password.
+	// Keys move between nodes, with TLS and a password.
 	require.Equal(t, "OK", c.Node(1).Do("SET", "{a}", "moves"))
 	slot, err := c.Slot("{a}")
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestClusterTLSAndPassword(t *testing.T) {
 	assert.NoError(t, err, "one CA for all nodes")
 }
 
-// Nodes that were introduced while one of them was too busy to answer are introduced again.
+// If a node is too busy to answer its introduction, it is introduced again.
 func TestNodesAreIntroducedAgain(t *testing.T) {
 	t.Parallel()
 	o, err := ClusterOptions{Masters: 2, Replicas: -1}.withDefaults()
@@ -131,7 +131,7 @@ func TestClusterFailsToStart(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(err.Error(), "Ready to accept connections"), "the logs are told")
 }
 
-// The nodes of a dead cluster give errors and no panic.
+// Methods of nodes that are down return errors and do not panic.
 func TestDeadCluster(t *testing.T) {
 	t.Parallel()
 	c := NewCluster(t, ClusterOptions{Masters: 1, Replicas: -1})

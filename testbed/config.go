@@ -63,8 +63,8 @@ func (o Options) config(v version, dir string, ports portSet) string {
 func (o Options) dataConfig(line func(...string), v version) {
 	line(`save ""`)
 	line("appendonly", yesNo(o.Persist))
-	// With everysec, the default, Redis puts a write off while an fsync is slow,
-	// and acknowledges what a SIGKILL then loses. The kernel outlives the process.
+	// With everysec, the default, Redis delays a write while an fsync is slow. It acknowledges the
+	// write, but a SIGKILL loses it. Without fsync the kernel, which survives, has the data.
 	line("appendfsync", "no")
 	line("repl-diskless-sync-delay 0")
 	if v.major >= 7 {
@@ -116,8 +116,8 @@ func quote(s string) string {
 	return b.String()
 }
 
-// port is a TCP port of 127.0.0.1 that is reserved for one server, even while that
-// is down, as far as the system allows: see reserve.
+// port is a TCP port of 127.0.0.1 that is reserved for one server, even while the server is down,
+// as far as the system allows: see reserve.
 type port struct {
 	num     int
 	release func()

@@ -68,13 +68,13 @@ func TestReservedPortRefuses(t *testing.T) {
 	defer p.release()
 	_, err = reserve(70000)
 	assert.Error(t, err)
-	for range 100 { // none of them from the reserved port to itself
+	for range 100 { // the kernel must never use the reserved port as the local port of a connection
 		_, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.num))
 		assert.ErrorContains(t, err, "refused")
 	}
 }
 
-// A start that meets a taken port takes others; a restart says what is wrong.
+// If a port is taken, a start uses other ports, and a restart returns an error that says so.
 func TestClash(t *testing.T) {
 	s := NewServer(t)
 	require.NoError(t, s.Stop())

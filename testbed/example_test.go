@@ -21,7 +21,8 @@ func ExampleStart() {
 	// value
 }
 
-// A slot half moved: its keys are on two nodes, and each says so.
+// While a slot is half moved, its keys are on two nodes. Each node answers for the keys that it
+// has.
 func ExampleCluster_BeginMigration() {
 	cluster, err := testbed.StartCluster(testbed.ClusterOptions{Masters: 2, Replicas: -1})
 	if err != nil {

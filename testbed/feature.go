@@ -83,11 +83,11 @@ var TLS = Feature{"TLS", func(binary string) (bool, error) {
 	return once.(func() (bool, error))()
 }}
 
-// tlsBuilds remembers the answers: path of a binary -> func() (bool, error).
+// tlsBuilds caches whether binaries have TLS: path of a binary -> func() (bool, error).
 var tlsBuilds sync.Map
 
-// withoutTLS are the log messages of servers without TLS: they do not know the
-// directive or, from 7.2 on, do not implement it.
+// withoutTLS are log messages of servers without TLS. Such a server does not know the directive or,
+// from 7.2 on, does not implement it.
 var withoutTLS = []string{">>> 'tls-port ", "Failed finding TLS support"}
 
 func startsWithTLS(binary string) (bool, error) {

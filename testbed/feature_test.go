@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// use makes the server of the test a script.
+// use makes a shell script the server of the test.
 func use(t *testing.T, script string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")
@@ -18,7 +18,7 @@ func use(t *testing.T, script string) {
 	t.Setenv("REDIS_SERVER", path)
 }
 
-// needy is a test that remembers why it was skipped.
+// needy is a test that records why it was skipped.
 type needy struct {
 	testing.TB
 	why string
@@ -40,7 +40,7 @@ func TestVersionFeature(t *testing.T) {
 	assert.Equal(t, "the server lacks version 8.0", n.why)
 }
 
-// Redis and Valkey count on each by itself.
+// Redis and Valkey have their own version numbers.
 func TestFeaturesOfOneOfThem(t *testing.T) {
 	for text, want := range map[string][]Feature{
 		"Redis server v=8.2.3":  nil,
@@ -61,8 +61,7 @@ func TestFeaturesOfOneOfThem(t *testing.T) {
 	}
 }
 
-// A build without TLS says so in the one way or the other; any other failure is
-// no answer.
+// A build without TLS reports that with either message. Any other failure is not an answer.
 func TestTLSFeature(t *testing.T) {
 	const version = `[ "$1" = --version ] && echo "Redis server v=7.2.0 sha=0" && exit 0; `
 	for _, says := range []string{">>> 'tls-port 1234'", "# Failed finding TLS support."} {
@@ -79,7 +78,7 @@ func TestTLSFeature(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoBinary)
 }
 
-// The server has the feature that it is said to have.
+// If Has reports TLS, a server with TLS starts.
 func TestTLSFeatureOfServer(t *testing.T) {
 	Needs(t, TLS)
 	s := NewServer(t, Options{TLS: true})

@@ -47,7 +47,7 @@ func withLogs(err error, b bed) error {
 	return fmt.Errorf("%w%s", err, logs.String())
 }
 
-// lastWords returns the end of the server's log.
+// lastWords returns the end of the server's log, with a heading.
 func (s *Server) lastWords() string {
 	return fmt.Sprintf("log of the server at %s, process %d:\n%s", s.Addr(), s.PID(), s.Log())
 }

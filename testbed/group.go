@@ -22,19 +22,19 @@ type GroupOptions struct {
 	Replicas int
 	// Sentinels is the number of sentinels. Default none.
 	Sentinels int
-	// WatchedBy is another group whose sentinels also watch this one, which then has no sentinels of
-	// its own. The two MasterNames must differ. Close that group last.
+	// WatchedBy is another group, whose sentinels also watch this group. Then this group has no
+	// sentinels of its own. The two MasterNames must differ. Close the other group last.
 	WatchedBy *Group
 	// MasterName is the sentinels' name for the master. Default "mymaster".
 	MasterName string
 	// SentinelOptions are the options of the sentinels. TLS, CA and Certificate are taken
 	// from Options.
 	SentinelOptions Options
-	// Hostname is the host name that the servers announce and the sentinels report
-	// (Redis 6.2). It must resolve to 127.0.0.1. Default: none; they report IPs.
+	// Hostname is the host name that the servers announce and the sentinels report (Redis 6.2). It
+	// must resolve to 127.0.0.1. Default: none, so they report IPs.
 	Hostname string
-	// DownAfter is how long a sentinel waits for an answer before it considers a
-	// server down. Default 1 s; with less, a busy machine looks like a failure.
+	// DownAfter is how long a sentinel waits for an answer before it considers a server down.
+	// Default 1 s. With less, a busy machine looks like a failure.
 	DownAfter time.Duration
 	// Timeout bounds each wait for the group. Default 1 min: a sentinel that was delayed
 	// for two seconds does nothing for five, or for 30 before version 7.0 (TILT).
@@ -177,8 +177,8 @@ func (g *Group) addrs(servers []*Server) (addrs []string) {
 	return addrs
 }
 
-// Master returns the master: among the live servers that report that they are masters, the one that most
-// live replicas and sentinels name.
+// Master returns the master. Of the live servers that report that they are masters, it is the one
+// that the most live replicas and sentinels name.
 func (g *Group) Master() (*Server, error) {
 	votes := make(map[string]int)
 	for _, s := range g.servers {
@@ -205,8 +205,8 @@ func (g *Group) Replicas(master *Server) []*Server {
 	return slices.DeleteFunc(g.Servers(), func(s *Server) bool { return s == master })
 }
 
-// WaitReplicas waits until all live servers except the master replicate from it, and
-// have all data that it had when WaitReplicas asked it first.
+// WaitReplicas waits until all live servers except the master replicate from the master, and have
+// all data that the master had when WaitReplicas was called.
 func (g *Group) WaitReplicas(master *Server) error {
 	return g.wait("replication from "+g.addr(master), func() error {
 		offset := master.replication()("master_repl_offset")
@@ -234,8 +234,8 @@ func (g *Group) wait(what string, missing func() error) error {
 	return waitUntil(g.opts.Timeout, what, missing)
 }
 
-// Promote makes a replica the master, as an operator does without sentinels: the
-// other live servers, including the old master, follow it.
+// Promote makes a replica the master, as an operator would do without sentinels. The other live
+// servers, including the old master, follow the new one.
 func (g *Group) Promote(replica *Server) error {
 	host, port, _ := strings.Cut(g.addr(replica), ":")
 	if err := replica.follow("NO", "ONE"); err != nil {
@@ -264,7 +264,7 @@ func (g *Group) Close() {
 	all.Wait()
 }
 
-// call runs a command for its effect.
+// call runs a command and returns only its error.
 func (s *Server) call(cmd string, args ...any) error {
 	if err := redis.AsError(s.Do(cmd, args...)); err != nil {
 		return fmt.Errorf("testbed: %s at %s: %w", cmd, s.Addr(), err)
@@ -280,8 +280,8 @@ func (s *Server) follow(host, port string) error {
 	return s.call("CONFIG REWRITE")
 }
 
-// savesData reports whether the server is writing a new append-only file, as replicas do
-// once they are in sync. Before version 7 they refuse to stop while they do.
+// savesData reports whether the server is writing a new append-only file, as replicas do once they
+// are in sync. Before version 7, a server refuses to stop while it does so.
 func (s *Server) savesData() bool {
 	info, _ := s.Do("INFO", "persistence").([]byte)
 	return infoField(string(info), "aof_rewrite_in_progress") == "1"

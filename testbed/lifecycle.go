@@ -14,7 +14,7 @@ import (
 // stopTimeout bounds a graceful shutdown, which may wait 10 s for replicas.
 const stopTimeout = 15 * time.Second
 
-// errClash: another socket has the port.
+// errClash: another socket uses the port.
 var errClash = errors.New("port is taken")
 
 // PID returns the process id of the running server, or 0 if it is down.
@@ -190,8 +190,8 @@ func (s *Server) launchLocked(configure bool) error {
 	return nil
 }
 
-// readyLocked reports whether the server runs commands and is the one that was started: another server
-// may have the port. A server also counts as ready if the user has no permission for INFO.
+// readyLocked reports whether the server at the port runs commands and is this server: another
+// server may have the port. A server also counts as ready if the user has no permission for INFO.
 func (s *Server) readyLocked() bool {
 	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)
 	res := s.do(addr, askTimeout, redis.Req("INFO"))
@@ -200,7 +200,7 @@ func (s *Server) readyLocked() bool {
 	}
 	text, _ := res.([]byte)
 	return infoField(string(text), "process_id") == fmt.Sprint(s.proc.os.Pid) &&
-		infoField(string(text), "loading") != "1" // a sentinel does not report this field
+		infoField(string(text), "loading") != "1" // sentinels do not report this field
 }
 
 // failLocked returns an error with the end of the log.

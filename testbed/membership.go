@@ -13,7 +13,7 @@ import (
 type FailoverMode string
 
 const (
-	// Graceful asks the master, which must be up, and loses no write.
+	// Graceful asks the master, which must be up. No write is lost.
 	Graceful FailoverMode = ""
 	// Force asks only the other masters. Use it if the master is down.
 	Force FailoverMode = "FORCE"
@@ -50,17 +50,16 @@ func (n *Node) knows(nodes []*Node) error {
 	return nil
 }
 
-// replicate makes n a replica, once it has heard of its master.
+// replicate makes n a replica of master, after n has learned of the master.
 func (c *Cluster) replicate(n, master *Node) error {
 	return waitUntil(c.opts.AgreeTimeout, "replica of "+master.String(), func() error {
 		return n.call("CLUSTER REPLICATE", master.id)
 	})
 }
 
-// Failover makes a replica the master of its shard and waits until it is one.
-// The other nodes learn of it a little later: see WaitAgreed. Failover repeats the
-// request if it times out, which happens shortly after another
-// failover of the shard.
+// Failover makes a replica the master of its shard and waits until the replica is a master. The
+// other nodes learn of it a little later: see WaitAgreed. Failover repeats the request if it times
+// out, which happens shortly after another failover of the shard.
 func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
 	var args []any
 	if mode != Graceful {
@@ -83,8 +82,8 @@ func (c *Cluster) Failover(replica *Node, mode FailoverMode) error {
 	if err != nil {
 		return err
 	}
-	// A node that won an election seconds ago may win the next one with the votes
-	// and the epoch of the last, which is too old for the others to accept.
+	// A node that has just won an election may win the next one with the votes and the epoch of the
+	// last one. The other nodes do not accept such an old epoch.
 	return replica.call("CLUSTER BUMPEPOCH")
 }
 
@@ -96,7 +95,7 @@ func (c *Cluster) AddMaster() (*Node, error) { return c.add(nil) }
 // all agree.
 func (c *Cluster) AddReplica(master *Node) (*Node, error) { return c.add(master) }
 
-// add leaves the node in the cluster, for Close, if it fails halfway.
+// add adds a node. If that fails halfway, the node stays in the cluster until Close.
 func (c *Cluster) add(master *Node) (*Node, error) {
 	others := c.live()
 	if err := c.startNodes(1); err != nil {

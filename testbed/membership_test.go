@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireOwner checks which node has slot 0, once all nodes agree.
+// requireOwner requires that want has slot 0, after all nodes agree.
 func requireOwner(t *testing.T, c *Cluster, want *Node) {
 	t.Helper()
 	require.NoError(t, c.WaitAgreed())
@@ -45,7 +45,7 @@ func TestMasterDies(t *testing.T) {
 	c := NewCluster(t)
 	addr, id := c.Node(0).Addr(), c.Node(0).ID()
 	require.NoError(t, c.Node(0).Kill())
-	requireOwner(t, c, c.Node(3)) // the nodes' own doing
+	requireOwner(t, c, c.Node(3)) // the nodes elected it themselves
 	requireServes(t, c)
 	masters, err := c.Masters()
 	require.NoError(t, err)

@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// migrateKeys is how many keys go in one MIGRATE.
+	// migrateKeys is the number of keys that one MIGRATE moves, at most.
 	migrateKeys = 100
 	// migrateTimeout bounds one MIGRATE, in milliseconds.
 	migrateTimeout = 5000
 )
 
-// Migration is a slot that moves from one master to another. Between
-// BeginMigration and Finish or Abort the slot is half-way: the
-// source answers for the keys that it still has, and replies ASK for all others.
+// Migration is a slot that moves from one master to another. Between BeginMigration and Finish or
+// Abort, the slot is half moved: the source answers for the keys that it still has, and replies ASK
+// for all others.
 type Migration struct {
 	c        *Cluster
 	slot     int
 	from, to *Node
 }
 
-// MoveSlot moves a slot with its keys and waits until all agree. Moving it to
-// its owner does nothing. Before Redis 7.0, a master that gives its last slot away
-// becomes a replica, and MoveSlot fails.
+// MoveSlot moves a slot with its keys and waits until all nodes agree. If the slot is already
+// there, MoveSlot does nothing. Before Redis 7.0, a master that gives its last slot away becomes a
+// replica, and MoveSlot fails.
 func (c *Cluster) MoveSlot(slot int, to *Node) error {
 	from, err := c.Owner(slot)
 	if err != nil || from == to {
@@ -45,8 +45,8 @@ func (c *Cluster) MoveSlot(slot int, to *Node) error {
 	return c.WaitAgreed()
 }
 
-// BeginMigration sets a slot importing at to and migrating at its owner, and
-// moves no key.
+// BeginMigration marks a slot as importing at node to and as migrating at its owner, and moves no
+// key.
 func (c *Cluster) BeginMigration(slot int, to *Node) (*Migration, error) {
 	from, err := c.Owner(slot)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Cluster) BeginMigration(slot int, to *Node) (*Migration, error) {
 		return nil, fmt.Errorf("testbed: migrate slot %d: %v has it already", slot, to)
 	}
 	m := &Migration{c, slot, from, to}
-	// In this order the source never redirects to a node that refuses.
+	// In this order the source never redirects to a node that refuses the request.
 	if err := to.setSlot(slot, "IMPORTING", from.id); err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (m *Migration) MoveSome(n int) (int, error) {
 // MoveAll moves the remaining keys of the slot.
 func (m *Migration) MoveAll() error { return m.c.drain(m.slot, m.from, m.to) }
 
-// Finish waits until all agree, gives the slot to its new owner and tells all
-// live masters. All keys must have been moved, because the source would lose the others.
+// Finish waits until all nodes agree, gives the slot to its new owner and tells all live masters.
+// All keys must have been moved, because the source would lose the others.
 func (m *Migration) Finish() error {
 	left, err := m.from.keysInSlot(m.slot, 1)
 	if err != nil {
@@ -122,10 +122,10 @@ func (m *Migration) Finish() error {
 	return nil
 }
 
-// Abort ends the half-way state and moves the keys back: the slot stays where
-// it was. Until the last one is back, the source has no such key.
+// Abort moves the keys back and ends the migration: the slot stays at its owner. Until the last key
+// is back, the source does not find the keys that are not back yet.
 func (m *Migration) Abort() error {
-	// The source would refuse to take keys of a slot that it is giving away.
+	// While the source is giving the slot away, it refuses keys of that slot.
 	if err := m.from.setSlot(m.slot, "STABLE"); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (m *Migration) Abort() error {
 	return m.to.setSlot(m.slot, "STABLE")
 }
 
-// setSlot is CLUSTER SETSLOT.
+// setSlot runs CLUSTER SETSLOT.
 func (n *Node) setSlot(slot int, args ...any) error {
 	return n.call("CLUSTER SETSLOT", append([]any{slot}, args...)...)
 }
@@ -199,10 +199,9 @@ func (c *Cluster) migrate(from, to *Node, keys []string) error {
 	return cmp.Or(waited, err)
 }
 
-// MoveSlotWhole makes servers with [AtomicMigration] move a slot with its keys, in all databases, and
-// waits until all agree. The source has all
-// keys until the new owner has them all, and no client sees ASK. Moving a slot to its owner
-// does nothing.
+// MoveSlotWhole makes servers with [AtomicMigration] move a slot with its keys, in all databases,
+// and waits until all agree. The source has all keys until the new owner has them all, and no
+// client sees ASK. If the slot is already there, MoveSlotWhole does nothing.
 func (c *Cluster) MoveSlotWhole(slot int, to *Node) error {
 	from, err := c.Owner(slot)
 	if err != nil || from == to {
@@ -227,7 +226,8 @@ func (c *Cluster) MoveSlotWhole(slot int, to *Node) error {
 	return c.WaitAgreed()
 }
 
-// beginWhole makes one of the two nodes start: in Valkey the source, in Redis the new owner.
+// beginWhole makes one of the two nodes start the move: in Valkey the source, in Redis the new
+// owner.
 func beginWhole(slot int, from, to *Node) error {
 	err := from.call("CLUSTER MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", to.id)
 	if err != nil && strings.Contains(err.Error(), "unknown subcommand") {

@@ -24,7 +24,7 @@ func fillSlot(t *testing.T, c *Cluster, count int) (slot int, owner *Node) {
 	return slot, owner
 }
 
-// countIn tells how many keys of a slot a node has.
+// countIn returns how many keys of a slot a node has.
 func countIn(n *Node, slot int) any { return n.Do("CLUSTER COUNTKEYSINSLOT", slot) }
 
 func TestMoveSlot(t *testing.T) {
@@ -59,17 +59,17 @@ func TestHalfMovedSlot(t *testing.T) {
 	assert.Same(t, from, m.From())
 	assert.Same(t, to, m.To())
 
-	// No key moved: the source has them, and says ASK for those it has not.
+	// No key has been moved. The source has them, and answers ASK for keys that it does not have.
 	assert.Equal(t, []byte("1"), from.Do("GET", "{a}:1"))
 	assert.True(t, redis.AsErrorx(from.Do("GET", "{a}:absent")).IsOfType(redis.ErrAsk))
 	assert.True(t, redis.AsErrorx(to.Do("GET", "{a}:1")).IsOfType(redis.ErrMoved))
 
-	// Some moved.
+	// Some keys are moved.
 	require.NoError(t, m.MoveKeys("{a}:1", "{a}:absent"))
 	assert.True(t, redis.AsErrorx(from.Do("GET", "{a}:1")).IsOfType(redis.ErrAsk))
 	assert.Equal(t, []byte("1"), get(to, "{a}:1"))
 	t.Run("keys on both sides", func(t *testing.T) {
-		Needs(t, Version(7, 0)) // which answered ASK before
+		Needs(t, Version(7, 0)) // older versions answer ASK
 		assert.True(t, redis.AsErrorx(from.Do("MGET", "{a}:1", "{a}:2")).IsOfType(redis.ErrTryAgain))
 	})
 	moved, err := m.MoveSome(2)
@@ -78,7 +78,7 @@ func TestHalfMovedSlot(t *testing.T) {
 	assert.Equal(t, []any{int64(2), int64(3)}, []any{countIn(from, slot), countIn(to, slot)})
 	assert.Error(t, m.Finish(), "keys are left")
 
-	// Back to where it was.
+	// After Abort everything is as before.
 	require.NoError(t, m.Abort())
 	require.NoError(t, c.WaitAgreed())
 	assert.Equal(t, []any{int64(5), int64(0)}, []any{countIn(from, slot), countIn(to, slot)})
@@ -87,7 +87,7 @@ func TestHalfMovedSlot(t *testing.T) {
 	require.NoError(t, err)
 	assert.Same(t, from, owner)
 
-	// And all the way.
+	// Now the slot is moved completely.
 	m, err = c.BeginMigration(slot, to)
 	require.NoError(t, err)
 	require.NoError(t, m.MoveAll())
@@ -96,7 +96,7 @@ func TestHalfMovedSlot(t *testing.T) {
 	assert.Equal(t, []byte("4"), to.Do("GET", "{a}:4"))
 }
 
-// A claim older than another is lost to the next message of the former owner.
+// A claim with an older epoch would be lost to the next message of the former owner.
 func TestFinishClaimsWithNewestEpoch(t *testing.T) {
 	t.Parallel()
 	c := NewCluster(t, ClusterOptions{Replicas: -1})
@@ -113,7 +113,7 @@ func TestFinishClaimsWithNewestEpoch(t *testing.T) {
 	require.NoError(t, c.WaitAgreed())
 }
 
-// ownEpoch returns the configuration epoch that a node has for itself.
+// ownEpoch returns the configuration epoch of a node.
 func ownEpoch(t *testing.T, n *Node) int {
 	t.Helper()
 	text, err := n.info("CLUSTER INFO", "cluster_my_epoch")

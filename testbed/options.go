@@ -22,25 +22,24 @@ type Options struct {
 	TLS bool
 	// CA signs the server's certificate. Default with TLS: a new one.
 	CA *CA
-	// Certificate is the server's certificate; see CA for bad ones. Default with
-	// TLS: CA.Server().
+	// Certificate is the server's certificate. The methods of CA make bad ones. Default with TLS:
+	// CA.Server().
 	Certificate *tls.Certificate
 	// ClientCerts makes the TLS port refuse clients without a certificate of CA.
 	ClientCerts bool
-	// Persist keeps the data (in an append-only file) over Restart, also after
-	// Kill.
+	// Persist makes the data survive Restart, and also Kill (in an append-only file).
 	Persist bool
-	// Config has further lines of redis.conf. They come last and override others.
+	// Config has further lines of redis.conf. They come last and override earlier lines.
 	Config []string
-	// StartTimeout bounds each start, including the loading of data. Default 1 min, because a
+	// StartTimeout bounds each start, including the loading of data. Default 1 min, because the
 	// machine may be busy.
 	StartTimeout time.Duration
 
-	// cluster turns cluster mode on; it holds the node time-out.
+	// cluster, if not zero, turns on cluster mode with this node time-out.
 	cluster time.Duration
 	// sentinel holds the configuration lines that make the server a sentinel.
 	sentinel []string
-	// keepConfig keeps redis.conf over restarts as the server has rewritten it.
+	// keepConfig keeps the redis.conf that the server has rewritten over restarts.
 	keepConfig bool
 }
 

@@ -8,16 +8,16 @@ import (
 	"syscall"
 )
 
-// childAttr makes the kernel kill a child when the thread that started it ends:
-// see spawn, which keeps that thread.
+// childAttr makes the kernel kill a child when the thread that started it ends. spawn keeps that
+// thread.
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// reserve keeps a port (0: any) with a socket that is bound and never listens.
-// A server may also bind and listen, because both set SO_REUSEADDR. The kernel gives the port
-// to nobody else, neither for a listener nor as the local end of a
-// connection, and while the server is down the port refuses connections.
+// reserve keeps a port (0: any) with a socket that is bound and never listens. A server can still
+// bind the port and listen, because both sockets set SO_REUSEADDR. The kernel gives the port to
+// nobody else, neither to a listener nor as the local port of a connection. While the server is
+// down, the port refuses connections.
 func reserve(num int) (port, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -52,7 +52,7 @@ func frozen(pid int) bool {
 	if err != nil {
 		return true
 	}
-	// The name, in parentheses, may hold anything; the state follows it.
+	// The name is in parentheses and may contain anything. The state follows it.
 	_, state, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')'):], []byte(" "))
 	return bytes.HasPrefix(state, []byte("T"))
 }

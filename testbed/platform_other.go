@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// childAttr is empty: only Linux ties a child's life to its parent's.
+// childAttr is empty, because only Linux can end a child with its parent.
 func childAttr() *syscall.SysProcAttr { return nil }
 
-// reserve finds a port (0: any) that is free now. It can't keep the port: after a clash,
-// the start is repeated.
+// reserve returns a port (0: any) that is free now. It can't reserve the port. If another process
+// takes it, the start is repeated.
 func reserve(num int) (port, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", num))
 	if err != nil {

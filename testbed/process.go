@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// process is one run of a server.
+// process is a running server process.
 type process struct {
 	os *os.Process
 	// done is closed when the process has ended and was reaped.
@@ -18,9 +18,9 @@ type process struct {
 
 // spawn runs a command that logs to the file at logPath.
 //
-// It starts a goroutine that owns the process and ends with it. The goroutine
-// keeps its thread that long, because the kernel kills the child when the thread that
-// forked it ends. So the child lives until it ends or until this process ends.
+// It starts a goroutine that owns the process and ends with it. The goroutine keeps its thread
+// until then, because the kernel kills the child when the thread that forked it ends. So the child
+// runs until it ends by itself or until this process ends.
 func spawn(logPath, dir, binary string, args ...string) (*process, error) {
 	logFile, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *process) kill() error {
 	return nil
 }
 
-// fileTail returns the last max bytes of a file that lie at from or after.
+// fileTail returns the last limit bytes of a file, but nothing before position from.
 func fileTail(path string, from, limit int64) string {
 	f, err := os.Open(path)
 	if err != nil {

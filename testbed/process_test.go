@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runHelper makes a command that runs this test binary as helperMain.
+// runHelper returns a command that runs this test binary as helperMain.
 func runHelper(t *testing.T, mode string, env ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -25,14 +25,14 @@ func runHelper(t *testing.T, mode string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// helperMain is main of a process that a test starts.
+// helperMain is the main function of a process that a test starts.
 func helperMain(mode string) {
 	switch mode {
 	case "require":
 		RequireRedis()
 	case "orphan":
 		started := make(chan *Server, 1)
-		runtime.LockOSThread() // the main thread, which never ends, is taken
+		runtime.LockOSThread() // keeps the main thread, which never ends, from being used below
 		go func() {
 			runtime.LockOSThread() // the thread ends with this goroutine
 			s, err := Start(Options{})
@@ -43,14 +43,14 @@ func helperMain(mode string) {
 			started <- s
 		}()
 		s := <-started
-		for range 200 { // long enough for the thread to be gone
+		for range 200 { // waits until the thread has ended
 			if res := s.Do("PING"); res != "PONG" {
 				fmt.Println(res)
 				os.Exit(1)
 			}
 		}
 		fmt.Println(s.Addr(), s.dir)
-		select {} // until the test kills us
+		select {} // until the test kills this process
 	}
 	os.Exit(0)
 }
@@ -85,7 +85,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	}), "the server is still there")
 }
 
-// Each server costs a goroutine, which ends with it.
+// Each server has a goroutine, which ends with the server.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 3 {

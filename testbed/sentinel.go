@@ -29,8 +29,8 @@ func (g *Group) sentinelConfig(master *Server) []string {
 }
 
 // hurryLocked makes a sentinel publish its state, and ask the servers, more often than by default,
-// and pause for a shorter time after it was delayed (TILT). Groups are then ready, and
-// settle, within a second or two instead of more than ten. Before version 7.0 this can't be
+// and pause for a shorter time after it was delayed (TILT). So groups are ready, and settle after a
+// failover, within a second or two. Before version 7.0 that takes longer, because this can't be
 // set.
 func (s *Server) hurryLocked() {
 	addr := fmt.Sprintf("127.0.0.1:%d", s.ports.plain.num)
@@ -42,8 +42,8 @@ func (s *Server) hurryLocked() {
 func (g *Group) sentinelSettings() [][2]string {
 	settings := [][2]string{
 		{"down-after-milliseconds", fmt.Sprint(g.opts.DownAfter.Milliseconds())},
-		// A failed attempt, or an attempt by another sentinel, delays the next for
-		// twice this time.
+		// A failed attempt, or an attempt of another sentinel, delays the next attempt for twice
+		// this time.
 		{"failover-timeout", fmt.Sprint(4 * g.opts.DownAfter.Milliseconds())},
 		{"parallel-syncs", "5"},
 	}
@@ -144,11 +144,12 @@ func fields(res any) (map[string]string, error) {
 	return m, nil
 }
 
-// Failover makes the sentinels promote a replica, and returns the new master when all
-// of them name it. With Graceful (version 6.2 or later) no acknowledged write is lost: the old master
-// stops answering writes before the promotion, then it disconnects its clients and becomes a
-// replica. Failover waits until the group has settled. With Force, which is a plain SENTINEL FAILOVER, the old master continues as a master for about two seconds, or
-// ten before version 7.0, and loses the writes that it acknowledges in that time: see WaitSettled.
+// Failover makes the sentinels promote a replica, and returns the new master when all of them name
+// it. With Graceful (version 6.2 or later) no acknowledged write is lost: the old master stops
+// answering writes before the promotion, and then disconnects its clients and becomes a replica.
+// Failover waits until the group has settled. With Force, which is a plain SENTINEL FAILOVER, the
+// old master continues as a master for about two seconds, or ten before version 7.0, and loses the
+// writes that it acknowledges in that time: see WaitSettled.
 func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 	old, err := g.Master()
 	if err != nil {
@@ -175,7 +176,7 @@ func (g *Group) Failover(mode FailoverMode) (*Server, error) {
 		redis.Req("REPLICAOF", host, port),
 		redis.Req("CLIENT UNPAUSE"),
 	} {
-		// The sentinels also make it a replica, and disconnect all of its clients.
+		// The sentinels also make the old master a replica, and disconnect all of its clients.
 		if err := g.wait(step.Cmd, func() error { return old.call(step.Cmd, step.Args...) }); err != nil {
 			return nil, err
 		}
@@ -227,9 +228,9 @@ func (g *Group) WaitPromoted(old *Server) (promoted *Server, err error) {
 	return promoted, err
 }
 
-// WaitSettled waits until all live servers follow the master and the sentinels
-// agree. The sentinels make a former master that comes back a replica about two seconds later, or ten
-// before version 7.0.
+// WaitSettled waits until all live servers follow the master and the sentinels agree. When a former
+// master comes back, the sentinels make it a replica about two seconds later, or ten before version
+// 7.0.
 func (g *Group) WaitSettled(master *Server) error {
 	if err := g.WaitReplicas(master); err != nil {
 		return err

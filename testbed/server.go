@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// logTail is how much of a log an error quotes: about forty lines.
+	// logTail is how many bytes of a log an error quotes.
 	logTail = 4 << 10
-	// doTimeout bounds Do: dialing, and then the exchange. A test that is short of processor time may need
-	// seconds for either.
+	// doTimeout bounds dialing in Do, and then the exchange. On a busy machine either may take
+	// seconds.
 	doTimeout = time.Minute
 	// pollEvery is the pause between two checks of a condition.
 	pollEvery = 5 * time.Millisecond
@@ -38,13 +38,13 @@ type Server struct {
 	version version
 	dir     string
 
-	// mu is held for a whole change of state, and guards the fields below.
+	// mu is held during a change of state, from beginning to end, and guards the fields below.
 	mu     sync.Mutex
 	ports  portSet
 	proc   *process // nil before the first start
 	paused bool
 	closed bool
-	// logFrom is the position in the log where the present run starts.
+	// logFrom is the position in the log at which the current run starts.
 	logFrom int64
 }
 
@@ -87,7 +87,7 @@ func Start(opts Options) (*Server, error) {
 
 // prepare writes the files that stay the same over restarts.
 func (s *Server) prepare() error {
-	// 103 is the limit of macOS, the lowest of all systems.
+	// 103 bytes is the limit on macOS, the lowest of all systems.
 	if path := filepath.Join(s.dir, unixName); s.opts.Unix && len(path) > 103 {
 		return fmt.Errorf("testbed: path of the unix socket is too long, use a shorter $TMPDIR: %s", path)
 	}
@@ -105,11 +105,10 @@ func (s *Server) prepare() error {
 	)
 }
 
-// Addr is the host:port of the plain TCP port. It changes only with
-// RestartElsewhere.
+// Addr returns the host:port of the plain TCP port. Only RestartElsewhere changes it.
 func (s *Server) Addr() string { return s.address(func(p portSet) int { return p.plain.num }) }
 
-// TLSAddr is the host:port of the TLS port, or empty without Options.TLS.
+// TLSAddr returns the host:port of the TLS port, or "" without Options.TLS.
 func (s *Server) TLSAddr() string {
 	if !s.opts.TLS {
 		return ""
@@ -123,7 +122,7 @@ func (s *Server) address(num func(portSet) int) string {
 	return fmt.Sprintf("127.0.0.1:%d", num(s.ports))
 }
 
-// UnixPath is the path of the unix socket, or empty without Options.Unix.
+// UnixPath returns the path of the unix socket, or "" without Options.Unix.
 func (s *Server) UnixPath() string {
 	if !s.opts.Unix {
 		return ""
@@ -169,8 +168,8 @@ func (s *Server) do(addr string, timeout time.Duration, r redis.Request) any {
 	return redis.Sync{S: conn}.SendMany(reqs)[1]
 }
 
-// CPU returns the processor time (user and system) that the running server has used,
-// to the microsecond. The call costs the server a connection and a request.
+// CPU returns the processor time (user and system) that the running server has used, to the
+// microsecond. The call itself uses a connection and a request.
 func (s *Server) CPU() (time.Duration, error) {
 	res := s.Do("INFO", "cpu")
 	if err := redis.AsError(res); err != nil {
@@ -192,7 +191,7 @@ func parseCPU(info string) (time.Duration, error) {
 	return total, nil
 }
 
-// infoField returns the value of a field of INFO, or empty.
+// infoField returns the value of a field of INFO, or "".
 func infoField(info, name string) string {
 	for line := range strings.SplitSeq(info, "\n") {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {

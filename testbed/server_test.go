@@ -46,7 +46,7 @@ func TestServerIsGoneAfterTheTest(t *testing.T) {
 }
 
 func TestPassword(t *testing.T) {
-	// Anything a configuration file could trip over.
+	// The password contains everything that a configuration file could misread.
 	password := "pa ss\"'\\#\x00\n$é"
 	s := NewServer(t, Options{Password: password})
 	assert.Equal(t, "PONG", s.Do("PING"))
@@ -100,8 +100,8 @@ func TestStartFails(t *testing.T) {
 
 func TestStartTimesOut(t *testing.T) {
 	t.Parallel()
-	Needs(t, Version(7, 0)) // the interval below
-	// Loads for a minute: ready is not when the port is open.
+	Needs(t, Version(7, 0)) // older versions do not have the setting below
+	// Loading takes a minute. The server is not ready when its port is open.
 	s := NewServer(t, Options{Persist: true, Config: []string{"loading-process-events-interval-bytes 1024"}})
 	require.NoError(t, redis.AsError(s.Do("DEBUG POPULATE", 2000, "key", 100)))
 	require.NoError(t, redis.AsError(s.Do("CONFIG SET", "auto-aof-rewrite-percentage", 0)))
@@ -137,7 +137,7 @@ func TestCPU(t *testing.T) {
 	before, err := s.CPU()
 	require.NoError(t, err)
 	require.Equal(t, "OK", redisdumb.Do(s.Addr(), "CONFIG SET", "lua-time-limit", 0))
-	// Counts to a few million: some milliseconds at least.
+	// This loop takes at least some milliseconds.
 	require.NoError(t, redis.AsError(s.Do("EVAL", "for i = 1, 5000000 do end", 0)))
 	after, err := s.CPU()
 	require.NoError(t, err)

@@ -14,10 +14,9 @@ import (
 	"time"
 )
 
-// CA is a certificate authority created at run time. All certificates of this
-// package are for 127.0.0.1, ::1 and localhost, and valid for a day, unless
-// a method says otherwise. They work for servers and for clients. The
-// authority itself is valid for a week.
+// CA is a certificate authority created at run time. All certificates of this package are for
+// 127.0.0.1, ::1 and localhost, and valid for a day, unless a method says otherwise. They work for
+// servers and for clients. The certificate of the authority is valid for a week.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -34,7 +33,8 @@ type CertSpec struct {
 
 // NewCA creates an authority.
 func NewCA() (*CA, error) {
-	// Longer than any certificate that it signs, so that a bad certificate has only one fault.
+	// The authority's certificate is valid for longer than those that it signs, so that a bad
+	// certificate has only one fault.
 	week := 7 * 24 * time.Hour
 	template, err := CertSpec{
 		NotBefore: time.Now().Add(-week), NotAfter: time.Now().Add(week),
@@ -129,7 +129,7 @@ func (a *CA) Issue(spec CertSpec) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// template returns the certificate to sign.
+// template returns the certificate before it is signed.
 func (c CertSpec) template(name string) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -162,7 +162,7 @@ func (c CertSpec) template(name string) (*x509.Certificate, error) {
 	return template, nil
 }
 
-// encodePEM writes a certificate and its key as files hold them.
+// encodePEM returns a certificate and its key in PEM, as in files.
 func encodePEM(c tls.Certificate) (cert, key []byte, err error) {
 	for _, der := range c.Certificate {
 		cert = append(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)

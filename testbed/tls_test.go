@@ -34,7 +34,7 @@ func TestCertificates(t *testing.T) {
 					KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 				assert.Equal(t, c.good, err == nil, "%s: %v", host, err)
 			}
-			// Each bad one is bad in one way: with that put right, it is good.
+			// Each bad certificate has only one fault: without that, it is valid.
 			fixed := x509.VerifyOptions{Roots: ca.Pool(), CurrentTime: cert.NotBefore.Add(time.Second)}
 			_, err = cert.Verify(fixed)
 			assert.Equal(t, name != "unknown CA", err == nil, "%v", err)

@@ -12,12 +12,12 @@ import (
 // peer is one node's report about another: a line of CLUSTER NODES.
 type peer struct {
 	id     string
-	addr   string // of the port for plain clients, which the testbed uses
+	addr   string // address of the plain port, which the testbed uses
 	flags  []string
 	master string // id; empty for a master
-	epoch  string // configuration epoch; a replica has its master's
+	epoch  string // configuration epoch; that of a replica is its master's
 	linked bool
-	slots  string // ranges as the server prints them, migrations left out
+	slots  string // ranges as the server prints them, without migrations
 }
 
 func (p peer) is(flag string) bool { return slices.Contains(p.flags, flag) }
@@ -31,7 +31,7 @@ func parsePeers(text string) ([]peer, error) {
 			return nil, fmt.Errorf("testbed: line of CLUSTER NODES: %q", line)
 		}
 		p := peer{id: f[0], flags: strings.Split(f[2], ","), epoch: f[6], linked: f[7] == "connected"}
-		// host:port@bus, and since version 7 a comma and a host name.
+		// The form is host:port@bus. Since version 7 a comma and a host name follow.
 		p.addr, _, _ = strings.Cut(f[1], "@")
 		if f[3] != "-" {
 			p.master = f[3]
@@ -79,7 +79,7 @@ func (c *Cluster) find(id string) *Node {
 	return nil
 }
 
-// peers asks the first node that is up.
+// peers returns the view of the first node that is up.
 func (c *Cluster) peers() ([]peer, error) {
 	n, err := c.anyLive()
 	if err != nil {
@@ -123,8 +123,7 @@ func (c *Cluster) Replicas(master *Node) ([]*Node, error) {
 	return c.filter(func(p peer) bool { return p.master == master.id && !p.is("fail") })
 }
 
-// filter returns the nodes, in order, whose line of CLUSTER NODES
-// satisfies keep.
+// filter returns the nodes, in order, for whose line of CLUSTER NODES keep returns true.
 func (c *Cluster) filter(keep func(peer) bool) ([]*Node, error) {
 	peers, err := c.peers()
 	if err != nil {

@@ -46,12 +46,12 @@ func (d *Dialer) Open(ctx context.Context, steps ...Step) (*Socket, *errorx.Erro
 	return d.openGreeted(ctx, opening{to: d.address(), pings: d.Integrity, more: steps})
 }
 
-// opening is what a new socket needs.
+// opening describes a socket that is to be opened.
 type opening struct {
 	to    Address
 	pings bool   // the user must be allowed to call PING
-	hears bool   // the server is to announce maintenance
-	more  []Step // of the handshake
+	hears bool   // the client asks the server to announce maintenance
+	more  []Step // the last steps of the handshake
 }
 
 // OpenPinging is Open for a socket whose user must be allowed to call PING.
@@ -109,8 +109,8 @@ func (d *Dialer) bounded(given context.Context, open func(context.Context) (*Soc
 	return s, failure
 }
 
-// attempt dials to, sets up TLS and does the handshake for the kind of peer as, until ctx is done.
-// ctx is given with a deadline.
+// attempt dials the address to, sets up TLS and does the handshake for the kind of peer as, until ctx
+// is done. ctx is given with a deadline.
 func (d *Dialer) attempt(given, ctx context.Context, to Address, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	conn, err := d.connect(ctx, to)
 	if isUntrusted(err) {
@@ -273,7 +273,7 @@ func callUntil[T any](ctx context.Context, o *overdue, name string, f func() T, 
 	if n := o.calls.Load(); n >= overdueMost {
 		return v, fmt.Errorf("%d calls of functions such as %s have not returned", n, name)
 	}
-	var over atomic.Bool // either f has ended, or nobody waits for it any more
+	var over atomic.Bool // set when f has ended, or when nobody waits for f any more
 	v, returned := lifetime.CallUserUntil(ctx, func() T {
 		defer func() {
 			if over.Swap(true) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// DoubledPause returns the pause before try n: first before try 0, doubled for each further try, but at
-// most most.
+// DoubledPause returns the pause before try n. It is first before try 0, doubles with each further
+// try, and is at most most.
 func DoubledPause(first, most time.Duration, n int) time.Duration {
 	for ; n > 0 && first < most; n-- {
 		first *= 2
@@ -15,7 +15,7 @@ func DoubledPause(first, most time.Duration, n int) time.Duration {
 	return min(first, most)
 }
 
-// Jitter returns a random duration from d/2 to 3d/2, so that those that failed together do not
+// Jitter returns a random duration from d/2 to 3d/2, so that callers that failed together do not
 // retry together.
 func Jitter(d time.Duration) time.Duration {
 	if d <= 0 {
@@ -24,8 +24,8 @@ func Jitter(d time.Duration) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// Pause waits for d, until ctx is done, or until it takes a value from wake. It reports whether it
-// was woken, and returns the error of ctx. A nil wake never wakes.
+// Pause waits for d, until ctx is done, or until it takes a value from wake. woken is set if it
+// took a value. If ctx is done, Pause returns the error of ctx. wake may be nil.
 func Pause(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// CallUser calls f, a user's function, in a goroutine of its own, and waits until f returns. So if f
-// panics, or ends its goroutine as t.FailNow does, no goroutine of the library ends. After a panic,
-// panicked is called with its value and the stack, as from [debug.Stack].
+// CallUser calls f, a user's function, in a new goroutine, and waits until f or the goroutine ends.
+// So no goroutine of the library ends if f panics, or ends its goroutine as t.FailNow does. After a
+// panic, CallUser calls panicked with the panic's value and the stack, which is from [debug.Stack].
 func CallUser(f func(), panicked func(v any, stack []byte)) {
 	CallUserUntil(context.Background(), func() struct{} {
 		f()

@@ -6,14 +6,14 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// Changes is what requests may change: keys, or anything. Senders that keep or share replies drop those that
-// are older.
+// Changes is what requests may change: certain keys, or anything. Senders that keep or share
+// replies drop the replies that such a request may have made outdated.
 type Changes struct {
 	Keys []string
 	All  bool
 }
 
-// Add adds the possible changes of another request.
+// Add adds what another request may change.
 func (s *Changes) Add(o Changes) {
 	s.Keys = append(s.Keys, o.Keys...)
 	s.All = s.All || o.All
@@ -65,6 +65,6 @@ func (r *Request) Changes() (s Changes) {
 	return s
 }
 
-// OnlyReads reports whether the request changes nothing. Servers list PFCOUNT as a read, but it may write
-// the count that it has computed into its key.
+// OnlyReads reports whether the request changes nothing. PFCOUNT does not count, although servers
+// list it as a read: it may store the count that it has computed in its key.
 func (r *Request) OnlyReads() bool { return r.ReadOnly && !r.Is("PFCOUNT") }

@@ -2,8 +2,9 @@ package send
 
 import "github.com/joomcode/redispipe/internal/resp"
 
-// ChangingFuture is the future of requests that may change keys. Whatever the result, it calls Changed before it
-// passes the result on. So when the result is known, nothing is kept or shared that is older.
+// ChangingFuture is the future of requests that may change keys. It calls Changed before it passes
+// the result on, whatever the result is. So when the caller knows the result, nobody keeps or
+// shares an older value.
 type ChangingFuture struct {
 	Forward
 	Changes Changes
@@ -16,8 +17,9 @@ func (f *ChangingFuture) Resolve(res any, n uint64) {
 	Resolve(f.To, res, n)
 }
 
-// ChangingMany is the future of requests that were sent together. It does as ChangingFuture does, for each of them: Sets are
-// what they may change, and Start is the number of the first.
+// ChangingMany is the future of requests that were sent together. For each request it does what
+// ChangingFuture does. Sets has what each request may change, and Start is the number of the first
+// request.
 type ChangingMany struct {
 	Forward
 	Sets    []Changes
@@ -31,7 +33,7 @@ func (f *ChangingMany) Resolve(res any, n uint64) {
 	Resolve(f.To, res, n)
 }
 
-// DecodeReply implements resp.ReplyDecoder. It is used only if To implements it.
+// DecodeReply implements resp.ReplyDecoder. It is called only if To implements it.
 func (f *ChangingFuture) DecodeReply(d *resp.Decoder, n uint64) (any, error) {
 	return f.To.(resp.ReplyDecoder).DecodeReply(d, n)
 }

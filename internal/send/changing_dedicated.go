@@ -6,8 +6,9 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// ChangingDedicated is the connection of a session. It calls Changed with the keys that a request may change when
-// the reply arrives; for a request in a transaction, it does so again when the reply to EXEC arrives.
+// ChangingDedicated is the connection of a session. When the reply to a request arrives, it calls
+// Changed with the keys that the request may change. For a request in a transaction, it calls
+// Changed again when the reply to EXEC arrives.
 type ChangingDedicated struct {
 	Dedicated
 	Changed func(Changes)

@@ -38,7 +38,7 @@ func NewTable() *Table {
 	return t
 }
 
-// Changed notes that keys may have changed. Reads that begin after it join no read that has begun before.
+// Changed notes that keys may have changed. Reads that begin afterwards do not join earlier reads.
 func (t *Table) Changed(s send.Changes) {
 	if s.All {
 		t.all.Add(1)
@@ -80,8 +80,9 @@ func (t *Table) Join(r *send.Request, cb send.Future, n uint64) (read *Read, fir
 	return read, true, true
 }
 
-// stamp returns a number that is another one after any of the request's keys may have changed. ok is false
-// if the reply depends on more than its keys: on chance, on code, or on keys that it does not name.
+// stamp returns a number that differs from the earlier one if any of the request's keys may have
+// changed. ok is false if the reply depends on more than the request's keys: on chance, on code, or
+// on keys that the request does not name.
 func (t *Table) stamp(r *send.Request) (stamp uint64, ok bool) {
 	info := command.Lookup(r.Cmd)
 	if info == nil || alone[info.Name] {
@@ -100,12 +101,12 @@ func (t *Table) stamp(r *send.Request) (stamp uint64, ok bool) {
 	return stamp, ok
 }
 
-// place returns which of some a key falls on.
+// place returns the index of the counter in some to which a key is hashed.
 func (t *Table) place(key string) uint64 { return maphash.String(t.seed, key) % uint64(len(t.some)) }
 
-// alone are reads that are never shared.
+// alone has the reads that are never shared.
 var alone = map[string]bool{
-	"HRANDFIELD": true, "SRANDMEMBER": true, "VRANDMEMBER": true, "ZRANDMEMBER": true, // by chance
-	"EVAL_RO": true, "EVALSHA_RO": true, "FCALL_RO": true, // code
-	"SORT_RO": true, "TS.GET": true, "TS.INFO": true, "TS.RANGE": true, "TS.REVRANGE": true, // of other keys as well
+	"HRANDFIELD": true, "SRANDMEMBER": true, "VRANDMEMBER": true, "ZRANDMEMBER": true, // depend on chance
+	"EVAL_RO": true, "EVALSHA_RO": true, "FCALL_RO": true, // run code
+	"SORT_RO": true, "TS.GET": true, "TS.INFO": true, "TS.RANGE": true, "TS.REVRANGE": true, // depend on other keys, too
 }
