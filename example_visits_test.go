@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Visits is a part of a service, which counts page views in Redis.
+// Visits is the part of a service that counts page views in Redis.
 type Visits struct {
 	DB *redispipe.Client
 }

@@ -20,17 +20,17 @@ func Freeze() Fault {
 	return Fault{Do: Delay, On: Both, At: Now(), Times: -1, Interval: forever}
 }
 
-// CutAfter ends each connection after n bytes of replies, which may be in the middle of one.
+// CutAfter ends each connection after n bytes of replies, possibly in the middle of a reply.
 func CutAfter(n int64) Fault {
 	return Fault{Do: Cut, On: Replies, At: AtByte(n), Times: -1}
 }
 
-// HalfOpen makes the other side of all present connections vanish silently: bytes written to them
+// HalfOpen makes the other side of all current connections vanish silently: bytes written to them
 // are lost. Later connections work.
 func HalfOpen() Fault { return Fault{Do: Swallow, On: Both, At: Now()} }
 
-// BlackHole loses all bytes of one direction, also of later connections. Without Requests the
-// server runs nothing; without Replies it runs everything, and the client never hears of it.
+// BlackHole loses all bytes of one direction, also of later connections. If Requests are lost, the
+// server runs nothing. If Replies are lost, it runs everything, but the client does not learn that.
 func BlackHole(d Direction) Fault { return Fault{Do: Swallow, On: d, At: Now(), Times: -1} }
 
 // SlowReplies passes n bytes of replies per interval, in each connection.
@@ -48,14 +48,15 @@ func ResetAfterExecution(text string) Fault {
 }
 
 // Loading refuses the same commands as a server that is reading its data from disk: all except
-// handshakes, subscriptions and questions about the server.
+// handshakes, subscriptions and queries about the server.
 func Loading() Fault {
 	return Refusing("LOADING Redis is loading the dataset in memory", func(args []string) bool {
 		return !slices.Contains(whileLoading, strings.ToUpper(args[0]))
 	})
 }
 
-// whileLoading are the commands that Redis 7.0 runs while it is loading, by their first words.
+// whileLoading are the commands that Redis 7.0 runs while it is loading, by the first words of
+// their names.
 var whileLoading = []string{
 	"ACL", "AUTH", "CLIENT", "COMMAND", "CONFIG", "DISCARD", "ECHO", "EXEC", "HELLO", "INFO", "LASTSAVE", "LATENCY",
 	"MODULE", "MONITOR", "MULTI", "PSUBSCRIBE", "PUBLISH", "PUBSUB", "PUNSUBSCRIBE", "QUIT", "READONLY", "READWRITE",
@@ -78,8 +79,8 @@ func ReadOnly() Fault {
 	})
 }
 
-// MovedStorm answers each command that has a key with MOVED to the node addr ("host:port"). With
-// the proxy's own address, the client is sent back to where it came from, again and again.
+// MovedStorm answers each command that has a key with MOVED to the node addr ("host:port"). If that
+// is the proxy's own address, each redirect leads the client back to the proxy.
 func MovedStorm(addr string) Fault {
 	f := Refusing("", func(args []string) bool { return keyOf(args) != nil })
 	f.Answer = func(args []string) string {
@@ -98,8 +99,9 @@ func ClusterDown() Fault {
 }
 
 // Refusing answers the commands that match with an error, which begins with its code in capitals.
-// The server does not run them. match is called in the proxy's goroutines; args has the command's name
-// and its arguments as the client wrote them; go-redis writes names in lower case.
+// The server does not run them. match is called in the proxy's goroutines. args has the command's
+// name and its arguments as the client wrote them; go-redis, for example, writes names in lower
+// case.
 func Refusing(text string, match func(args []string) bool) Fault {
 	reply := "-" + strings.NewReplacer("\r", " ", "\n", " ").Replace(text) + "\r\n"
 	return Fault{
@@ -117,7 +119,7 @@ func callOf(args []string) command.Call {
 	return command.Of(args[0], rest)
 }
 
-// keyOf returns the first key of a command that is known and has one, or nil.
+// keyOf returns the first key of a command, or nil if the command is unknown or has no key.
 func keyOf(args []string) *string {
 	if len(args) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// expectSilence checks that nothing can be read for now.
+// expectSilence checks that no byte can be read for a while.
 func (c *proxyClient) expectSilence() {
 	c.t.Helper()
 	require.NoError(c.t, c.conn.SetReadDeadline(time.Now().Add(10*time.Millisecond)))
@@ -44,7 +44,7 @@ func TestFreeze(t *testing.T) {
 func TestCutAfter(t *testing.T) {
 	p, _ := echoProxy(t)
 	p.Arm(CutAfter(9))
-	for range 2 { // every connection
+	for range 2 { // on each connection
 		c := dialProxy(t, p)
 		c.send(echoRequest("a") + echoRequest("b"))
 		c.expect("$1\r\na\r\n$1")
@@ -127,12 +127,12 @@ func TestRefusing(t *testing.T) {
 			p, s := echoProxy(t)
 			armed := p.Arm(tt.fault)
 			c := dialProxy(t, p)
-			c.send(set + get + publish + ping) // in one write: each gets its reply in its turn
+			c.send(set + get + publish + ping) // in one write; each request gets its reply, in order
 			c.expect(tt.want)
 			errors := strings.Count(tt.want, "\n-") + strings.Count(tt.want[:1], "-")
 			require.Equal(t, errors, armed.Fired())
 			for _, r := range s.Requests() {
-				if r.Cmd == "ECHO" { // in place of a refused one
+				if r.Cmd == "ECHO" { // the proxy sends ECHO in place of a refused request
 					errors--
 				}
 			}

@@ -22,9 +22,10 @@ type ProxyOpts struct {
 	DialTimeout time.Duration
 }
 
-// Proxy stands between clients and a server, and causes network faults at exact places: see [Fault],
-// and presets such as [Freeze]. It knows where RESP2 and RESP3 messages begin and end, and keeps a log
-// of the requests that it saw. Of streams that are not RESP, such as TLS, it still counts the bytes.
+// Proxy stands between clients and a server, and causes network faults at exact places: see
+// [Fault], and presets such as [Freeze]. It knows where RESP2 and RESP3 messages begin and end, and
+// keeps a log of the requests that it saw. If a stream is not RESP, such as TLS, the proxy only
+// counts bytes.
 //
 // All methods may be called at any time from any goroutine.
 type Proxy struct {
@@ -34,7 +35,7 @@ type Proxy struct {
 	wg       sync.WaitGroup
 	armed    atomic.Pointer[[]*Armed] // replaced, never changed, under mu
 	log      *proxyLog
-	messages [2]atomic.Int64 // complete ones, by direction
+	messages [2]atomic.Int64 // complete messages, by direction
 
 	mu     sync.Mutex // guards the rest
 	target string
@@ -46,13 +47,13 @@ type Proxy struct {
 	stats  ProxyStats
 }
 
-// ProxyStats are a Proxy's totals.
+// ProxyStats are the totals of a Proxy.
 type ProxyStats struct {
-	// Accepted counts all connections, Open those that are open now.
+	// Accepted counts all connections. Open is the number of connections that are open now.
 	Accepted, Open int
 	// Requests and Replies count complete messages that arrived.
 	Requests, Replies int64
-	// Faults counts firings by action; a timed fault counts once.
+	// Faults counts how often faults happened, by action. A fault at a time counts once.
 	Faults map[Action]int
 }
 
@@ -96,7 +97,7 @@ func NewProxy(t testing.TB, target string, opts ProxyOpts) *Proxy {
 	return p
 }
 
-// Addr is the address that clients dial.
+// Addr returns the address that clients dial.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // SetTarget changes the server for the connections accepted from now on.
@@ -107,15 +108,14 @@ func (p *Proxy) SetTarget(addr string) {
 }
 
 // Refuse(true) makes the proxy reset new connections as soon as they are accepted, until
-// Refuse(false). Open connections stay.
+// Refuse(false). It does not affect open connections.
 func (p *Proxy) Refuse(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = on
 }
 
-// Arm makes a fault happen when its point is reached. Faults may be armed
-// while connections are open.
+// Arm makes a fault happen when its point is reached. It may be called while connections are open.
 func (p *Proxy) Arm(f Fault) *Armed {
 	a := newArmed(p, f)
 	p.mu.Lock()
@@ -134,8 +134,8 @@ func (p *Proxy) Arm(f Fault) *Armed {
 	return a
 }
 
-// fireLater is the goroutine of a timed fault: from Arm until it fired, was
-// disarmed, or the proxy closed.
+// fireLater is the goroutine of a fault at a time. Arm starts it. It ends when the fault has
+// happened or was disarmed, or when the proxy is closed.
 func (p *Proxy) fireLater(a *Armed) {
 	defer p.wg.Done()
 	timer := time.NewTimer(a.fault.At.after)
@@ -145,7 +145,7 @@ func (p *Proxy) fireLater(a *Armed) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		select {
-		case <-a.gone: // Heal won the race
+		case <-a.gone: // Heal has disarmed the fault just now
 		default:
 			p.fireLocked(a)
 		}
@@ -186,8 +186,8 @@ func (p *Proxy) disarm(a *Armed) {
 	p.armed.Store(&armed)
 }
 
-// Heal disarms all faults and ends those that last: streams pass unhindered again, and delays are
-// cut short. Connections whose bytes were swallowed are reset, since TCP never continues after a
+// Heal disarms all faults and ends lasting faults: streams pass unhindered again, and current
+// delays end. Connections whose bytes were swallowed are reset, since TCP never continues after a
 // gap.
 func (p *Proxy) Heal() {
 	for _, a := range *p.armed.Load() {
@@ -210,8 +210,8 @@ func (p *Proxy) healing() <-chan struct{} {
 }
 
 // Log returns the requests that have arrived, in the order of their first bytes. Bytes are logged
-// before they are forwarded. Forwarded, Delivered and Replied may lag behind the peer by an
-// instant.
+// before they are forwarded. Forwarded, Delivered and Replied are set slightly after the peer may
+// have got the bytes.
 func (p *Proxy) Log() []LoggedRequest { return p.log.take(false) }
 
 // TakeLog is Log, and empties the log. Call it while nothing is in flight, because it also drops

@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// The connection breaks after the server executed a request and before its
-// reply: the client can't know whether the increment happened.
+// The connection breaks after the server has executed a request and before the reply, so the client
+// can't know whether the increment happened.
 func ExampleProxy() {
 	server, err := testbed.Start(testbed.Options{})
 	if err != nil {

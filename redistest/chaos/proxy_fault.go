@@ -14,7 +14,7 @@ const (
 	Requests Direction = iota
 	// Replies is the stream from the server to the client.
 	Replies
-	// Both are both streams. A point is reached by each of them by itself.
+	// Both are both streams. Each of them reaches the point of a fault separately.
 	Both
 )
 
@@ -43,20 +43,19 @@ const (
 	Slice Action = "slice"
 	// Flip changes the next byte by XOR with Mask (default: a random bit).
 	Flip Action = "flip"
-	// Insert inserts Bytes at the point if it lies between two messages, and otherwise after
-	// the message in which the point lies.
+	// Insert inserts Bytes at the point, or, if the point is within a message, after that message.
 	Insert Action = "insert"
 	// Delete drops the next whole message.
 	Delete Action = "delete"
-	// Refuse stops a request and answers it with Answer, in its place among the replies. Instead of
-	// the request, the server gets an ECHO without an argument, which it refuses. On must be
+	// Refuse stops a request and answers it with Answer, in order with the other replies. Instead
+	// of the request, the server gets an ECHO without an argument, which it refuses. On must be
 	// Requests or Both.
 	Refuse Action = "refuse"
 )
 
 // Fault is one fault: what, where, when, how often.
 type Fault struct {
-	// Do is what happens.
+	// Do is the action.
 	Do Action
 	// On is the stream that the fault affects, and whose bytes and messages At counts.
 	On Direction
@@ -113,15 +112,14 @@ func AtMessage(n int) Point { return Point{kind: proxyAtMessage, n: int64(n)} }
 // AtChance is the point before each message, with probability p.
 func AtChance(p float64) Point { return Point{kind: proxyAtChance, chance: p} }
 
-// AtRequest is the point before a request whose bytes match, or, on
-// Replies, before that request's reply. While such a fault is armed,
-// requests are forwarded only when they are complete. match is called in the
-// proxy's goroutines and must not keep its argument.
+// AtRequest is the point before a request for whose bytes match returns true or, on Replies, before
+// the reply to such a request. While such a fault is armed, requests are forwarded only when they
+// are complete. match is called in the proxy's goroutines and must not keep its argument.
 func AtRequest(match func(request []byte) bool) Point {
 	return Point{kind: proxyAtRequest, match: match}
 }
 
-// AtCommand is AtRequest by the command and its arguments.
+// AtCommand is AtRequest with a match of the command and its arguments.
 func AtCommand(match func(args []string) bool) Point {
 	return AtRequest(func(request []byte) bool { return match(parseRequest(string(request))) })
 }
@@ -135,16 +133,16 @@ func AtRequestID(id string) Point {
 // with negative Times also to those accepted later.
 func After(d time.Duration) Point { return Point{kind: proxyAfter, after: d} }
 
-// Now is After(0), done before Arm returns.
+// Now is After(0). The fault has happened when Arm returns.
 func Now() Point { return After(0) }
 
 // Armed is a fault that was armed.
 type Armed struct {
 	proxy   *Proxy
 	fault   Fault
-	left    atomic.Int64 // firings left; negative: no end
+	left    atomic.Int64 // how often the fault may still happen; negative: without end
 	fired   atomic.Int64
-	lasting atomic.Bool // a timed fault that new connections get too
+	lasting atomic.Bool // the fault is at a time, and also happens to new connections
 	first   chan struct{}
 	gone    chan struct{} // closed by Disarm
 }
@@ -180,10 +178,11 @@ func (a *Armed) First() <-chan struct{} { return a.first }
 // where it has begun: see Proxy.Heal.
 func (a *Armed) Disarm() { a.proxy.disarm(a) }
 
-// take counts one firing. It returns false if none is left or the fault is disarmed.
+// take counts that the fault happens once more. It returns false if it may not, or if it is
+// disarmed.
 func (a *Armed) take() bool {
 	select {
-	case <-a.gone: // disarmed after the request arrived and before its reply
+	case <-a.gone: // disarmed between the request and its reply
 		return false
 	default:
 	}

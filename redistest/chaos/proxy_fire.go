@@ -37,7 +37,7 @@ func (p *proxyPump) fire(chunk []byte) bool {
 	return true
 }
 
-// due reports whether the stream has reached the point of a. counted says that a message begins.
+// due reports whether the stream has reached the point of a. counted is set if a message begins.
 func (p *proxyPump) due(a *Armed, counted bool) bool {
 	switch at := a.fault.At; at.kind {
 	case proxyAtByte, proxyAtRandom:
@@ -62,7 +62,7 @@ func (p *proxyPump) byteOf(a *Armed) int64 {
 	return n
 }
 
-// untilByteFault returns how many of n bytes come before the next fault at a byte.
+// untilByteFault returns how many of the next n bytes come before the next fault at a byte.
 func (p *proxyPump) untilByteFault(n int) int {
 	for _, a := range *p.link.proxy.armed.Load() {
 		kind := a.fault.At.kind
@@ -126,8 +126,8 @@ func (p *proxyPump) meet(a *Armed) {
 	}
 }
 
-// refused is what the server gets in place of a request that is refused. It runs nothing, and in a
-// transaction it makes EXEC fail, as any refused request does.
+// refused is what the server gets in place of a request that is refused. The server runs nothing
+// for it, and in a transaction EXEC fails, as after any refused request.
 const refused = "*1\r\n$4\r\nECHO\r\n"
 
 // refuseHeld replaces the held request, and makes the other pump replace the reply.
@@ -140,8 +140,8 @@ func (p *proxyPump) refuseHeld() {
 	p.refuse, p.remove = nil, true
 }
 
-// do applies a fault, if it may still happen, and counts that. It returns false if the link is
-// gone.
+// do applies a fault and counts it, unless it may not happen any more. It returns false if the link
+// is gone.
 func (p *proxyPump) do(a *Armed) bool {
 	healed := p.link.proxy.healing()
 	if !a.take() {
@@ -190,7 +190,7 @@ func (p *proxyPump) apply(a *Armed, healed <-chan struct{}) bool {
 	return true
 }
 
-// last begins a fault that lasts: swallow, trickle or slice.
+// last begins a lasting fault: swallow, trickle or slice.
 func (p *proxyPump) last(a *Armed) {
 	if a.fault.Do == Swallow {
 		p.swallow.Store(true)
@@ -206,7 +206,7 @@ func (p *proxyPump) mask(a *Armed) byte {
 	return 1 << p.rnd.Intn(8)
 }
 
-// postpone makes a timed fault happen before the next bytes of the stream.
+// postpone makes a fault at a time happen before the next bytes of the stream.
 func (p *proxyPump) postpone(a *Armed) {
 	p.latMu.Lock()
 	defer p.latMu.Unlock()

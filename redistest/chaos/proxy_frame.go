@@ -9,22 +9,22 @@ import (
 const proxyMaxLine = 1 << 20
 
 // proxyFramer finds the ends of RESP2 and RESP3 messages without storing them. Nesting needs no
-// stack: it counts the elements that are still to come. After input that is not RESP it finds no
-// more ends.
+// stack, because the framer counts the elements that are still to come. After input that is not
+// RESP, it finds no more ends.
 type proxyFramer struct {
 	begun  bool   // within a message
-	broken bool   // lost the frame
-	push   bool   // the message is a push or an invalidation: it answers nothing
-	left   int64  // elements to come
-	body   int64  // bytes of a bulk body and its CRLF to come
+	broken bool   // the input was not RESP
+	push   bool   // the message is a push or an invalidation, which answers no request
+	left   int64  // elements still to come
+	body   int64  // bytes of a string and its CRLF still to come
 	line   []byte // the header line so far
 }
 
 // boundary reports whether the next byte begins a message.
 func (f *proxyFramer) boundary() bool { return !f.begun && !f.broken }
 
-// feed consumes bytes up to the end of the current message. It returns how many, and whether the
-// message ended with them.
+// feed consumes bytes up to the end of the current message. n is how many. done is set if the
+// message ends with them.
 func (f *proxyFramer) feed(b []byte) (n int, done bool) {
 	for n < len(b) && !f.broken {
 		if !f.begun {
@@ -79,7 +79,7 @@ func (f *proxyFramer) announce(line []byte) {
 		f.left += max(f.length(line), 0) - 1
 	case '%':
 		f.left += 2*max(f.length(line), 0) - 1
-	case '|': // attributes precede the reply that they belong to
+	case '|': // attributes precede their reply
 		f.left += 2 * max(f.length(line), 0)
 	default: // one line: simple types and inline commands
 		f.left--

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// accept is the goroutine of the listener, until Close.
+// accept is the goroutine of the listener. It ends with Close.
 func (p *Proxy) accept() {
 	defer p.wg.Done()
 	for {
@@ -118,7 +118,7 @@ func (l *proxyLink) forget() {
 	delete(l.proxy.links, l)
 }
 
-// now applies a timed fault. It does not wait for the pumps.
+// now applies a fault at a time. It does not wait for the pumps.
 func (l *proxyLink) now(a *Armed) {
 	if a.fault.Conn != 0 && a.fault.Conn != l.num {
 		return
@@ -142,7 +142,7 @@ func (l *proxyLink) now(a *Armed) {
 	}
 }
 
-// heal ends the faults that last.
+// heal ends lasting faults.
 func (l *proxyLink) heal() {
 	for _, pump := range l.pumps {
 		pump.shape.Store(nil)
@@ -154,8 +154,8 @@ func (l *proxyLink) heal() {
 	}
 }
 
-// cut sends a FIN in both directions. The pumps continue to read and drop what they read, so that
-// the FIN does not become a RST.
+// cut sends a FIN in both directions. The pumps continue to read, and drop the bytes, so that the
+// FIN does not become a RST.
 func (l *proxyLink) cut() {
 	for _, pump := range l.pumps {
 		pump.shut.Store(true)
@@ -234,8 +234,8 @@ func (l *proxyLink) takeAnswer(index int) string {
 	return reply
 }
 
-// await records that the reply to e comes after all earlier ones. nil stands for a request that the
-// proxy inserted.
+// await records that the reply to e comes after all earlier replies. A nil e is a request that the
+// proxy has inserted.
 func (l *proxyLink) await(e *proxyEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 // proxyHead is how many bytes of a request the log keeps: enough for a command, a key and an id.
 const proxyHead = 128
 
-// LoggedRequest is one request that reached the proxy, at least in part.
-// A client that calls a request "not sent" is right if, and only if, no byte
-// of it is in the log.
+// LoggedRequest is one request that reached the proxy, at least in part. If a client reports a
+// request as not sent, that is right if, and only if, no byte of the request is in the log.
 type LoggedRequest struct {
 	// Conn is the number of the connection, from 1. Index is the number of the request on it, from
 	// 0.
@@ -59,7 +58,7 @@ type proxyEntry struct {
 // proxyLog keeps the latest requests.
 type proxyLog struct {
 	mu      sync.Mutex // guards entries, and what they point to
-	limit   int        // how many to keep; 0: none
+	limit   int        // number of requests to keep; 0: none
 	entries []*proxyEntry
 }
 
@@ -99,7 +98,7 @@ func (l *proxyLog) replied(e *proxyEntry) {
 	e.Replied = true
 }
 
-// take copies the log, and empties it if asked to.
+// take returns a copy of the log. If forget is set, it also empties the log.
 func (l *proxyLog) take(forget bool) []LoggedRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// proxyPump carries one direction of a link, in a goroutine of its own, until
-// its source ends. All plain fields belong to that goroutine.
+// proxyPump carries one direction of a link, in its own goroutine, which ends when the source ends.
+// Only that goroutine uses the fields that are not atomic or guarded.
 type proxyPump struct {
 	link     *proxyLink
 	dir      Direction
@@ -23,14 +23,14 @@ type proxyPump struct {
 	lost    atomic.Bool           // bytes were swallowed
 	shape   atomic.Pointer[Fault] // trickle or slice
 	latMu   sync.Mutex            // guards late
-	late    []*Armed              // timed faults to be done with the next bytes
+	late    []*Armed              // faults at a time that happen with the next bytes
 
 	frame  proxyFramer
 	offset int64 // bytes of the stream so far
-	index  int   // messages of the stream so far, pushes not counted
-	sent   int   // messages passed on: index, less the deleted ones, plus the inserted ones
+	index  int   // number of messages so far, without pushes
+	sent   int   // number of messages passed on: index, minus deleted ones, plus inserted ones
 	fired  map[*Armed]bool
-	drawn  map[*Armed]int64 // random bytes
+	drawn  map[*Armed]int64 // for faults at a random byte, the byte
 
 	out    []byte // processed, not yet written
 	marks  []proxyMark
@@ -38,9 +38,9 @@ type proxyPump struct {
 	whole  []byte      // the request that is arriving, while it is held back
 	hold   bool
 	flip   byte
-	insert []byte // is inserted after the current message
-	drop   int    // messages to be deleted
-	refuse *Armed // refuses the request that is held back or, if there is none, the next one
+	insert []byte // to be inserted after the current message
+	drop   int    // number of messages to be deleted
+	refuse *Armed // refuses the held request or, if there is none, the next one
 	remove bool   // the current message is being deleted
 }
 
@@ -69,7 +69,7 @@ func (p *proxyPump) run() {
 		} else if !p.swallow.Load() {
 			_ = p.dst.CloseWrite()
 		} else if p.dir == Requests {
-			p.link.close() // nobody is left to see the black hole
+			p.link.close() // nobody can notice the black hole any more
 		}
 		return
 	}
@@ -91,7 +91,7 @@ func (p *proxyPump) handle(chunk []byte) bool {
 	}
 }
 
-// piece takes part of one message.
+// piece handles a part of one message.
 func (p *proxyPump) piece(b []byte, done bool) {
 	p.offset += int64(len(b))
 	p.note(b, done)
@@ -142,7 +142,7 @@ func (p *proxyPump) messageEnd() {
 	p.link.proxy.messages[p.dir].Add(1)
 }
 
-// inject puts a message of the proxy into out, between two others.
+// inject puts a message of the proxy into out, between two messages of the stream.
 func (p *proxyPump) inject(b []byte) {
 	p.out = append(p.out, b...)
 	if p.dir == Requests {
@@ -203,8 +203,8 @@ func (p *proxyPump) flush() bool {
 	}
 }
 
-// write passes on bytes in the present form of the stream (trickle, slice, swallow), and returns
-// how many.
+// write passes on bytes as the current fault of the stream says (trickle, slice, swallow), and
+// returns how many it has passed on.
 func (p *proxyPump) write(b []byte) int {
 	total := 0
 	for len(b) > 0 {
@@ -239,8 +239,8 @@ func (p *proxyPump) write(b []byte) int {
 	return total
 }
 
-// sleep waits until the link ends or the proxy heals. Get the channel before you look at the state
-// that leads here, so that no Heal in between is missed.
+// sleep waits until the link ends or the proxy heals. The caller must get the channel healed before
+// it looks at the state because of which it sleeps. Otherwise it could miss a Heal in between.
 func (p *proxyPump) sleep(d time.Duration, healed <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// echoRequest is as long for each id of the same length, so that tests can count bytes.
+// echoRequest returns an ECHO. Its length depends only on the length of id, so that tests can count
+// bytes.
 func echoRequest(id string) string { return "*2\r\n$4\r\nECHO\r\n" + ScriptedBulk(id) }
 
 type proxyClient struct {
@@ -52,7 +53,8 @@ func (c *proxyClient) expectEOF() {
 	require.Empty(c.t, string(rest))
 }
 
-// expectRefused dials: the RST may come before the dial returns, or after.
+// expectRefused dials the proxy, which must refuse. The RST may come before or after the dial
+// returns.
 func expectRefused(t *testing.T, p *Proxy) {
 	t.Helper()
 	conn, err := net.Dial("tcp", p.Addr())
@@ -230,7 +232,7 @@ func TestProxyShapes(t *testing.T) {
 	c.expect(ScriptedBulk("late"))
 }
 
-// A fault that waits for the reply of a request is disarmed as well.
+// Heal also disarms a fault that waits for the reply to a request.
 func TestProxyHealedBeforeTheReply(t *testing.T) {
 	arrived, answer := make(chan struct{}), make(chan struct{})
 	s := NewScripted(t, ScriptedOpts{Handler: func(c *ScriptedConn, r ScriptedRequest) error {

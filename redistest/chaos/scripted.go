@@ -20,11 +20,12 @@ type ScriptedOpts struct {
 	// AUTH, HELLO, SELECT, CLIENT, READONLY and QUIT as a Redis would, so that
 	// handshakes and heartbeats of any client pass.
 	Raw bool
-	// Password is what AUTH and HELLO must contain. If it is empty, any password is accepted.
+	// Password is the password that AUTH and HELLO must contain. If it is empty, any password is
+	// accepted.
 	Password string
 	// TLS makes the server speak TLS.
 	TLS *tls.Config
-	// Listener replaces the default, which listens on a free port of 127.0.0.1.
+	// Listener replaces the default listener, which is on a free port of 127.0.0.1.
 	Listener net.Listener
 }
 
@@ -35,15 +36,15 @@ type ScriptedHandler func(c *ScriptedConn, r ScriptedRequest) error
 // ScriptedRequest is a request that a ScriptedServer received.
 type ScriptedRequest struct {
 	// Conn is the number of the connection, from 1. Index is the number of the request among those
-	// of the connection that went to the Handler, from 0.
+	// requests of the connection that the Handler got, from 0.
 	Conn, Index int
 	// Cmd is the command's name in upper case, Args are its arguments.
 	Cmd  string
 	Args []string
 }
 
-// ScriptedServer is a server whose script decides what it sends: any bytes, at any pace, with or
-// without a request. It listens on a free port of 127.0.0.1.
+// ScriptedServer is a server whose script decides which bytes it sends, when, and whether or not a
+// client has sent a request. It listens on a free port of 127.0.0.1.
 type ScriptedServer struct {
 	opts     ScriptedOpts
 	listener net.Listener
@@ -89,7 +90,7 @@ func NewScripted(t testing.TB, opts ScriptedOpts) *ScriptedServer {
 // Addr is the address that clients dial.
 func (s *ScriptedServer) Addr() string { return s.listener.Addr().String() }
 
-// scriptedLog bounds the number of requests that are remembered.
+// scriptedLog bounds the number of requests that are recorded.
 const scriptedLog = 100_000
 
 // Requests returns the first 100,000 requests of all connections, including those that the server
@@ -107,7 +108,7 @@ func (s *ScriptedServer) Accepted() int {
 	return s.accepted
 }
 
-// Broadcast writes bytes to every open connection, unasked.
+// Broadcast writes bytes to every open connection, without a request.
 func (s *ScriptedServer) Broadcast(b []byte) {
 	s.mu.Lock()
 	conns := make([]*ScriptedConn, 0, len(s.conns))
@@ -120,8 +121,8 @@ func (s *ScriptedServer) Broadcast(b []byte) {
 	}
 }
 
-// Close ends the listener and all connections, and waits for their goroutines. A Handler that waits
-// for anything but its connection must end by itself: see ScriptedConn.Done.
+// Close ends the listener and all connections, and waits for their goroutines. If a Handler waits
+// for anything except its connection, it must stop waiting when ScriptedConn.Done is closed.
 func (s *ScriptedServer) Close() {
 	s.mu.Lock()
 	if !s.closed {
@@ -135,7 +136,7 @@ func (s *ScriptedServer) Close() {
 	s.wg.Wait()
 }
 
-// accept is the goroutine of the listener, until Close.
+// accept is the goroutine of the listener. It ends with Close.
 func (s *ScriptedServer) accept() {
 	defer s.wg.Done()
 	for {
@@ -178,7 +179,7 @@ func (s *ScriptedServer) remember(r ScriptedRequest) {
 	}
 }
 
-// serve is a connection's goroutine, until either side closes it.
+// serve is the goroutine of a connection. It ends when either side closes the connection.
 func (c *ScriptedConn) serve() {
 	s := c.server
 	defer s.wg.Done()

@@ -24,7 +24,7 @@ type ScriptedConn struct {
 	once   sync.Once // closes done
 	write  sync.Mutex
 
-	proto3 bool // of the connection's goroutine
+	proto3 bool // used only by the connection's goroutine
 }
 
 // Write sends raw bytes.
@@ -65,7 +65,8 @@ func (c *ScriptedConn) Sleep(d time.Duration) error {
 	}
 }
 
-// handshake answers the requests that clients send before and between those of their users.
+// handshake answers the requests that clients themselves send, before and between those of their
+// users.
 func (c *ScriptedConn) handshake(r ScriptedRequest) (reply string, own bool) {
 	opts := &c.server.opts
 	if opts.Raw {
@@ -119,9 +120,9 @@ func (c *ScriptedConn) hello(r ScriptedRequest) string {
 // ScriptedBulk encodes a bulk string.
 func ScriptedBulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
 
-// ScriptedReplies answers a connection's first request with the first reply,
-// the second with the second, and so on, and all further ones with the last.
-// Replies are raw bytes: they need not be RESP. An empty one answers nothing.
+// ScriptedReplies answers a connection's first request with the first reply, the second with the
+// second, and so on, and all further ones with the last. Replies are raw bytes, which need not be
+// RESP. For an empty reply nothing is sent.
 func ScriptedReplies(replies ...string) ScriptedHandler {
 	return func(c *ScriptedConn, r ScriptedRequest) error {
 		_, err := io.WriteString(c, replies[min(r.Index, len(replies)-1)])
@@ -172,8 +173,8 @@ func ScriptedSlow(reply string, n int, interval time.Duration) ScriptedHandler {
 	}
 }
 
-// ScriptedHuge answers with head, then fill again and again until size bytes of it are written,
-// then tail. Such replies may be too large for memory.
+// ScriptedHuge answers with head, then with fill repeated up to size bytes, and then with tail.
+// Such replies may be too large for memory.
 func ScriptedHuge(head, fill string, size int64, tail string) ScriptedHandler {
 	return func(c *ScriptedConn, _ ScriptedRequest) error {
 		if _, err := io.WriteString(c, head); err != nil {
@@ -192,8 +193,8 @@ func ScriptedHuge(head, fill string, size int64, tail string) ScriptedHandler {
 	}
 }
 
-// ScriptedThenClose answers with reply and closes the connection. If reply is incomplete, this is a
-// truncated reply.
+// ScriptedThenClose answers with reply and closes the connection. An incomplete reply is thus a
+// truncated one.
 func ScriptedThenClose(reply string) ScriptedHandler {
 	return func(c *ScriptedConn, _ ScriptedRequest) error {
 		if _, err := io.WriteString(c, reply); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// visits is a service: POST /PAGE counts a visit and answers the total, GET /PAGE reads it. If the
-// visit was not answered, the status shows its outcome.
+// visits is a service. POST /PAGE counts a visit and returns the total, GET /PAGE returns the
+// total. If a visit was not answered, the HTTP status shows its outcome.
 type visits struct{ db redis.SyncCtx }
 
 func (v visits) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -56,7 +56,7 @@ func newDrill(t *testing.T) drill {
 	return drill{t, visits{redis.SyncCtx{S: conn}}, proxy, server}
 }
 
-// visit returns the status of a visit whose caller gives up once patience says so.
+// visit makes a visit and returns the status. Its caller gives up when patience returns true.
 func (d drill) visit(patience func() bool) int {
 	ctx, leave := context.WithCancel(d.t.Context())
 	defer leave()
@@ -78,8 +78,8 @@ func (d drill) counted() string {
 	return n
 }
 
-// Each preset against the service: what it answers, and what the server has counted. One visit was
-// counted before the fault.
+// For each preset: how the service answers, and what the server has counted. One visit was counted
+// before the fault.
 func TestService(t *testing.T) {
 	const counted = "2"
 	const again, perhaps, refused = http.StatusServiceUnavailable, http.StatusInternalServerError, http.StatusBadGateway
@@ -104,7 +104,7 @@ func TestService(t *testing.T) {
 			d := newDrill(t)
 			require.Equal(t, http.StatusOK, d.visit(nil))
 			var patience func() bool
-			if f := tt.fault; f.Do == chaos.Swallow || f.Do == chaos.Delay { // nobody answers
+			if f := tt.fault; f.Do == chaos.Swallow || f.Do == chaos.Delay { // the server's answer does not arrive
 				written := d.proxy.Stats()
 				patience = func() bool {
 					return d.counted() == tt.counted && (f.Do == chaos.Delay || d.proxy.Stats().Requests > written.Requests)
@@ -112,7 +112,7 @@ func TestService(t *testing.T) {
 			}
 			d.proxy.Arm(tt.fault)
 			status := d.visit(patience)
-			if tt.fault.Do == chaos.Delay && status == again { // its caller left before it was written
+			if tt.fault.Do == chaos.Delay && status == again { // the caller left before the request was written
 				status = perhaps
 			}
 			require.Equal(t, tt.status, status)

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A refused request ends its transaction, as one does that the server itself refuses.
+// A request that the proxy refuses aborts its transaction, like a request that the server refuses.
 func TestRefusedTransaction(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})

@@ -11,11 +11,11 @@ import (
 // chunkSize is how many slots are made at a time.
 const chunkSize = 4096
 
-// keepValues is how many of the latest values are kept. They are checked again when they are
+// keepValues is how many of the latest values are kept. A value is checked again when it is
 // evicted, because a buffer that a client reuses too early shows only later.
 const keepValues = 512
 
-// Check judges a value: an error means that the value does not belong to the request.
+// Check judges a value. It returns an error if the value does not belong to the request.
 type Check func(res any) error
 
 // Ledger has a slot for each request. It is safe for concurrent use.
@@ -39,8 +39,8 @@ type chunk [chunkSize]slot
 type slot struct {
 	state  atomic.Uint32 // an Outcome
 	check  Check
-	tagged bool         // the request carries its tag
-	reply  atomic.Int64 // the value, where it is an integer
+	tagged bool         // the arguments of the request contain its tag
+	reply  atomic.Int64 // the reply, if it is an integer
 }
 
 type kept struct {
@@ -48,15 +48,15 @@ type kept struct {
 	res any
 }
 
-// New makes a Ledger. Tags begin with name, which must be unique among the ledgers that write
-// to one server.
+// New returns a Ledger. Tags begin with name, which must be unique among the ledgers that write to
+// one server.
 func New(name string) *Ledger {
 	l := &Ledger{name: name, Report: &Report{}}
 	l.chunks.Store(&[]*chunk{})
 	return l
 }
 
-// Issue opens a slot. check judges its value; it may be nil.
+// Issue opens a slot for a request. check judges the value of the reply; it may be nil.
 func (l *Ledger) Issue(check Check) (id uint64) {
 	id = l.next.Add(1) - 1
 	for int(id/chunkSize) >= len(*l.chunks.Load()) {
@@ -85,7 +85,7 @@ func (l *Ledger) slot(id uint64) *slot {
 	return nil
 }
 
-// Tag returns the name of an id, which is unique on the server.
+// Tag returns the tag of a request, which is unique on the server.
 func (l *Ledger) Tag(id uint64) string { return fmt.Sprintf("%s:%d", l.name, id) }
 
 // Outcome returns how a request ended, or Issued.
@@ -102,8 +102,8 @@ func (l *Ledger) Issued() uint64 { return l.next.Load() }
 // Reply returns the integer in the reply to a request.
 func (l *Ledger) Reply(id uint64) int64 { return l.slot(id).reply.Load() }
 
-// End records how a request ended, with its reply if the outcome is Value, or else the error. A
-// value must not be changed afterwards.
+// End records how a request ended, with its reply if the outcome is Value, and otherwise with the
+// error. A value must not be changed afterwards.
 func (l *Ledger) End(id uint64, outcome Outcome, reply any) {
 	s := l.slot(id)
 	if s == nil || s.state.Load() == uint32(None) {
@@ -131,7 +131,7 @@ func (l *Ledger) judge(k kept) {
 	}
 }
 
-// keep keeps a value, and checks again the one that it evicts.
+// keep keeps a value, and checks the value that it evicts again.
 func (l *Ledger) keep(k kept) {
 	l.mu.Lock()
 	evicted := l.kept[l.turn]
@@ -159,8 +159,8 @@ func (l *Ledger) Wait(ctx context.Context) {
 	}
 }
 
-// Finish waits for all requests, for a limited time, records the unresolved ones as lost, checks
-// the kept values again, and returns the report.
+// Finish waits for all requests, but not longer than within. It records the unresolved ones as
+// lost, checks the kept values again, and returns the report.
 func (l *Ledger) Finish(within time.Duration) *Report {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -182,7 +182,7 @@ func (l *Ledger) Finish(within time.Duration) *Report {
 	return l.Report
 }
 
-// show prints a result, shortened.
+// show formats a result, which it shortens.
 func show(res any) string {
 	s := fmt.Sprintf("%v", res)
 	if b, ok := res.([]byte); ok {
@@ -194,7 +194,8 @@ func show(res any) string {
 	return s
 }
 
-// IssueTagged is Issue for a request that carries its tag. check makes the Check from the tag.
+// IssueTagged is Issue for a request whose arguments contain its tag. check returns the Check for
+// the tag.
 func (l *Ledger) IssueTagged(check func(tag string) Check) (id uint64) {
 	id = l.Issue(nil)
 	s := l.slot(id)
@@ -202,7 +203,7 @@ func (l *Ledger) IssueTagged(check func(tag string) Check) (id uint64) {
 	return id
 }
 
-// Tagged reports whether a request carries its tag.
+// Tagged reports whether the arguments of a request contain its tag.
 func (l *Ledger) Tagged(id uint64) bool { return l.slot(id).tagged }
 
 // Ignore removes the check of a request, for tests that damage its value.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// client says how its requests ended, and list is what the server ran.
+// client is a client that reports outcomes as the test says. list has what the server ran.
 type client struct {
 	book *Ledger
 	logs *Lists
@@ -21,7 +21,7 @@ func newClient() *client {
 	return &client{book: book, logs: NewLists(book)}
 }
 
-// push runs a request or not, and ends it as the client says.
+// push makes a request. If runs is set, the server runs it. The client reports the outcome says.
 func (c *client) push(runs bool, says Outcome) (tag string, id uint64) {
 	tag, id = c.logs.Issue("list")
 	if runs {
@@ -45,7 +45,7 @@ func (c *client) judge(t *testing.T) *Report {
 
 func TestHonestClient(t *testing.T) {
 	c := newClient()
-	for range 2 * keepValues { // more than are kept
+	for range 2 * keepValues { // more values than are kept
 		c.push(true, Value)
 	}
 	c.push(false, NotSent)
@@ -98,7 +98,7 @@ func TestDishonestClients(t *testing.T) {
 	}
 }
 
-// A value that is changed after it was delivered is found when the ledger looks again.
+// If a value is changed after it was delivered, the ledger notices when it checks the value again.
 func TestReusedBuffer(t *testing.T) {
 	book, buffer := New("test"), []byte("mine")
 	check := func(reply any) error {

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Lists show what the server ran: each goroutine pushes the tags of its requests to the right end of
-// its own list, in the order of sending. They are safe for concurrent use if each key has one user.
+// Lists show what the server ran. Each goroutine pushes the tags of its requests to the right end
+// of its own list, in the order of sending. Lists is safe for concurrent use if each key has one
+// user.
 type Lists struct {
 	// Lossy is set if the server may lose writes that it executed, for example in a failover that is
 	// not graceful. Then acknowledged writes may be missing.
@@ -18,7 +19,7 @@ type Lists struct {
 	writes map[string][]uint64
 }
 
-// NewLists makes Lists whose requests are in l.
+// NewLists returns Lists whose requests are recorded in l.
 func NewLists(l *Ledger) *Lists {
 	return &Lists{ledger: l, writes: map[string][]uint64{}}
 }
@@ -77,7 +78,7 @@ func (s *Lists) verify(key string, executed []string) {
 		}
 		places[tag] = i
 	}
-	last := -1 // the place of the latest acknowledged write
+	last := -1 // index of the latest acknowledged write
 	for _, id := range issued {
 		tag := l.Tag(id)
 		place, ran := places[tag]

@@ -7,7 +7,7 @@ type Outcome uint32
 const (
 	None Outcome = iota // no such request
 	Issued
-	Value       // a reply that is no error
+	Value       // a reply that is not an error
 	ServerError // a reply that is an error
 	NotSent     // provably no byte of it was written
 	Unknown     // it may have run

@@ -10,16 +10,16 @@ import (
 // Violation is a kind of broken promise.
 type Violation string
 
-// The kinds. A client that keeps its promises causes none of them, unless the server loses what it has
-// run.
+// These are the kinds. A client that keeps its promises causes none of them, unless the server
+// loses what it has run.
 const (
 	Lost         Violation = "lost"           // never resolved
 	Double       Violation = "double"         // resolved more than once
-	Mixed        Violation = "mixed"          // a value of another request, or a damaged one
-	FalseNotSent Violation = "false not-sent" // called not sent, but it was sent or ran
+	Mixed        Violation = "mixed"          // a value that belongs to another request, or is damaged
+	FalseNotSent Violation = "false not-sent" // reported as not sent, but sent or run
 	Duplicated   Violation = "duplicated"     // ran more than once
 	Missing      Violation = "missing"        // acknowledged, but did not run
-	Disordered   Violation = "disordered"     // acknowledged in another order than it ran
+	Disordered   Violation = "disordered"     // acknowledged in a different order than run
 )
 
 // maxExamples bounds the examples that a Report keeps of each kind.

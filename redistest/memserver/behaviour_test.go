@@ -28,11 +28,11 @@ func TestBehaviour(t *testing.T) {
 	server := testbed.NewServer(t)
 	version := versionOf(t, server.Addr())
 	told, differing := 0, map[string]bool{}
-	var end time.Time // of another try: the machine may be too slow for the times in a story
+	var end time.Time // when to stop trying again: the machine may be too slow for the times in a story
 	for _, s := range stories(t) {
 		differing[s.name] = differing[s.name] || s.differs
 		if testing.Short() && !several.MatchString(s.text) {
-			continue // one client
+			continue // the story has only one client
 		}
 		if s.since != "" && older(version.redis, s.since) {
 			continue
@@ -73,7 +73,7 @@ func compare(t *testing.T, addr string, s story) (want, got string, warnings []s
 	return s.tell(t, addr, time.Sleep), s.tell(t, memory.Addr(), memory.Advance), log.lines
 }
 
-// recorder keeps the log.
+// recorder is a TB that keeps the log.
 type recorder struct {
 	testing.TB
 	lines  []string
@@ -103,7 +103,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestPublishedDifferences checks the table in the docs.
+// TestPublishedDifferences compares the table in the docs with the list of differences.
 func TestPublishedDifferences(t *testing.T) {
 	page, err := os.ReadFile("../../docs/testing.md")
 	require.NoError(t, err)
@@ -116,9 +116,9 @@ func TestPublishedDifferences(t *testing.T) {
 // story is a line of testdata/behaviour.txt.
 type story struct {
 	text    string
-	name    string // of the difference that it shows, or may be warned of
+	name    string // name of the difference that the story shows, or of which the test may be warned
 	differs bool
-	since   string // the version that has the commands
+	since   string // the first version that has the commands
 }
 
 // mark matches a mark at the beginning of a story; several matches stories with several clients.
@@ -171,7 +171,7 @@ type telling struct {
 	t       *testing.T
 	addr    string
 	clients map[string]*client
-	waiting int // clients that wait
+	waiting int // number of clients that wait
 }
 
 func (on *telling) client(name string) *client {
@@ -181,7 +181,7 @@ func (on *telling) client(name string) *client {
 	return on.clients[name]
 }
 
-// step does a step. The head of testdata/behaviour.txt says how it is written.
+// step runs a step, which is written as the head of testdata/behaviour.txt explains.
 func (on *telling) step(step string) []string {
 	name, how := "a", byte(':')
 	if len(step) > 1 && strings.IndexByte(":><", step[1]) >= 0 {
@@ -220,8 +220,8 @@ func (on *telling) step(step string) []string {
 	return []string{reply}
 }
 
-// version is the version of a real server. Valkey has two: its own, and that of the Redis that it is
-// compatible with.
+// version is the version of a real server. Valkey has two: its own, and the version of Redis with
+// which it is compatible.
 type version struct{ redis, valkey string }
 
 func versionOf(t *testing.T, addr string) (v version) {

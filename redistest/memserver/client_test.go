@@ -89,7 +89,7 @@ func (c *client) read() string {
 			return "no reply"
 		}
 		if line[0] == '=' {
-			b = b[4:] // its format
+			b = b[4:] // without the format of a verbatim string
 		}
 		return string(b[:len(b)-2])
 	case '*', '~', '>', '%':

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// clock is how far the server's time is ahead of the time of the process.
+// clock holds how far the server's time is ahead of the time of the process.
 type clock struct {
 	ahead time.Duration
-	set   time.Time // what miniredis was told last
+	set   time.Time // the time that miniredis was last set to
 }
 
-// Advance moves the server's clock: keys and fields expire, pending entries of streams age, and
-// blocking commands come closer to their time-outs.
+// Advance moves the server's clock forward by d. Keys and fields expire, pending entries of streams
+// get older, and blocking commands time out.
 func (s *Server) Advance(d time.Duration) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -22,15 +22,15 @@ func (s *Server) Advance(d time.Duration) {
 	case s.clock.ahead > 0 && s.unchanged(), s.clock.ahead == 0 && (!ok || !now.Before(before) && !now.After(time.Now())):
 		s.clock.ahead += d
 		s.setTime(time.Now().Add(s.clock.ahead))
-	default: // the test has set a time, which stands still
+	default: // the test has set a time, which does not advance by itself
 		s.clock.ahead = 0
 		s.setTime(now.Add(d))
 	}
-	s.mini.DB(0) // lets keys expire
+	s.mini.DB(0) // makes keys expire
 	s.serve()
 }
 
-// tick sets the time of miniredis, unless it is right or the test has set one.
+// tick sets the time of miniredis, unless it is right or the test has set a time.
 func (s *Server) tick() {
 	if s.clock.ahead == 0 {
 		return
@@ -47,7 +47,7 @@ func (s *Server) setTime(now time.Time) {
 	s.mini.SetTime(now)
 }
 
-// unchanged reports whether miniredis has the time that tick set.
+// unchanged reports whether miniredis still has the time that tick has set.
 func (s *Server) unchanged() bool {
 	now, ok := s.time()
 	return !ok || now.Equal(s.clock.set.Truncate(time.Microsecond))

@@ -21,15 +21,14 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// row is a line of the tables: commands, of which the last one's result counts.
+// row is a line of the tables: one or several commands. The result of the last one is compared.
 type row struct {
 	text     string
 	requests []redis.Request
 }
 
 // TestConformance checks that the server in memory answers like a real one, with the same Go types,
-// and the same types, codes and traits of errors. Listed differences must exist, so that the lists
-// stay true.
+// and the same types, codes and traits of errors. If a difference is listed, it must exist.
 func TestConformance(t *testing.T) {
 	same, _ := rows(t, "testdata/conformance.txt")
 	different, reasons := rows(t, "testdata/differences.txt")
@@ -67,7 +66,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// comparison is of a real server with one in memory.
+// comparison has connections to a real server and to one in memory.
 type comparison struct{ real, memory redis.Sync }
 
 func (c comparison) run(t *testing.T, r row) (want, got string) {
@@ -86,7 +85,7 @@ func connect(t *testing.T, addr string, protocol int) redis.Sync {
 // run returns the shape of a row's result.
 func run(t *testing.T, db redis.Sync, r row) string {
 	t.Helper()
-	db.SendMany([]redis.Request{redis.Req("DISCARD"), redis.Req("UNWATCH")}) // of a transaction that the row before left open
+	db.SendMany([]redis.Request{redis.Req("DISCARD"), redis.Req("UNWATCH")}) // in case the previous row left a transaction open
 	for _, res := range db.SendMany([]redis.Request{redis.Req("SELECT", 0), redis.Req("FLUSHALL"),
 		redis.Req("SCRIPT", "FLUSH"), redis.Req("CLIENT", "SETNAME", "")}) {
 		require.NoError(t, redis.AsError(res))
@@ -96,8 +95,8 @@ func run(t *testing.T, db redis.Sync, r row) string {
 
 func last(results []any) any { return results[len(results)-1] }
 
-// shape describes the Go type of a result and of all that is in it. Of an error it
-// has the type, the traits and the server's code.
+// shape describes the Go type of a result and of everything in it. For an error it has the type,
+// the traits and the server's code.
 func shape(res any) string {
 	switch v := res.(type) {
 	case []any:
@@ -122,7 +121,7 @@ func shape(res any) string {
 	return fmt.Sprintf("%T", res)
 }
 
-// rows reads a table. A comment before rows is the reason for what differs.
+// rows reads a table. A comment above rows is the reason why their results differ.
 func rows(t *testing.T, name string) (table []row, reasons []string) {
 	file, err := os.Open(name)
 	require.NoError(t, err)

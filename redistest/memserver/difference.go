@@ -5,18 +5,20 @@ import (
 	"strings"
 )
 
-// difference is a behaviour in which real servers differ. Tests refer to it by its name.
+// difference is a behaviour in which real servers and this one differ. Tests refer to it by its
+// name.
 type difference struct {
 	name string
 	text string
-	// from and before are the versions of servers that differ; empty means all. Valkey counts as 7.2.
+	// from and before are the versions of the real servers that differ. Empty means all versions.
+	// Valkey counts as 7.2.
 	from, before string
-	uses         string // commands of which a test is warned, divided by ;
-	seen         bool   // the code that answers warns, by calling differs
+	uses         string // the commands that cause a warning, separated by ;
+	seen         bool   // the code that answers the command warns, by calling differs
 }
 
-// differences are the differences in values and order. testdata/differences.txt lists results of
-// another type.
+// differences are the differences in values and order. testdata/differences.txt lists the results
+// whose type differs.
 var differences = []difference{
 	{"text of scores", "scores are `0.1`; servers before 7.2 write `0.10000000000000001`", "", "7.2", "", false},
 	{"several keys", "a client that waits for several keys gets an element of the first of them; servers before 7.2 use the key that was pushed to first", "", "7.2", "", true},
@@ -40,7 +42,7 @@ var differences = []difference{
 	{"script blocks", "in scripts `BLPOP` and similar commands fail; servers from 7.2 on return null", "7.2", "", "", true},
 }
 
-// warn reports to the test each difference that it uses, once.
+// warn reports each difference that the test uses, once.
 func (s *Server) warn(c *call) {
 	for _, d := range differences {
 		if d.uses == "" {
@@ -56,7 +58,7 @@ func (s *Server) warn(c *call) {
 	}
 }
 
-// differs reports a difference that a command shows, unless it was reported before.
+// differs reports a difference that a command has shown, unless it was reported before.
 func (s *Server) differs(name, cmd string) {
 	if s.noticed[name] {
 		return

@@ -2,13 +2,13 @@ package memserver
 
 import "strings"
 
-// Difference is what tests know of a difference.
+// Difference is the part of a difference that tests use.
 type Difference struct {
-	From, Before string // versions of servers that differ; empty for all
+	From, Before string // versions of servers that differ; empty means all
 	Warned       bool
 }
 
-// Differences returns them by name.
+// Differences returns all differences by name.
 func Differences() map[string]Difference {
 	out := map[string]Difference{}
 	for _, d := range differences {

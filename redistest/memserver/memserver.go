@@ -1,17 +1,18 @@
-// Package memserver runs a Redis server in the memory of the test's process, for
-// tests that go through a real connection:
+// Package memserver runs a Redis server in the memory of the test's process, for tests that go
+// through a real connection:
 //
 //	server := memserver.New(t)
 //	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{})
 //
-// The server is miniredis with corrections: it answers one command at a time, serves blocked clients in
-// the order in which they came, respects COUNT in SCAN, and returns unordered elements in no particular
-// order. For more than 500 uses of commands its results have the same Go types as those of a real
-// server, and its errors have the same type, code and traits (testdata/conformance.txt). In some
-// hundred short sequences of commands from several clients, its values are the same
-// (testdata/behaviour.txt). docs/testing.md lists the known differences. If a test uses one of them, a
-// line in its log says so, once; see [Strict]. The server can't be a cluster, and its speed does not
-// resemble that of a real one. A cache of it keeps nothing without [Server.Track].
+// The server is miniredis with corrections: it answers one command at a time, serves blocked
+// clients in the order in which they came, respects COUNT in SCAN, and returns unordered elements
+// in no particular order. For more than 500 uses of commands its results have the same Go types as
+// those of a real server, and its errors have the same type, code and traits
+// (testdata/conformance.txt). In some hundred short sequences of commands from several clients, its
+// values are the same (testdata/behaviour.txt). docs/testing.md lists the known differences. If a
+// test uses one of them, a line in its log says so, once; see [Strict]. The server can't be a
+// cluster, and its speed does not resemble that of a real one. Caches keep nothing from it unless
+// [Server.Track] was called.
 package memserver
 
 import (
@@ -28,25 +29,25 @@ import (
 // Server is an in-memory server. It listens on a free port of 127.0.0.1.
 type Server struct {
 	mini *miniredis.Miniredis
-	srv  *server.Server // as it was started; miniredis forgets it when it closes
+	srv  *server.Server // the server that miniredis started; miniredis forgets it on Close
 
 	connsMu sync.Mutex
 	conns   map[*server.Peer]*conn // guarded by connsMu
 
-	// turn is held while a command is answered. It guards the fields below, and the values in
-	// conns.
+	// turn is a lock that is held while a command is answered. It guards the fields below, and the
+	// values in conns.
 	turn     sync.Mutex
 	refusal  string // the answer to all commands, if not empty
 	waiters  []*waiter
 	clock    clock
 	tracking *tracking       // nil before Track
-	noticed  map[string]bool // names of differences
+	noticed  map[string]bool // names of differences that were reported
 	notice   func(text string)
 }
 
-// New starts a server, which is closed when the test ends. If the server does not start, the
-// test fails. When the test uses something that real servers do differently, the test's log says so, once, with
-// the line that called New.
+// New starts a server, which is closed when the test ends. If the server does not start, the test
+// fails. If the test uses something that real servers do differently, the test's log says so once,
+// with the line that called New.
 func New(t testing.TB) *Server {
 	t.Helper()
 	return start(t, func() {})
@@ -58,7 +59,7 @@ func Strict(t testing.TB) *Server {
 	return start(t, t.Fail)
 }
 
-// start starts the server of a test. judge is called when the test uses a difference.
+// start starts the server of a test. It calls judge when the test uses a difference.
 func start(t testing.TB, judge func()) *Server {
 	t.Helper()
 	_, file, line, _ := runtime.Caller(2)
@@ -66,15 +67,15 @@ func start(t testing.TB, judge func()) *Server {
 	if err != nil {
 		t.Fatalf("memserver: %v", err)
 	}
-	s.notice = func(text string) { // Logf would add the line below: the test's goroutine does something else
+	s.notice = func(text string) { // Logf would add a line of this file: the test's own goroutine is elsewhere
 		fmt.Fprintf(t.Output(), "%s:%d: memserver: %s\n", filepath.Base(file), line, text)
 		judge()
-	} // set before anybody can connect: only the caller knows the address
+	} // nobody can connect before, because only the caller knows the address
 	t.Cleanup(s.Close)
 	return s
 }
 
-// Start is New without a test: close the server.
+// Start is New for programs that are not tests. Close the server.
 func Start() (*Server, error) {
 	mini, err := miniredis.Run()
 	if err != nil {
@@ -92,8 +93,8 @@ func Start() (*Server, error) {
 // Addr returns the address to connect to.
 func (s *Server) Addr() string { return s.mini.Addr() }
 
-// SetError lets the server answer every command with an error, such as "LOADING Redis is loading the dataset in
-// memory", until it is called with an empty string.
+// SetError makes the server answer every command with an error, such as "LOADING Redis is loading
+// the dataset in memory". SetError("") ends that.
 func (s *Server) SetError(msg string) {
 	s.turn.Lock()
 	defer s.turn.Unlock()

@@ -24,7 +24,7 @@ func TestServer(t *testing.T) {
 	assert.Nil(t, db.Do("GET", "k"))
 }
 
-// Advance affects keys, entries of streams and waiting commands alike.
+// Advance affects keys, stream entries and waiting commands.
 func TestAdvance(t *testing.T) {
 	server := memserver.New(t)
 	a, b, c := dial(t, server.Addr()), dial(t, server.Addr()), dial(t, server.Addr())
@@ -46,11 +46,11 @@ func TestAdvance(t *testing.T) {
 	assert.Greater(t, c.do("XADD", "z", "*", "f", "v"), id)
 }
 
-// A test may set the time, which then changes only with Advance.
+// If a test sets the time, only Advance changes it.
 func TestAdvanceFromSetTime(t *testing.T) {
 	server := memserver.New(t)
 	c := dial(t, server.Addr())
-	for _, hours := range []int{0, 5} { // also after Advance
+	for _, hours := range []int{0, 5} { // before and after Advance
 		start := time.Unix(int64(hours)*3600+1e9, 0)
 		server.Miniredis().SetTime(start)
 		c.do("SET", "k", "v", "EX", "60")
@@ -62,7 +62,7 @@ func TestAdvanceFromSetTime(t *testing.T) {
 	}
 }
 
-// A key that a test writes directly also wakes clients that wait for it.
+// If a test writes a key directly, clients that wait for the key are served.
 func TestWriteOfTest(t *testing.T) {
 	server := memserver.New(t)
 	c := dial(t, server.Addr())

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// mends are the commands that this server answers differently from miniredis. A mend that returns false
-// has written nothing.
+// mends are the commands that this server answers differently from miniredis, each with a function
+// that does so. A function that returns false has written nothing.
 var mends map[string]func(*call) bool
 
-func init() { // not at its declaration: mends use mend
+func init() { // in init, because the functions refer to mends
 	mends = map[string]func(*call) bool{
 		"KEYS": unordered, "SMEMBERS": unordered, "SINTER": unordered, "SUNION": unordered, "SDIFF": unordered,
 		"HKEYS": unordered, "HVALS": unordered, "HGETALL": unordered, "PUBSUB": unordered,
@@ -33,13 +33,14 @@ func init() { // not at its declaration: mends use mend
 	}
 }
 
-// mend answers the call if there is a mend for it.
+// mend answers the call with its function in mends, if there is one.
 func (c *call) mend() bool {
 	m := mends[c.cmd]
 	return m != nil && m(c)
 }
 
-// known returns the name of a command that miniredis knows and whose arguments it checks in the same way.
+// known returns a command that miniredis knows, and whose arguments it checks in the same way as
+// those of cmd.
 func known(cmd string) string {
 	if cmd == "BLMPOP" {
 		return "BZMPOP"
@@ -80,7 +81,7 @@ func client(c *call) bool {
 	return true
 }
 
-// info adds the number of blocked clients, so that a test can wait for it.
+// info adds the number of blocked clients, so that a test can wait until clients block.
 func info(c *call) bool {
 	text, err := c.ask(c.cmd, c.args...)
 	const clients = "# Clients\n"
@@ -92,7 +93,7 @@ func info(c *call) bool {
 	return true
 }
 
-// ttl rounds, like servers.
+// ttl rounds as servers do.
 func ttl(c *call) bool {
 	ms, err := c.ask("P"+c.cmd, c.args...)
 	n, is := ms.(int)
@@ -121,7 +122,7 @@ func httl(c *call) bool {
 	return true
 }
 
-// copyKey gives the copy the time to live of the original, also if that has none.
+// copyKey gives the copy the same time to live as the original, or none.
 func copyKey(c *call) bool {
 	copied, err := c.ask(c.cmd, c.args...)
 	if err != nil {
@@ -199,7 +200,7 @@ func store(c *call) bool {
 	return true
 }
 
-// incr refuses what parses as a number, and is not written as servers write it: 010, +1, -0.
+// incr refuses a value that is a number but is not written as servers write numbers: 010, +1, -0.
 func incr(c *call) bool {
 	read, want := "GET", map[string]int{"INCR": 1, "DECR": 1, "INCRBY": 2, "DECRBY": 2, "HINCRBY": 3}[c.cmd]
 	if c.cmd == "HINCRBY" {
@@ -222,7 +223,7 @@ func incr(c *call) bool {
 	return true
 }
 
-// isOddNumber reports whether a text parses as a number, and servers would write it in another way.
+// isOddNumber reports whether a text is a number that servers would write differently.
 func isOddNumber(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return err == nil && strconv.FormatInt(n, 10) != text
@@ -237,7 +238,7 @@ func zincrby(c *call) bool {
 	return true
 }
 
-// makesNaN reports whether the sum of an increment and of the member's score is not a number.
+// makesNaN reports whether the sum of the increment and the member's score is not a number.
 func (c *call) makesNaN(key, increment, member string) bool {
 	score, _ := c.ask("ZSCORE", key, member)
 	text, _ := score.(string)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// unordered writes the elements of an unordered reply in a pseudo-random order, which is the same
-// each time.
+// unordered writes the elements of an unordered reply in a pseudo-random order, which is always the
+// same for the same elements.
 func unordered(c *call) bool {
 	cmd, stride := c.cmd, 1
 	switch cmd {
@@ -47,8 +47,8 @@ func unordered(c *call) bool {
 	return true
 }
 
-// shuffle divides values into items of stride values, and orders the items by the places of their first
-// values. The result is never in sorted order.
+// shuffle divides values into items of stride values each, and orders the items by the place of
+// their first value. The result is never in sorted order.
 func shuffle(values []string, stride int) [][]string {
 	items := slices.Collect(slices.Chunk(values, stride))
 	byName := func(a, b []string) int { return cmp.Compare(a[0], b[0]) }
@@ -59,8 +59,8 @@ func shuffle(values []string, stride int) [][]string {
 	return items
 }
 
-// place returns the position of an element in its hash table: pseudo-random, always the same, and
-// not 0.
+// place returns the position of an element in its hash table. It is pseudo-random, always the same,
+// and not 0.
 func place(element string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(element))
@@ -69,16 +69,15 @@ func place(element string) uint64 {
 	return x>>16 | 1
 }
 
-const scanCount = 10 // elements of a page, if COUNT is not given
+const scanCount = 10 // elements on a page without COUNT
 
-// onePage is the greatest size of a collection that is returned in one page, no matter what COUNT
-// is.
+// onePage is the size up to which a collection is returned on one page, no matter what COUNT is.
 var onePage = map[string]int{"HSCAN": 512, "SSCAN": 128, "ZSCAN": 128}
 
 // scan writes a page of COUNT elements, filtered by MATCH and TYPE. The cursor is the place of the next
 // element, so an element that exists during the whole iteration is found.
 func scan(c *call) bool {
-	at := 1 // of the cursor
+	at := 1 // index of the cursor in the arguments
 	if c.cmd == "SCAN" {
 		at = 0
 	}
@@ -143,7 +142,7 @@ func (c *call) elements(args []string) ([][]string, bool) {
 	return items, true
 }
 
-// pageOf returns the elements from a cursor on, and the next cursor. Elements with the same place are
+// pageOf returns the elements from cursor on, and the next cursor. Elements with the same place are
 // on the same page.
 func pageOf(all [][]string, cursor uint64, count int) (page [][]string, next uint64) {
 	from, _ := slices.BinarySearchFunc(all, cursor, func(item []string, at uint64) int { return cmp.Compare(place(item[0]), at) })
@@ -157,7 +156,8 @@ func pageOf(all [][]string, cursor uint64, count int) (page [][]string, next uin
 	return all[from:to], next
 }
 
-// writePage writes the filtered elements of a page, or only the names of fields.
+// writePage writes the filtered elements of a page. If names is set, it writes only the names of
+// fields.
 func (c *call) writePage(page [][]string, next uint64, kept [][]string, names bool) {
 	keep := map[string]bool{}
 	for _, item := range kept {

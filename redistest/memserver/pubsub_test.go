@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
-// Messages come with both protocols, though miniredis sends them in the form of RESP2.
+// Messages arrive with both protocols, although miniredis only sends them in their RESP2 form.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []int{2, 3} {

@@ -10,21 +10,21 @@ import (
 
 var subscribes = map[string]bool{"SUBSCRIBE": true, "PSUBSCRIBE": true, "UNSUBSCRIBE": true, "PUNSUBSCRIBE": true}
 
-// subscriber is a peer that miniredis takes for a client that subscribes. It has a state of its own, because a
-// client with RESP3 may send any command while it is subscribed, and passes what miniredis writes to the
-// client. Its lock (see [server.Peer.Block]) guards unsent and sending, and is held while a message is
-// written. Take Server.turn before it.
+// subscriber is a peer that subscribes at miniredis in place of a client. It has its own state,
+// because a client with RESP3 may send any command while it is subscribed. It passes the messages
+// that miniredis writes on to the client. Its lock (see [server.Peer.Block]) guards unsent and
+// sending, and is held while a message is written. Take Server.turn before it.
 type subscriber struct {
 	*server.Peer
 	s       *Server
 	client  *server.Peer
 	unsent  bytes.Buffer
-	sending bool // send runs
-	// channels and patterns are what is subscribed to, guarded by Server.turn.
+	sending bool // send is running
+	// channels and patterns are the subscribed ones. Server.turn guards them.
 	channels, patterns map[string]bool
 }
 
-// subscribe returns miniredis's reply, behind the messages that came before it.
+// subscribe returns miniredis's reply, preceded by the messages that came before it.
 func (s *Server) subscribe(c *conn, cmd string, args []string) string {
 	if c.subscriber == nil {
 		c.subscriber = newSubscriber(s, c)
@@ -46,8 +46,8 @@ func newSubscriber(s *Server, c *conn) *subscriber {
 	return sub
 }
 
-// Write is called by miniredis, under the lock. It does not wait for the turn, because the command that has
-// it may wait for miniredis.
+// Write is called by miniredis, under the lock. It does not wait for Server.turn: the command that
+// holds it may be waiting for miniredis.
 func (sub *subscriber) Write(b []byte) (int, error) {
 	sub.unsent.Write(b)
 	if !sub.sending {
@@ -58,7 +58,7 @@ func (sub *subscriber) Write(b []byte) (int, error) {
 }
 
 // send writes the messages to the client once no command is answered, so the client gets the reply
-// to its own PUBLISH first. It ends then.
+// to its own PUBLISH first. Then send ends.
 func (sub *subscriber) send() {
 	sub.s.turn.Lock()
 	sub.client.WriteRaw(sub.take())
@@ -66,7 +66,7 @@ func (sub *subscriber) send() {
 	sub.client.Flush()
 }
 
-// take returns the text that was not sent yet, and drops it.
+// take returns the unsent text and removes it.
 func (sub *subscriber) take() (text string) {
 	sub.Block(func(w *server.Writer) {
 		w.Flush()
@@ -76,12 +76,13 @@ func (sub *subscriber) take() (text string) {
 	return text
 }
 
-// speak switches the protocol.
+// speak switches the protocol of the peer.
 func (sub *subscriber) speak(resp3 bool) {
 	sub.Block(func(*server.Writer) { sub.Resp3 = resp3 })
 }
 
-// subscribed reports whether the connection may only send commands of pub/sub.
+// subscribed reports whether the connection is subscribed with RESP2, so that it may send only
+// commands of pub/sub.
 func (s *Server) subscribed(c *conn) bool {
 	return !c.peer.Resp3 && c.subscriber != nil && strings.HasPrefix(s.ask(&c.subscriber.Ctx, "ECHO", ""), "-ERR Can't execute")
 }
@@ -97,7 +98,7 @@ func publish(c *call) bool {
 	return false
 }
 
-// note remembers what is subscribed to after a command.
+// note records what is subscribed after a command.
 func (sub *subscriber) note(cmd string, args []string) {
 	topics := sub.channels
 	if cmd[0] == 'P' {

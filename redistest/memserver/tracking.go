@@ -11,7 +11,7 @@ import (
 
 // tracking holds the connections with CLIENT TRACKING on.
 type tracking struct {
-	turn  *sync.Mutex // the server's
+	turn  *sync.Mutex // Server.turn
 	mu    sync.Mutex  // guards peers
 	peers map[*server.Peer]bool
 }

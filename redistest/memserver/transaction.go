@@ -28,7 +28,7 @@ func (s *Server) transact(c *conn, cmd string, args []string) (reply string, don
 		return s.ask(&c.ctx, cmd), true
 	case cmd == "MULTI", cmd == "WATCH":
 		s.differs("nested", cmd)
-		return s.ask(&c.ctx, cmd, args...), true // it is refused
+		return s.ask(&c.ctx, cmd, args...), true // miniredis refuses the command
 	default:
 		reply = "+QUEUED\r\n"
 		ctx := fork(c.ctx)
@@ -48,7 +48,7 @@ func (s *Server) exec(c *conn) string {
 		s.ask(&c.ctx, "DISCARD")
 		return "-EXECABORT Transaction discarded because of previous errors.\r\n"
 	}
-	switch reply := s.ask(&c.ctx, "EXEC"); { // of a transaction without commands, but with the keys that are watched
+	switch reply := s.ask(&c.ctx, "EXEC"); { // an EXEC without commands still checks the watched keys
 	case strings.HasPrefix(reply, "*-1") && c.peer.Resp3:
 		return "_\r\n"
 	case reply != "*0\r\n":

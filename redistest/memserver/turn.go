@@ -8,7 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// conn is the state of a client's connection. It belongs to the goroutine that holds Server.turn.
+// conn is the state of a client's connection. Only the goroutine that holds Server.turn uses it.
 type conn struct {
 	peer *server.Peer
 	// ctx is miniredis's state for all commands except those that subscribe.
@@ -18,8 +18,9 @@ type conn struct {
 	subscriber *subscriber // nil before a command that subscribes
 }
 
-// hook answers commands before miniredis gets them, and reports whether it did. It answers one command
-// at a time, like a real server; a blocking command gives up the turn while it waits.
+// hook answers commands before miniredis gets them. It returns true if it has answered. It answers
+// one command at a time, like a real server. A blocking command releases Server.turn while it
+// waits.
 func (s *Server) hook(p *server.Peer, cmd string, args ...string) bool {
 	if p.ClientName == innerName {
 		return false
@@ -27,7 +28,7 @@ func (s *Server) hook(p *server.Peer, cmd string, args ...string) bool {
 	s.connsMu.Lock()
 	c := s.conns[p]
 	s.connsMu.Unlock()
-	if c == nil && p.Ctx != nil { // a script calls, which has the turn
+	if c == nil && p.Ctx != nil { // a script, whose EVAL holds the turn, has called the command
 		c := &call{s: s, reply: reply{Peer: p}, cmd: cmd, args: args, once: true}
 		s.warn(c)
 		return c.mend()
@@ -49,7 +50,7 @@ func (s *Server) hook(p *server.Peer, cmd string, args ...string) bool {
 	return true
 }
 
-// join makes the state of a new connection.
+// join returns the state of a new connection.
 func (s *Server) join(p *server.Peer) *conn {
 	c := &conn{peer: p}
 	s.ask(&c.ctx, "ECHO", "")
@@ -72,7 +73,7 @@ func (s *Server) answer(c *conn, cmd string, args []string) string {
 	return s.do(c, cmd, args, false)
 }
 
-// do is answer without a transaction. If once is set, the command does not block.
+// do is answer for a command outside of transactions. If once is set, the command does not block.
 func (s *Server) do(c *conn, cmd string, args []string, once bool) string {
 	out := newReply(c.ctx, c.peer.Resp3)
 	call := &call{s: s, conn: c, reply: out, cmd: cmd, args: args, once: once}
@@ -86,13 +87,13 @@ func (s *Server) do(c *conn, cmd string, args []string, once bool) string {
 	if !call.mend() {
 		call.pass(cmd, args...)
 	}
-	if out.Resp3 != c.peer.Resp3 { // after HELLO
+	if out.Resp3 != c.peer.Resp3 { // the command was HELLO
 		c.peer.Resp3 = out.Resp3
 		if c.subscriber != nil {
 			c.subscriber.speak(out.Resp3)
 		}
 	}
-	if out.Closed() { // after QUIT
+	if out.Closed() { // the command was QUIT
 		c.peer.Close()
 	}
 	return out.text()
@@ -119,17 +120,17 @@ func (r reply) text() string {
 	return r.buf.String()
 }
 
-// call is the command that the server answers now.
+// call is the command that the server is answering.
 type call struct {
 	s    *Server
-	conn *conn // nil if a script calls
+	conn *conn // nil if a script has called the command
 	reply
 	cmd  string // in upper case
 	args []string
-	once bool // it must not block
+	once bool // the command must not block
 }
 
-// pass lets miniredis answer.
+// pass leaves the answer to miniredis.
 func (c *call) pass(cmd string, args ...string) {
 	name := c.ClientName
 	c.ClientName = innerName

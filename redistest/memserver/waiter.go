@@ -9,8 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// pollInterval is how often a blocking command checks for events that do not come from a client: keys
-// that the test wrote directly, the end of its connection, and its time-out.
+// pollInterval is how often a blocking command checks for events that no client causes: keys that
+// the test wrote directly, the end of its connection, and its time-out.
 const pollInterval = 10 * time.Millisecond
 
 // waiter is a command that blocks. Waiters are served in the order in which they came.
@@ -46,7 +46,8 @@ func block(c *call) bool {
 	return true
 }
 
-// wait gives up the turn until the waiter is served, or until timeout, after which it returns null. 0 is forever.
+// wait releases Server.turn until the waiter is served, or until timeout. Then it returns null. A
+// timeout of 0 means forever.
 func (s *Server) wait(w *waiter, timeout time.Duration, null string) string {
 	deadline := s.now().Add(timeout)
 	s.waiters = append(s.waiters, w)
@@ -104,7 +105,7 @@ func (s *Server) serveOne() bool {
 	return false
 }
 
-// present returns how many of the waiter's keys exist, and how many keys it has.
+// present returns how many of the waiter's keys exist, and how many keys the waiter has.
 func (s *Server) present(w *waiter) (present, keys int) {
 	all, _ := streams(w.args)
 	switch {
@@ -126,8 +127,8 @@ func (s *Server) present(w *waiter) (present, keys int) {
 	return present, len(all)
 }
 
-// attempt executes the command if it need not wait; in a transaction no command waits. Otherwise it
-// returns the reply to a command whose time-out has passed.
+// attempt executes the command if it need not wait, which is always so in a transaction. Otherwise
+// done is false, and reply is the reply after a time-out.
 func (s *Server) attempt(w *waiter) (reply string, done bool) {
 	ctx := fork(w.conn.ctx)
 	s.ask(&ctx, "UNWATCH")
@@ -152,7 +153,7 @@ func (s *Server) attempt(w *waiter) (reply string, done bool) {
 	return reply, true
 }
 
-// blockingTime returns how long a command waits at most, and whether it can wait at all.
+// blockingTime returns the time-out of a command, and whether the command can block at all.
 func blockingTime(cmd string, args []string) (timeout time.Duration, blocks bool) {
 	seconds := ""
 	switch cmd {
@@ -176,7 +177,7 @@ func blockingTime(cmd string, args []string) (timeout time.Duration, blocks bool
 	return time.Duration(f * float64(time.Second)), err == nil && f >= 0 && f < 1e9
 }
 
-// streams returns the keys and the IDs of XREAD, which are parts of args.
+// streams returns the keys and the IDs in the arguments of XREAD.
 func streams(args []string) (keys, ids []string) {
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.EqualFold(arg, "STREAMS") })
 	if at < 0 || (len(args)-at)%2 == 0 {
@@ -186,7 +187,7 @@ func streams(args []string) (keys, ids []string) {
 	return args[at+1:][:half], args[at+1:][half:]
 }
 
-// fixIDs replaces $ by the last entry of the stream now.
+// fixIDs replaces $ by the ID of the stream's last entry at this moment.
 func (w *waiter) fixIDs(c *call) {
 	if w.cmd != "XREAD" {
 		return

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A command aborts a transaction that watches a key exactly if it changes the key. Miniredis misses
-// some changes, and treats some commands that change nothing as changes.
+// On real servers, a command aborts a transaction that watches a key only if it changes the key.
+// Miniredis misses some changes, and treats some commands that change nothing as changes.
 
 // flush deletes the keys, and aborts transactions that watch them.
 func flush(c *call) bool {
@@ -28,7 +28,7 @@ func flush(c *call) bool {
 	return false
 }
 
-// touch aborts transactions that watch the key. It changes nothing.
+// touch aborts transactions that watch the key, without changing the key.
 func (c *call) touch(key string) {
 	c.also("RENAME", key, innerName)
 	c.also("RENAME", innerName, key)
@@ -151,7 +151,7 @@ func zadd(c *call) bool {
 	return true
 }
 
-// watch remembers which keys a connection watches.
+// watch records which keys a connection watches.
 func watch(c *call) bool {
 	switch {
 	case c.conn == nil:

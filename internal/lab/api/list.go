@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// lister makes the lines of one package. They contain everything whose change could break a
+// lister lists the names of one package. The lines contain everything whose change could break a
 // program: the value of a constant, the type of a field, whether a method has a pointer receiver,
 // and all methods of an interface, because one more method breaks the types that implement it. They
 // do not contain the names of parameters.
@@ -93,8 +93,8 @@ func (l *lister) ofField(t types.Type) string {
 	return text(t)
 }
 
-// iface lists an interface. A constraint is one line. An interface with unexported methods may
-// grow, because other packages can't implement it.
+// iface lists an interface. A constraint is one line. An interface with unexported methods may get
+// more methods, because other packages can't implement it.
 func (l *lister) iface(name string, u *types.Interface) {
 	if !u.IsMethodSet() {
 		l.add("type %s %s", name, text(u))

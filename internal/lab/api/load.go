@@ -46,13 +46,13 @@ func (m module) exported() (map[string][]string, error) {
 	return all, nil
 }
 
-// compiled imports packages from what go has compiled.
+// compiled imports packages from files that the go command has compiled.
 type compiled struct {
 	types.Importer
 	names map[string]string // package names by path
 }
 
-// compile compiles the packages that match the patterns, and all that they import.
+// compile compiles the packages that match the patterns, and everything that they import.
 func compile(patterns ...string) (compiled, error) {
 	text, err := goList(append([]string{"-export", "-deps", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}"}, patterns...)...)
 	files, names := map[string]string{}, map[string]string{}
@@ -66,7 +66,7 @@ func compile(patterns ...string) (compiled, error) {
 	return compiled{importer.ForCompiler(token.NewFileSet(), "gc", open), names}, err
 }
 
-// goList returns what go list prints.
+// goList returns the output of go list.
 func goList(args ...string) (string, error) {
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	var failure bytes.Buffer

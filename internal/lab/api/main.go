@@ -66,7 +66,7 @@ func check(dir string, have map[string][]string, write bool) error {
 	)
 }
 
-// less returns what is in a and not in b.
+// less returns the lines of a that are not in b.
 func less(a, b map[string][]string) map[string][]string {
 	left := map[string][]string{}
 	for name, lines := range a {
@@ -79,7 +79,7 @@ func less(a, b map[string][]string) map[string][]string {
 	return left
 }
 
-// describe makes an error of lines, or nil of none.
+// describe returns an error that contains the lines, or nil if there are none.
 func describe(lines map[string][]string, what string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(lines)) {
@@ -92,7 +92,7 @@ func describe(lines map[string][]string, what string) error {
 
 const listSuffix = ".txt"
 
-// readLists reads the lists: package, relative to the module -> lines.
+// readLists returns the lists, by package relative to the module.
 func readLists(dir string) (map[string][]string, error) {
 	lists := map[string][]string{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "pkg b, func G()\npkg b, func H()\n", string(text))
 
-	// A name that was removed or changed stays on its list.
+	// If a name was removed or changed, its old line stays on the list.
 	changed := map[string][]string{"a": {"pkg a, func F(int)"}}
 	for _, write := range []bool{false, true, true} {
 		err := check(dir, changed, write)

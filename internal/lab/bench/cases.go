@@ -34,17 +34,17 @@ type Case struct {
 	Size     int           // of values, in bytes
 	Batch    int           // requests in a pipeline; 0: single requests
 	Rate     int           // requests per second, of an open loop
-	Delay    time.Duration // round trip that is added
+	Delay    time.Duration // added round-trip time
 	Procs    int           // GOMAXPROCS of the client; 0: the default
-	Masters  int           // of a cluster; 0: one server
-	Random   bool          // each request is for another key
+	Masters  int           // number of masters of a cluster; 0: one server
+	Random   bool          // each request uses another key
 	TLS      bool
 	Ends     ending // how the contexts end
 	Stalled  bool   // the server does not answer during the case
-	Later    bool   // contexts end only when all callers wait
-	Task     task   // instead of SET and GET
+	Later    bool   // contexts end only after all callers wait
+	Task     task   // what callers do instead of SET and GET
 	OnlyFull bool   // left out of -quick
-	OnlyOurs bool   // a way of using this library, beside its plain one
+	OnlyOurs bool   // another way of using this library, compared with its plain use
 	Tag      string
 }
 
@@ -52,13 +52,13 @@ type Case struct {
 // list of cases and are not repeated.
 var concurrencies = []int{16, 32, 64, 256, 512}
 
-// rates of the open loop in requests per second.
+// rates are those of the open loop, in requests per second.
 var rates = []int{5_000, 20_000, 50_000, 100_000, 200_000, 400_000}
 
 // idleCounts are numbers of idle connections.
 var idleCounts = []int{10, 100, 500}
 
-// allCases in the order of the report.
+// allCases returns all cases, in the order of the report.
 func allCases() []Case {
 	cases := []Case{
 		{ID: "limit-16", Text: "the server's limit, 16 B", Kind: limit, Size: small},
@@ -125,11 +125,11 @@ func callers(n int) Case {
 	return c
 }
 
-// clusterCallers are the numbers of callers of clusters.
+// clusterCallers are the numbers of callers in cases with a cluster.
 var clusterCallers = [...]int{8, 128, 1000}
 
-// clusterCases come in the order of the masters, because another number of masters needs another
-// cluster. If keys are random, each caller sends to all nodes, otherwise to one.
+// clusterCases returns the cases by number of masters, because another number of masters needs
+// another cluster. With random keys each caller sends to all nodes, otherwise to one.
 func clusterCases() (cases []Case) {
 	for _, masters := range []int{3, 12, 24} {
 		for _, random := range []bool{true, false} {
@@ -186,7 +186,7 @@ func selectCases(patterns string, quick bool) ([]Case, error) {
 		func(c Case) bool { return !quick || !c.OnlyFull })
 }
 
-// selectDrivers does the same with clients.
+// selectDrivers returns the clients that match a comma-separated list of patterns.
 func selectDrivers(patterns string) ([]peer.Driver, error) {
 	return pick(peer.Drivers(), patterns, func(d peer.Driver) string { return d.Name },
 		func(peer.Driver) bool { return true })
@@ -235,8 +235,8 @@ func (c Case) fits(d peer.Driver) bool {
 	return true
 }
 
-// limitID returns the ID of the limit for a case, or none if the case is not SET and GET on a
-// single local server.
+// limitID returns the ID of the case that measures the limit of the server for this case, or "".
+// Only cases of SET and GET on a single local server have a limit.
 func (c Case) limitID() string {
 	if c.Task != "" || c.Masters > 0 || c.TLS || c.Delay > 0 {
 		return ""
@@ -249,8 +249,8 @@ func (c Case) limitID() string {
 	return all[i].ID
 }
 
-// callersOf returns Callers, except that it returns 1 for the floor behind a delay, which measures
-// the real round trip.
+// callersOf returns Callers, except for the bare socket behind a delay. That has one caller, to
+// measure the real round trip.
 func (c Case) callersOf(d peer.Driver) int {
 	if d.Floor && c.Delay > 0 {
 		return 1

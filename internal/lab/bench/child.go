@@ -15,7 +15,7 @@ import (
 type job struct {
 	Client string
 	Case   Case
-	// Addrs are the addresses that the client dials; Servers are those whose statistics are read.
+	// The client dials Addrs. The statistics are those of Servers.
 	Addrs, Servers []string
 	CA             []byte
 	// Duration of the measurement, after a warm-up of a quarter.

@@ -21,7 +21,7 @@ const (
 	sampleEvery = 8
 )
 
-// warmUp is the share of the measured time that runs before it.
+// warmUp is the divisor of the measured time that gives the time of the warm-up.
 const warmUp = 4
 
 // outcome is the result of a loop.
@@ -30,11 +30,11 @@ type outcome struct {
 	errors float64
 	first  error
 	hist   *hist.Hist
-	// elapsed is set by the open loop.
+	// elapsed is set only by the open loop.
 	elapsed time.Duration
 }
 
-// failed reports whether too many requests failed for the measurement to count.
+// failed returns an error if too many requests failed for the measurement to count.
 func (o outcome) failed() error {
 	if o.ops == 0 || o.errors > 0.01*o.ops {
 		return fmt.Errorf("%v of %v requests failed, the first with: %w", o.errors, o.ops+o.errors, o.first)
@@ -67,7 +67,7 @@ func (b *bed) measureClosed(c peer.Client) (values, error) {
 	return v, nil
 }
 
-// measurePhases is the same loop with one caller, many, and one again.
+// measurePhases measures the closed loop with one caller, then with many, and then with one again.
 func (b *bed) measurePhases(c peer.Client) (values, error) {
 	one, many := b.loop(c, 1), b.loop(c, b.Case.Callers)
 	one.run(b.Duration / warmUp)
@@ -94,16 +94,16 @@ type step func(ctx context.Context, w *caller, first bool) error
 type loop struct {
 	client  peer.Client
 	step    step
-	fill    peer.Filler // nil for most clients
+	fill    peer.Filler // nil for clients without it
 	batch   int
 	value   []byte
 	callers []*caller
-	// shared are the keys of all callers, of which each request takes a random one. It is empty if
-	// callers have keys of their own.
+	// shared are keys that all callers share. Each request uses a random one. It is empty if
+	// callers have their own keys.
 	shared []string
 }
 
-// caller is one goroutine's state, kept from run to run.
+// caller is the state of one goroutine, which is kept from run to run.
 type caller struct {
 	keys   []string
 	buf    []byte
@@ -122,7 +122,7 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	prefix := "bench"
 	if b.Case.Task != "" {
 		l.step = l.taskStep(b.Case.Task, c.(peer.Service))
-		prefix = "bench:" + string(b.Case.Task) // others hold values of another type
+		prefix = "bench:" + string(b.Case.Task) // keys of other tasks hold values of other types
 	}
 	for i := range callers {
 		w := &caller{}
@@ -134,11 +134,11 @@ func (b *bed) loop(c peer.Client, callers int) *loop {
 	return l
 }
 
-// sharedKeys is how many keys the callers share. It is so large that each of 24 masters has many of
-// them.
+// sharedKeys is how many keys the callers share: enough for each master of a large cluster to have
+// many of them.
 const sharedKeys = 4096
 
-// share gives the callers shared keys, which all have values.
+// share makes the callers share keys, which all have values.
 func (l *loop) share() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -152,8 +152,8 @@ func (l *loop) share() error {
 	return nil
 }
 
-// run returns when all callers have had their last answer. Each sends at least one request, however
-// busy the machine is.
+// run returns when all callers have their last answers. Each sends at least one request, no matter
+// how busy the machine is.
 func (l *loop) run(d time.Duration) outcome {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -195,7 +195,7 @@ func (l *loop) singles(ctx context.Context, w *caller, stop *atomic.Bool) {
 		every = sampleEvery
 	}
 	for i := 0; i == 0 || !stop.Load(); i++ {
-		// i/2 counts pairs, so that SET and GET are timed alike.
+		// i/2 counts pairs of SET and GET, so that both are timed equally often
 		timed := i/2%every == 0
 		var begin time.Time
 		if timed {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// csvHead: a line for each case, client and metric, with the value of every
-// round.
+// csvHead is the first line. Each further line has a case, a client and a metric, with the value of
+// each round.
 var csvHead = []string{"case", "client", "metric", "median", "rounds"}
 
 // csv writes all results.
@@ -25,7 +25,7 @@ func (r *Results) csv() string {
 	})
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write(csvHead) // a strings.Builder takes everything
+	_ = w.Write(csvHead) // writing to a strings.Builder never fails
 	for _, k := range keys {
 		for _, m := range allMetrics {
 			middle, ok := r.median(k.Case, k.Client, m)

@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/lab"
 )
 
-// delayProcess is a delay proxy in its own process, so that its processor time does not count as
-// the client's.
+// delayProcess is a proxy that adds a delay, in its own process, so that its processor time does
+// not count as the client's.
 type delayProcess struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -57,7 +57,7 @@ func (p *delayProcess) close() {
 }
 
 // runDelay is the main function of the proxy's process. The process ends when its standard input
-// does, that is with the parent.
+// ends, and so when its parent ends.
 func runDelay(spec string) error {
 	target, text, _ := strings.Cut(spec, "/")
 	roundTrip, err := time.ParseDuration(text)

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// ending says how the contexts of a case end.
+// ending is the way in which the contexts of a case end.
 type ending string
 
 const (
@@ -20,13 +20,13 @@ const (
 )
 
 const (
-	// leaveStalled is the longest life of a context while the server does not answer, and
-	// leaveLoaded while it does: some requests are answered first.
+	// leaveStalled is the longest life of a context while the server does not answer. leaveLoaded
+	// is the longest life while it answers, so some requests are answered first.
 	leaveStalled = 20 * time.Millisecond
 	leaveLoaded  = 500 * time.Microsecond
-	// leastBuffer bounds what a leastClient keeps.
+	// leastBuffer bounds the buffer of a leastClient.
 	leastBuffer = 32 << 10
-	// leaveLoad is the number of other callers in that case.
+	// leaveLoad is the number of other callers in the case with load.
 	leaveLoad = 128
 )
 
@@ -110,8 +110,8 @@ func (b *bed) measureLeaving(c peer.Client) (values, error) {
 	return v, nil
 }
 
-// leastClient does the least that a client with a shared connection must do: it appends the request
-// to a buffer, which is never sent, waits, and makes an error that names the request.
+// leastClient does the least that a client with a shared connection must do. It appends the request
+// to a buffer, which is never sent, waits, and returns an error that names the request.
 type leastClient struct {
 	mu  sync.Mutex // guards buf
 	buf []byte
@@ -139,8 +139,8 @@ func (l *leaver) round(took *hist.Hist, callers int, call func(ctx context.Conte
 	wg.Wait()
 }
 
-// leave makes a call with a context that ends soon, and records how long after the end of the
-// context the call returned, unless it returned before.
+// leave makes a call with a context that ends soon. If the call returns after the end of the
+// context, leave records how long after.
 func (l *leaver) leave(took *hist.Hist, call func(context.Context)) {
 	lasts := l.least + rand.N(l.most-l.least)
 	at := time.Now().Add(lasts)

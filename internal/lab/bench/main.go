@@ -20,11 +20,10 @@ func main() {
 	}
 }
 
-// docs is where the results are published, from this module's directory.
+// docs is the directory of the published results, relative to this module.
 const docs = "../../../docs/bench"
 
-// quickBudget is what a -quick run may take after it is built: with the build
-// and the servers' start it has to end within three minutes.
+// quickBudget is how long a -quick run may take, without building it and starting the servers.
 const quickBudget = 140 * time.Second
 
 func run() error {
@@ -88,7 +87,7 @@ func run() error {
 	return rep.write(*out)
 }
 
-// headToHead prints what faults do to each client.
+// headToHead prints how each client reacts to faults.
 func headToHead(only, clients string, d time.Duration) error {
 	self, err := h2h.Self("-h2h-child")
 	if err != nil {
@@ -99,7 +98,7 @@ func headToHead(only, clients string, d time.Duration) error {
 	return err
 }
 
-// redraw makes tables and plots of an earlier run's numbers.
+// redraw makes tables and plots from the figures of an earlier run.
 func redraw(from, out string) error {
 	results, err := readCSV(from)
 	if err != nil {

@@ -21,8 +21,8 @@ type meter struct {
 
 func (b *bed) meter() *meter { return &meter{control: b.control, servers: len(b.Servers)} }
 
-// start begins with a collected heap, so that no client pays for another
-// phase's garbage.
+// start begins a measurement with a collected heap, so that no client pays for the garbage of an
+// earlier phase.
 func (m *meter) start() error {
 	runtime.GC()
 	var err error

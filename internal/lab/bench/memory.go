@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// pauseMillis is how long the server keeps its answers back: less than the
-	// smallest default time-out of the clients, a second.
+	// pauseMillis is how long the server keeps its answers back. It is shorter than the shortest
+	// default time-out of the clients, a second.
 	pauseMillis = 900
-	// settle is the time after which all callers have sent and nothing changes any more.
+	// settle is how long it takes at most until all callers have sent and nothing changes any more.
 	settle = 500 * time.Millisecond
 )
 
-// inUse is the memory that the heap and the goroutines' stacks hold.
+// inUse returns the memory that the heap and the goroutines' stacks hold.
 func inUse() (heap, stack float64) {
 	runtime.GC()
 	runtime.GC()
@@ -29,9 +29,8 @@ func inUse() (heap, stack float64) {
 	return float64(m.HeapAlloc), float64(m.StackInuse)
 }
 
-// measureIdle opens a client for each connection and uses it once. What counts
-// is the number of connections that the server sees: some clients open more
-// than one.
+// measureIdle opens a client for each connection and uses it once. It counts the connections that
+// the server sees, because some clients open more than one.
 func (b *bed) measureIdle() (values, error) {
 	b.options.Callers = 1
 	before, err := b.control.Info()
@@ -55,7 +54,7 @@ func (b *bed) measureIdle() (values, error) {
 			return nil, err
 		}
 	}
-	time.Sleep(settle) // connections that are opened in the background
+	time.Sleep(settle) // some clients open connections in the background
 	after, err := b.control.Info()
 	if err != nil {
 		return nil, err
@@ -69,15 +68,15 @@ func (b *bed) measureIdle() (values, error) {
 	return values{bytesPerConn: (heapNow - heap + stackNow - stack) / conns / 1024}, nil
 }
 
-// measureWaiting makes the server keep back its answers to writes while many
-// callers wait. The same goroutines waiting for a channel are the base.
+// measureWaiting makes the server keep back its answers to writes while many callers wait. It
+// subtracts the memory of as many goroutines that wait for a channel.
 func (b *bed) measureWaiting(c peer.Client) (values, error) {
 	value := bytes.Repeat([]byte{'v'}, b.Case.Size)
 	if err := c.Set(context.Background(), "bench:0:0", value); err != nil {
 		return nil, err
 	}
-	// It is measured twice, because the runtime keeps ended goroutines for new ones: the first time
-	// pays for them.
+	// This is measured twice, because the runtime keeps ended goroutines for new ones. The first
+	// measurement includes creating them.
 	var baseHeap, baseStack float64
 	for range 2 {
 		release := make(chan struct{})
@@ -103,8 +102,8 @@ func (b *bed) measureWaiting(c peer.Client) (values, error) {
 	}, nil
 }
 
-// park starts the callers, measures the memory that they take, and releases them. It returns the
-// memory that they added and how many of them failed.
+// park starts the callers, measures the memory that they take, and releases them. It returns that
+// memory, and how many callers failed.
 func (b *bed) park(call func(int) error, release func() error) (heap, stack, failed float64) {
 	heapBefore, stackBefore := inUse()
 	var bad atomic.Int64

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// metric is something measured, by the name of its column.
+// metric is a measured quantity, named as the head of its column.
 type metric string
 
 const (
@@ -19,7 +19,7 @@ const (
 	opsPerRead   metric = "requests/read"
 	bareP999     metric = "context alone p99.9 µs"
 	leastP999    metric = "least client p99.9 µs"
-	achieved     metric = "achieved %" // of the offered load
+	achieved     metric = "achieved %" // share of the offered load
 	firstPhase   metric = "first ns/op"
 	middlePhase  metric = "middle ns/op"
 	lastPhase    metric = "last ns/op"
@@ -29,22 +29,22 @@ const (
 	failures     metric = "errors"
 )
 
-// allMetrics in the order of columns.
+// allMetrics are all metrics, in the order of the columns.
 var allMetrics = []metric{
 	nsPerOp, p50, p99, p999, clientCPU, serverCPU, bytesPerOp, allocsPerOp, opsPerRead,
 	bareP999, leastP999, achieved, firstPhase, middlePhase, lastPhase, bytesPerConn, heapPerCall, stackPerCall, failures,
 }
 
-// values are what one run measured.
+// values are the results of one run.
 type values map[metric]float64
 
-// key is a row of the report.
+// key identifies a row of the report.
 type key struct{ Case, Client string }
 
-// Results are all runs.
+// Results are the results of all runs.
 type Results struct {
 	runs map[key][]values
-	// failed are the errors of runs that did not end.
+	// failed has the errors of runs that failed.
 	failed map[key]error
 }
 
@@ -54,7 +54,7 @@ func newResults() *Results {
 
 func (r *Results) add(k key, v values) { r.runs[k] = append(r.runs[k], v) }
 
-// all values of a metric, sorted.
+// all returns all values of a metric, sorted.
 func (r *Results) all(caseID, client string, m metric) []float64 {
 	var out []float64
 	for _, v := range r.runs[key{caseID, client}] {
@@ -66,7 +66,8 @@ func (r *Results) all(caseID, client string, m metric) []float64 {
 	return out
 }
 
-// median of a metric over the rounds; false if it was not measured.
+// median returns the median of a metric over the rounds. It returns false if the metric was not
+// measured.
 func (r *Results) median(caseID, client string, m metric) (float64, bool) {
 	all := r.all(caseID, client, m)
 	if len(all) == 0 {
@@ -79,7 +80,7 @@ func (r *Results) median(caseID, client string, m metric) (float64, bool) {
 	return (all[middle-1] + all[middle]) / 2, true
 }
 
-// has reports whether there are any results of a case.
+// has reports whether there are results of a case.
 func (r *Results) has(caseID string) bool {
 	for k := range r.runs {
 		if k.Case == caseID {

@@ -11,23 +11,21 @@ import (
 )
 
 const (
-	// openWorkers carry out the requests: at 400,000 a second they are enough
-	// for a latency of 5 ms; beyond that requests wait for a worker, and the
-	// wait counts.
+	// openWorkers is the number of goroutines that make the requests. If they are too few for a
+	// rate and a latency, requests wait for a worker, and the latency includes that wait.
 	openWorkers = 2048
-	// openTick is the shortest pause of the goroutine that releases requests: after it, the
-	// goroutine releases all requests that have become due. Shorter pauses would take a core from
-	// the client.
+	// openTick is the shortest pause of the goroutine that releases requests. After a pause, it
+	// releases all requests that have become due. Shorter pauses would take a core from the client.
 	openTick = 50 * time.Microsecond
-	// openGrace is the share of the duration that a client gets to catch up
-	// before the rest of its queue is dropped.
+	// openGrace is the divisor of the duration that gives the time for a client to catch up. Then
+	// the rest of its queue is dropped.
 	openGrace = 4
 )
 
 // measureOpen releases requests at a fixed rate, whatever happens to earlier ones. The latency
 // counts from the time when a request was due, so a client that stalls also pays for the requests
-// that become due during the stall. The workers are started in advance, so that requests do not pay
-// for that.
+// that become due during the stall. The workers are started in advance, so that latencies do not
+// include starting them.
 func (b *bed) measureOpen(c peer.Client) (values, error) {
 	warm := b.loop(c, 64)
 	warm.run(b.Duration / warmUp)
@@ -64,7 +62,7 @@ func (b *bed) measureOpen(c peer.Client) (values, error) {
 	return v, nil
 }
 
-// release fills the queue with requests, each when it is due, and closes it.
+// release puts each request into the queue when the request is due, and then closes the queue.
 // perRequest is in nanoseconds.
 func release(queue chan<- time.Time, begin time.Time, perRequest float64) {
 	wait := lab.PreciseSleeper()
@@ -78,8 +76,7 @@ func release(queue chan<- time.Time, begin time.Time, perRequest float64) {
 	close(queue)
 }
 
-// serve takes requests from the queue until it is closed and empty, or too
-// late.
+// serve takes requests from the queue until the queue is closed and empty, or late is set.
 func (l *loop) serve(w *caller, queue <-chan time.Time, late *atomic.Bool) {
 	ctx := context.Background()
 	set := true

@@ -18,19 +18,19 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Sizes of a plot and of the column beside it that holds the legend.
+// These are the sizes of a plot, and of the column beside it that holds the legend.
 const (
 	plotWidth   = 8.4 * vg.Inch
 	plotHeight  = 4.4 * vg.Inch
 	legendWidth = 1.75 * vg.Inch
 )
 
-// chart is a plot: a point for each case and client.
+// chart is a plot with a point for each case and client.
 type chart struct {
 	file, title, x, y string
 	cases             []Case
 	at                func(Case) float64
-	// y of a client in a case; false leaves the point out.
+	// value returns y for a client in a case. If it returns false, the point is left out.
 	value      func(r *Results, c Case, client string) (float64, bool)
 	logX, logY bool
 }
@@ -82,7 +82,8 @@ func plain(m metric) func(*Results, Case, string) (float64, bool) {
 	return func(r *Results, c Case, client string) (float64, bool) { return r.median(c.ID, client, m) }
 }
 
-// carried returns the latency, unless the client did not keep up with the offered load.
+// carried returns a function that returns the latency, unless the client did not keep up with the
+// offered load.
 func carried(m metric) func(*Results, Case, string) (float64, bool) {
 	return func(r *Results, c Case, client string) (float64, bool) {
 		if rate, ok := r.median(c.ID, client, achieved); !ok || rate < keepsPace {
@@ -92,7 +93,7 @@ func carried(m metric) func(*Results, Case, string) (float64, bool) {
 	}
 }
 
-// plots writes those charts for which two cases or more were measured.
+// plots writes the charts for which at least two cases were measured.
 func (r report) plots(dir string) error {
 	for _, c := range charts() {
 		lines := c.lines(r.Results, r.clients(func(x Case) bool {
@@ -112,13 +113,14 @@ func (r report) plots(dir string) error {
 	return nil
 }
 
-// line is one client's points.
+// line has the points of one client.
 type line struct {
 	client string
 	points plotter.XYs
 }
 
-// lines of two points or more, the highest end first, as the legend lists them.
+// lines returns the lines with at least two points. The line with the highest end is first, as in
+// the legend.
 func (c chart) lines(r *Results, clients []string) []line {
 	var lines []line
 	for _, client := range clients {
@@ -139,14 +141,14 @@ func (c chart) lines(r *Results, clients []string) []line {
 	return lines
 }
 
-// draw makes the SVG, with the legend in a column of its own.
+// draw returns the chart as an SVG, with the legend in a separate column.
 func (c chart) draw(lines []line) ([]byte, error) {
 	p := plot.New()
 	c.axes(p, lines)
 	legend := plot.NewLegend()
 	legend.TextStyle.Font = sans(9.5)
 	legend.Top, legend.Left, legend.ThumbnailWidth, legend.Padding = true, true, vg.Points(22), vg.Points(3)
-	for _, ours := range []bool{false, true} { // ours last, above the others
+	for _, ours := range []bool{false, true} { // this library is drawn last, above the others
 		for _, l := range lines {
 			if isOurs(l.client) == ours {
 				p.Add(styled(l)...)
@@ -173,7 +175,7 @@ func (c chart) draw(lines []line) ([]byte, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, err
 	}
-	// Readers seldom have the font that the layout was computed with.
+	// Readers seldom have the font with which the layout was computed.
 	svg := strings.ReplaceAll(out.String(), "font-family:Liberation Sans",
 		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
 	return []byte(svg), nil
@@ -204,7 +206,8 @@ func (c chart) axes(p *plot.Plot, lines []line) {
 	}
 }
 
-// caseTicks marks the measured points. Ticks whose labels would overlap have no label.
+// caseTicks returns ticks at the measured points. A tick has no label if its label would overlap
+// another.
 func caseTicks(lines []line) plot.ConstantTicks {
 	seen := map[float64]bool{}
 	var xs []float64
@@ -224,7 +227,7 @@ func caseTicks(lines []line) plot.ConstantTicks {
 	return ticks
 }
 
-// logTicks are 1, 2 and 5 times the powers of ten.
+// logTicks returns ticks at 1, 2 and 5 times the powers of ten.
 func logTicks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
@@ -237,7 +240,7 @@ func logTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// relabel writes numbers as the tables do.
+// relabel formats numbers as in the tables.
 func relabel(ticks []plot.Tick) []plot.Tick {
 	for i, t := range ticks {
 		if t.Label != "" {

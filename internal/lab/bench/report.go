@@ -17,7 +17,7 @@ type report struct {
 	about string
 }
 
-// write puts everything into a directory; none if dir is empty.
+// write writes everything into a directory. If dir is empty, it writes nothing.
 func (r report) write(dir string) error {
 	if dir == "" {
 		return nil
@@ -82,8 +82,8 @@ func (r report) targetTable() string {
 	return t.String()
 }
 
-// overview is the table of the closed loop: a row for each case, a column for
-// each client, the server's limit, and what our requests take of processors.
+// overview returns the table of the closed loop. It has a row for each case, a column for each
+// client, the server's limit, and the processor time of this library's requests.
 func (r report) overview() string {
 	columns := r.clients(func(c Case) bool { return c.Kind == closedLoop })
 	head := append([]string{"case"}, columns...)
@@ -107,7 +107,7 @@ func (r report) overview() string {
 	return t.String()
 }
 
-// cell is a figure, or a dash where it was not measured.
+// cell returns a figure, or a dash if it was not measured.
 func (r report) cell(caseID, client string, m metric) string {
 	if x, ok := r.median(caseID, client, m); ok {
 		return number(x)
@@ -115,7 +115,7 @@ func (r report) cell(caseID, client string, m metric) string {
 	return "–"
 }
 
-// details is a case's table: a row for each client, a column for each metric.
+// details returns the table of a case: a row for each client and a column for each metric.
 func (r report) details(c Case) string {
 	clients := r.clients(func(x Case) bool { return x.ID == c.ID })
 	var metrics []metric
@@ -142,8 +142,8 @@ func (r report) details(c Case) string {
 	return t.String()
 }
 
-// clients are the names that have results in any of some cases, in the order of
-// the drivers, with redis-benchmark last.
+// clients returns the names of the clients with results in the chosen cases, in the order of the
+// drivers, with redis-benchmark last.
 func (r report) clients(in func(Case) bool) []string {
 	var names []string
 	for _, d := range peer.Drivers() {
@@ -160,7 +160,7 @@ func (r report) clients(in func(Case) bool) []string {
 	})
 }
 
-// number writes three significant digits, and whole numbers above that.
+// number formats a number with three significant digits. Larger numbers are whole.
 func number(x float64) string {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -176,7 +176,7 @@ func number(x float64) string {
 	}
 }
 
-// exact has a digit more, for figures close to their bound.
+// exact formats a number with one more digit, for figures close to their bound.
 func exact(x float64) string {
 	if math.Abs(x) < 10 {
 		return fmt.Sprintf("%.3f", x)
@@ -194,7 +194,7 @@ func thousands(n int64) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// table is Markdown's: a head and rows.
+// table is a Markdown table: a head and rows.
 type table [][]string
 
 func (t table) String() string {

@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// overhead is what a run takes besides measuring: a process, connections, the
-// counters.
+// overhead is how long a run takes in addition to measuring: for its process, its connections, and
+// the counters.
 const overhead = 350 * time.Millisecond
 
 // runner runs every client in every case, in rounds, and keeps the results.
@@ -27,7 +27,7 @@ type runner struct {
 	duration time.Duration
 	results  *Results
 	log      io.Writer
-	// interrupted ends the rounds early; what was measured is reported.
+	// interrupted ends the rounds early. The report has what was measured until then.
 	interrupted chan os.Signal
 
 	lab          *lab.Lab
@@ -36,9 +36,8 @@ type runner struct {
 	loadBefore   string
 }
 
-// run repeats all cases. Inside a case the clients take turns at short distance, and each round
-// begins with another one, so that a machine that becomes slower or faster affects all clients
-// alike.
+// run repeats all cases. In each case the clients run one after the other, and each round begins
+// with another client. So a machine that becomes slower or faster affects all clients alike.
 func (r *runner) run() error {
 	r.loadBefore = loadAverage()
 	var err error
@@ -65,7 +64,7 @@ func (r *runner) run() error {
 	return nil
 }
 
-// runCase reports whether to stop.
+// runCase runs one case with all clients. It returns true if the rounds must stop.
 func (r *runner) runCase(c Case, round int) bool {
 	if c.Kind == limit {
 		v, err := r.redisBenchmark(c)
@@ -89,7 +88,7 @@ func (r *runner) runCase(c Case, round int) bool {
 	return false
 }
 
-// keep notes a run and shows progress.
+// keep records a run and shows the progress.
 func (r *runner) keep(k key, v values, err error, round int) {
 	if err != nil {
 		r.results.failed[k] = err
@@ -129,7 +128,7 @@ func (r *runner) spawn(c Case, d peer.Driver) (values, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A hung client must not hang the rest: a minute more than it can need.
+	// A hung client must not hang the other runs: the time-out is a minute more than a run needs.
 	ctx, cancel := context.WithTimeout(context.Background(), 4*r.duration+time.Minute)
 	defer cancel()
 	self, err := os.Executable()
@@ -164,8 +163,8 @@ func (r *runner) servers(c Case) ([]string, error) {
 	return []string{r.lab.Server()}, nil
 }
 
-// durationWithin is the longest duration of a measurement that lets one round
-// end within a budget.
+// durationWithin returns the longest duration of a measurement with which one round ends within a
+// budget.
 func (r *runner) durationWithin(budget time.Duration) time.Duration {
 	var runs, weight float64
 	for _, c := range r.cases {
@@ -183,13 +182,13 @@ func (r *runner) durationWithin(budget time.Duration) time.Duration {
 	return max(time.Duration(left/max(weight, 1)*float64(time.Second)), 200*time.Millisecond)
 }
 
-// weight is how many durations a run of the case takes.
+// weight returns how many durations a run of the case takes.
 func (c Case) weight() float64 {
 	switch c.Kind {
 	case phases:
 		return 3 + 1.0/warmUp
 	case idleConns:
-		return 1 // a second in all, however long the others take
+		return 1 // about a second, no matter how long other cases take
 	case waiting:
 		return 2
 	case limit:

@@ -13,9 +13,9 @@ import (
 type task string
 
 const (
-	queueTask   task = "queue"       // a push and a blocking pop in turn, all on one list
-	limiterTask task = "limiter"     // a script, on a key of the caller's
-	boardTask   task = "leaderboard" // a score of one of boardPlayers, and the ten best, in turn
+	queueTask   task = "queue"       // in turn a push and a blocking pop, all on one list
+	limiterTask task = "limiter"     // a script, on the caller's own key
+	boardTask   task = "leaderboard" // in turn a score of one of boardPlayers, and the ten best
 )
 
 const (
@@ -23,11 +23,12 @@ const (
 	boardKey     = "bench:board"
 	boardPlayers = 1000
 	boardTop     = 10
-	// limiterLimit is never reached, so that all answers are the same.
+	// limiterLimit is never reached, so all answers are the same.
 	limiterLimit = 1 << 40
 )
 
-// serviceCallers do each task, handOvers are how many pairs hand elements over.
+// serviceCallers are the numbers of callers of each task. handOvers are the numbers of pairs that
+// hand over elements.
 var (
 	serviceCallers = []int{1, 8, 128}
 	handOvers      = []int{1, 8}
@@ -78,7 +79,7 @@ func (l *loop) taskStep(t task, s peer.Service) step {
 	}[t]
 }
 
-// wrong is an error, or ErrWrong if the answer is not right.
+// wrong returns err or, if the answer is not right, ErrWrong.
 func wrong(err error, right bool) error {
 	if err == nil && !right {
 		return peer.ErrWrong
@@ -86,8 +87,8 @@ func wrong(err error, right bool) error {
 	return err
 }
 
-// measureHandOver measures how long an element takes from the call that pushes it to the
-// return of the blocking pop that waits for it, in pairs of goroutines.
+// measureHandOver measures, for pairs of goroutines, the time from the call that pushes an element
+// until the waiting blocking pop returns.
 func (b *bed) measureHandOver(c peer.Client) (values, error) {
 	h := handOver{service: c.(peer.Service)}
 	for i := range b.Case.Callers {
@@ -105,13 +106,13 @@ func (b *bed) measureHandOver(c peer.Client) (values, error) {
 	return v, nil
 }
 
-// handOver is a list for each pair.
+// handOver has a list for each pair.
 type handOver struct {
 	service peer.Service
 	lists   []string
 }
 
-// rest is the time after which a popper surely waits again.
+// rest is how long a popper takes at most until it waits again.
 const rest = 300 * time.Microsecond
 
 func (h handOver) run(d time.Duration) (*hist.Hist, error) {
@@ -139,14 +140,14 @@ func (h handOver) run(d time.Duration) (*hist.Hist, error) {
 	return total, first
 }
 
-// lastJob ends a popper.
+// lastJob makes a popper end.
 const lastJob = "the last one"
 
-// pair hands elements over one by one, until the end.
+// pair hands over elements one by one, until the time end.
 func (h handOver) pair(list string, end time.Time) (*hist.Hist, error) {
 	ctx := context.Background()
 	popped, ended := make(chan time.Time, 1), make(chan error, 1)
-	go func() { // ends with the last job or an error, at the latest popTimeout after the pair
+	go func() { // ends with the last job or an error, at most popTimeout after the pair
 		for {
 			job, err := h.service.Pop(ctx, list)
 			if err != nil || string(job) == lastJob {

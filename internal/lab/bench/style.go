@@ -18,7 +18,7 @@ var (
 	oursRed  = color.NRGBA{0xd6, 0x1f, 0x26, 0xff}
 )
 
-// All ways of using one client have the colour of its family; dashes and marks distinguish them.
+// All ways of using one client have the colour of its family. Dashes and marks distinguish them.
 // The colours also differ in lightness, for colour-blind readers.
 var families = []struct {
 	prefix string
@@ -31,7 +31,7 @@ var families = []struct {
 	{"valkey-glide", color.NRGBA{0x7a, 0x5c, 0x3e, 0xff}},
 }
 
-// variants are the dashes and marks of a client's first, second, … way.
+// variants are the dashes and marks for the first, second and further ways of using a client.
 var variants = []struct {
 	dashes []vg.Length
 	mark   draw.GlyphDrawer
@@ -47,7 +47,7 @@ func isOurs(client string) bool {
 	return ok && d.Ours
 }
 
-// styled draws the line of a client, with a mark at each point.
+// styled returns the plot of a client's line, with a mark at each point.
 func styled(l line) []plot.Plotter {
 	stroke := draw.LineStyle{Color: gray, Width: vg.Points(1.3)}
 	glyph := draw.GlyphStyle{Color: gray, Radius: vg.Points(2.2), Shape: draw.CrossGlyph{}}
@@ -68,7 +68,7 @@ func styled(l line) []plot.Plotter {
 	}
 }
 
-// variantOf counts a client among those of its family.
+// variantOf returns the index of a client among those of its family.
 func variantOf(client, prefix string) int {
 	n := 0
 	for _, d := range peer.Drivers() {

@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/bench/peer"
 )
 
-// The clients that targets speak of.
+// These are the clients that targets name.
 const (
 	ours     = "redispipe"
 	oursSync = "redispipe-sync"
@@ -14,15 +14,15 @@ const (
 	floor    = "bare socket"
 )
 
-// target is a figure to be reached.
+// target is a figure that should be reached.
 type target struct {
 	Case  string
 	Text  string
 	Bound float64
 	// AtLeast is set if the bound is a lower bound.
 	AtLeast bool
-	// measure returns the figure and what it is compared with. ok is false if the runs lack the
-	// data.
+	// measure returns the figure, and the value with which it is compared. ok is false if the
+	// results lack the data.
 	measure func(*Results) (figure float64, beside string, ok bool)
 }
 
@@ -101,13 +101,14 @@ func targets() []target {
 	return list
 }
 
-// best finds the lowest median of the peers: neither ours nor a floor.
+// best returns the lowest median among other clients: neither this library nor a lower bound
+// counts.
 func (r *Results) best(caseID string, m metric) (value float64, client string, ok bool) {
 	for _, d := range peer.Drivers() {
 		if d.Ours || d.Floor {
 			continue
 		}
-		// The latency of a peer that did not keep up with the load does not count.
+		// The latency of a client that did not keep up with the load does not count.
 		if rate, open := r.median(caseID, d.Name, achieved); open && rate < keepsPace {
 			continue
 		}

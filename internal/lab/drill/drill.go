@@ -1,4 +1,4 @@
-// Package drill says when a long test runs.
+// Package drill decides when long tests run.
 package drill
 
 import (
@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// InFull says that every test runs, and each as long as it can: REDISPIPE_LONG is set.
+// InFull is set if REDISPIPE_LONG is set. Then every test runs, and each as long as it can.
 var InFull = os.Getenv("REDISPIPE_LONG") != ""
 
-// Halved lets make test and make race run one half each of the tests that call it, unless they run in
-// full: each takes seconds of the processors. The halves change with the day.
+// Halved skips a test of some seconds of processor time in half of the runs: on each day, make test
+// runs one half of the tests that call Halved, and make race the other half. With InFull it skips
+// none.
 func Halved(t *testing.T) {
 	t.Helper()
 	if !InFull && raced(t.Name(), time.Now().YearDay()) != testing.Short() { // make race is short
@@ -21,7 +22,7 @@ func Halved(t *testing.T) {
 	}
 }
 
-// raced reports whether a test has its turn under the race detector on that day.
+// raced reports whether a test runs under the race detector on that day of the year.
 func raced(name string, day int) bool {
 	h := fnv.New64()
 	fmt.Fprint(h, day, name)

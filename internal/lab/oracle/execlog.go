@@ -10,7 +10,7 @@ import (
 // ExecLog is a ledger.Lists that also makes the requests.
 type ExecLog struct{ *ledger.Lists }
 
-// NewExecLog makes an ExecLog whose requests are in l.
+// NewExecLog returns an ExecLog whose requests are recorded in l.
 func NewExecLog(l *Ledger) *ExecLog { return &ExecLog{ledger.NewLists(l.Ledger)} }
 
 // Issue opens a slot for a write to the list at key, and returns the request.
@@ -21,7 +21,7 @@ func (e *ExecLog) Issue(key string) (redis.Request, uint64) {
 
 // Counter is a key that many goroutines increment.
 type Counter struct {
-	// Lossy is as in ExecLog.
+	// Lossy is set if the server may lose executed writes: see ledger.Lists.
 	Lossy bool
 
 	ledger *Ledger
@@ -30,7 +30,7 @@ type Counter struct {
 	ids    []uint64
 }
 
-// NewCounter makes a Counter on key, which must not exist.
+// NewCounter returns a Counter for key, which must not exist.
 func NewCounter(l *Ledger, key string) *Counter { return &Counter{ledger: l, key: key} }
 
 // Issue opens a slot for an increment, and returns its request.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parked is a function whose goroutine waits.
+// parked is a function whose goroutine waits until release is closed.
 func parked(release chan struct{}) { <-release }
 
 // A family contains the goroutines that its members started, at any depth, and no others.

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// NewValue makes a value of at least size bytes that identifies itself: it contains the tag of the
-// request that wrote it, its key, its length and its checksum.
+// NewValue returns a value of at least size bytes that identifies itself: it contains the tag of
+// the request that wrote it, its key, its length and its checksum.
 func NewValue(tag, key string, size int) []byte {
 	head := tag + "|" + key + "|"
 	body := max(size-len(head)-10, 0)
 	b := append(make([]byte, 0, len(head)+body+20), head...)
 	b = append(strconv.AppendInt(b, int64(body), 10), '|')
 	seed := crc32.ChecksumIEEE([]byte(head)) | 1
-	for range body { // xorshift: a shifted or swapped part never fits
+	for range body { // pseudo-random, so that a shifted or swapped part does not fit
 		seed ^= seed << 13
 		seed ^= seed >> 17
 		seed ^= seed << 5
@@ -58,7 +58,7 @@ func IsValueOf(key string) Check {
 	}
 }
 
-// IsBulk checks that a reply is exactly these bytes, as of ECHO.
+// IsBulk checks that a reply is exactly these bytes, like the reply to ECHO.
 func IsBulk(want string) Check {
 	return func(res any) error {
 		if b, ok := res.([]byte); !ok || string(b) != want {
@@ -68,7 +68,7 @@ func IsBulk(want string) Check {
 	}
 }
 
-// IsStatus checks that a reply is a simple string, as of SET.
+// IsStatus checks that a reply is a simple string, like the reply to SET.
 func IsStatus(want string) Check {
 	return func(res any) error {
 		if s, ok := res.(string); !ok || s != want {
@@ -78,7 +78,7 @@ func IsStatus(want string) Check {
 	}
 }
 
-// IsCount checks that a reply is a positive integer, as of RPUSH and INCR.
+// IsCount checks that a reply is a positive integer, like the replies to RPUSH and INCR.
 func IsCount(res any) error {
 	if n, ok := res.(int64); !ok || n <= 0 {
 		return fmt.Errorf("count: got %T: %s", res, show(res))

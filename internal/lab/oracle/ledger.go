@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/ledger"
 )
 
-// Short names for the types of package ledger.
+// These are short names for the types of package ledger.
 type (
 	Outcome   = ledger.Outcome
 	Report    = ledger.Report
@@ -24,7 +24,7 @@ const (
 	Unknown     = ledger.Unknown
 )
 
-// The broken promises that the ledger finds, and two of this library.
+// These are the broken promises that the ledger finds, and two more that only this library makes.
 const (
 	Lost         = ledger.Lost
 	Double       = ledger.Double
@@ -38,11 +38,11 @@ const (
 	Leaked  Violation = "leaked"  // a goroutine outlived Close
 )
 
-// Ledger is a ledger that is the redis.Future of all its requests, with the request's id as n.
+// Ledger is a ledger that is also the redis.Future of all its requests. n is the ID of a request.
 type Ledger struct{ *ledger.Ledger }
 
-// NewLedger makes a Ledger. Tags begin with name, which must be unique among the ledgers that write
-// to one server.
+// NewLedger returns a Ledger. Tags begin with name, which must be unique among the ledgers that
+// write to one server.
 func NewLedger(name string) *Ledger { return &Ledger{ledger.New(name)} }
 
 // Resolve implements redis.Future.
@@ -57,14 +57,14 @@ func (l *Ledger) Resolve(res any, id uint64) {
 // Cancelled implements redis.Future.
 func (l *Ledger) Cancelled() error { return nil }
 
-// leaked records goroutines by their stacks.
+// leaked records leaked goroutines by their stacks.
 func leaked(r *Report, stacks []string) {
 	for _, stack := range stacks {
 		r.Violate(Leaked, "%s", stack)
 	}
 }
 
-// show prints a result, shortened.
+// show formats a result, which it shortens.
 func show(res any) string {
 	s := fmt.Sprintf("%v", res)
 	if b, ok := res.([]byte); ok {

@@ -3,8 +3,8 @@
 // left in use (Resources). Fault tests send through a client, break things, and then ask for the
 // Report.
 //
-// The oracle relies only on the contract of redis.Future. Its own tests plant bugs in a toy client,
-// and check that it finds them.
+// The oracle relies only on the contract of redis.Future. The tests of this package plant bugs in a
+// toy client, and check that the oracle finds them.
 package oracle
 
 import (

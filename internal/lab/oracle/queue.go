@@ -11,7 +11,7 @@ import (
 // pop them from the left, by commands that may block. Each goroutine has one request at a time. It
 // is safe for concurrent use.
 type Queue struct {
-	// Lossy is the same as in ExecLog. Then popped elements may also come back.
+	// Lossy is set if the server may lose executed writes. Then popped elements may also come back.
 	Lossy bool
 
 	ledger *Ledger
@@ -20,13 +20,14 @@ type Queue struct {
 	tally  Tally
 }
 
-// Tally says what happened to the elements: Pushed = Delivered + Left + Missing, unless the servers
-// lose executed writes.
+// Tally has the number of elements by what happened to them. Pushed = Delivered + Left + Missing,
+// unless the servers lose executed writes.
 type Tally struct {
-	// Pushed counts the acknowledged pushes, and those with an unknown outcome whose elements were
+	// Pushed counts the acknowledged pushes, and pushes with an unknown outcome whose elements were
 	// seen.
 	Pushed int
-	// Delivered counts the elements that pops returned, and Left those that are still in the lists.
+	// Delivered counts the elements that pops returned. Left counts those that are still in the
+	// lists.
 	Delivered, Left, Missing int
 	// UnknownPops is the number of pops that may have popped a missing element.
 	UnknownPops int
@@ -41,13 +42,13 @@ func (t *Tally) Add(other Tally) {
 	t.UnknownPops += other.UnknownPops
 }
 
-// list is what was done to a list.
+// list has the requests to a list.
 type list struct {
 	pushes []turn
 	pops   []*Pop
 }
 
-// turn is a request of a goroutine.
+// turn is a request, with the goroutine that made it.
 type turn struct {
 	id uint64
 	by int
@@ -57,15 +58,15 @@ type turn struct {
 type Pop struct {
 	turn
 	queue *Queue
-	tag   string // the element, when it is resolved
+	tag   string // the tag of the popped element, after the request is resolved
 }
 
-// NewQueue makes a Queue whose requests are in l.
+// NewQueue returns a Queue whose requests are recorded in l.
 func NewQueue(l *Ledger) *Queue {
 	return &Queue{ledger: l, lists: map[string]*list{}}
 }
 
-// Push opens a slot for a push by the goroutine by, and returns the request.
+// Push opens a slot for a push of goroutine by, and returns the request.
 func (q *Queue) Push(key string, by int) (redis.Request, uint64) {
 	id := q.ledger.IssueTagged(func(string) Check { return IsCount })
 	q.mu.Lock()
@@ -75,7 +76,7 @@ func (q *Queue) Push(key string, by int) (redis.Request, uint64) {
 	return redis.Req("RPUSH", key, q.ledger.Tag(id)), id
 }
 
-// Pop opens a slot for a pop of the left element, such as BLPOP and LPOP, by the goroutine by.
+// Pop opens a slot for a pop of the left element, such as BLPOP and LPOP, by goroutine by.
 func (q *Queue) Pop(key string, by int) *Pop {
 	p := &Pop{turn: turn{q.ledger.Issue(IsPoppedFrom(key)), by}, queue: q}
 	q.mu.Lock()
@@ -142,7 +143,7 @@ func (v *verification) run(l *list, left []string) {
 		v.pushed[v.ledger.Tag(push.id)] = push
 	}
 	unknown := v.deliveries(l.pops)
-	for _, tag := range left { // later than all that were delivered
+	for _, tag := range left { // these were pushed after all delivered ones
 		v.tally.Left++
 		v.see(tag, "is left", v.latest)
 	}
@@ -186,8 +187,8 @@ func (v *verification) deliveries(pops []*Pop) (unknown int) {
 	return unknown
 }
 
-// see checks an element. last maps each pusher to its latest push that was seen before in the same
-// order.
+// see checks an element. last has, for each pusher, its latest push that was seen before, in the
+// same order of elements.
 func (v *verification) see(tag, how string, last map[int]uint64) {
 	report := v.ledger.Report
 	push, known := v.pushed[tag]

@@ -14,13 +14,14 @@ import (
 type toyQueue struct {
 	lists map[string][]string
 	rnd   *rand.Rand
-	// pop returns how the client answers a pop, and push how it interprets the reply to a push.
+	// pop returns the client's answer to a pop. push returns the client's answer to a push, given
+	// the server's reply.
 	pop  func(q *toyQueue, key string) any
 	push func(q *toyQueue, res any) any
 	last any
 }
 
-// take pops an element as the server does. One reply in ten is lost, and one request in ten.
+// take pops an element as the server does. It loses one reply in ten, and one request in ten.
 func (q *toyQueue) take(key string) any {
 	switch lost := q.rnd.Intn(10); {
 	case lost == 0:
@@ -72,7 +73,7 @@ func runToyQueue(seed int64, plant func(q *toyQueue)) (*Report, Tally) {
 	return report, witness.Tally()
 }
 
-// rarely makes a bug of a function that replaces some of a toy's answers to pops.
+// rarely returns a planted bug: sometimes, bug replaces a toy's answer to a pop.
 func rarely(bug func(q *toyQueue, key string, res []any) any) func(q *toyQueue) {
 	return func(q *toyQueue) {
 		q.pop = func(q *toyQueue, key string) any {
@@ -85,7 +86,8 @@ func rarely(bug func(q *toyQueue, key string, res []any) any) func(q *toyQueue) 
 	}
 }
 
-// T0 for pops: if the oracle misses one of these bugs, a run without violations proves nothing.
+// T0 for pops: the oracle finds each of these bugs. Otherwise a run without violations would prove
+// nothing.
 func TestT0PlantedBugsOfPopsAreCaught(t *testing.T) {
 	for name, tt := range map[string]struct {
 		plant func(q *toyQueue)

@@ -33,7 +33,7 @@ func TakeSample(collect bool) Sample {
 
 // Resources samples the process in its own goroutine, until Stop.
 type Resources struct {
-	samples []Sample // of the goroutine, until it ended
+	samples []Sample // owned by the goroutine until it has ended
 	stop    chan struct{}
 	done    chan struct{}
 }
@@ -64,7 +64,7 @@ func (r *Resources) Stop() []Sample {
 	return r.samples
 }
 
-// Slope is the least-squares slope of a series, per hour.
+// Slope returns the least-squares slope of a series, per hour.
 func Slope(samples []Sample, of func(Sample) float64) float64 {
 	if len(samples) < 2 {
 		return 0
@@ -82,7 +82,7 @@ func Slope(samples []Sample, of func(Sample) float64) float64 {
 	return (n*sxy - sx*sy) / d
 }
 
-// Goroutines is a set of running goroutines with their stacks, by number.
+// Goroutines is a set of running goroutines: stacks by the number of the goroutine.
 type Goroutines map[string]string
 
 // RunningGoroutines returns the goroutines that run now, except the caller.
@@ -102,8 +102,8 @@ func RunningGoroutines() Goroutines {
 }
 
 // Left returns the stacks of the goroutines that were not in before and still run after the given
-// time. It leaves out those of package testing, and, if about is given, those whose stacks contain
-// none of its strings.
+// time. It leaves out goroutines of package testing. If about is given, it also leaves out those
+// whose stacks contain none of its strings.
 func (before Goroutines) Left(within time.Duration, about ...string) []string {
 	return leftOf(within, func() (left []string) {
 		for number, stack := range RunningGoroutines() {
@@ -119,8 +119,7 @@ func (before Goroutines) Left(within time.Duration, about ...string) []string {
 // process that was stalled until then must first let its goroutines run.
 const lateSamples = 10
 
-// leftOf returns what still runs after the given time. If nothing is left before that, it returns
-// at once.
+// leftOf returns what still runs after within. If nothing is left earlier, it returns at once.
 func leftOf(within time.Duration, running func() []string) []string {
 	deadline := time.Now().Add(within)
 	for late := 0; ; {

@@ -40,7 +40,7 @@ func runToy(bug toyBug, seed int64) *Report {
 			client.Send(req, ledger, id)
 		}
 	}
-	for len(client.batch) == 0 { // so that Close has something to do
+	for len(client.batch) == 0 { // so that Close has requests to resolve
 		client.Send(redis.Req("GET", "key"), ledger, ledger.Issue(nil))
 	}
 	client.Close()
@@ -51,13 +51,13 @@ func runToy(bug toyBug, seed int64) *Report {
 	return report
 }
 
-// T0: if the oracle misses one of these bugs, a run without violations proves nothing.
+// T0: the oracle finds each of these bugs. Otherwise a run without violations would prove nothing.
 func TestT0PlantedBugsAreCaught(t *testing.T) {
 	forever := make(chan struct{})
 	defer close(forever)
 	for name, tt := range map[string]struct {
 		bug  func() toyBug
-		want []Violation // all of these
+		want []Violation // all violations that the oracle must find
 	}{
 		"swap two futures":              {func() toyBug { return swapFutures{} }, []Violation{Mixed}},
 		"skip a reply":                  {func() toyBug { return skipReply{} }, []Violation{Mixed}},

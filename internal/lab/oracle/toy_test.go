@@ -56,8 +56,8 @@ var (
 	errToyUnknown = redis.ErrIO.New("toy: broken")
 )
 
-// toyClient is a pipelining client with methods that planted bugs replace. It sends a batch of
-// toyBatch requests at a time.
+// toyClient is a pipelining client. Planted bugs replace some of its methods. It sends toyBatch
+// requests at a time.
 type toyClient struct {
 	server *toyServer
 	bug    toyBug
@@ -74,8 +74,8 @@ func (c *toyClient) Send(r redis.Request, cb redis.Future, n uint64) {
 	}
 }
 
-// flush writes a batch. In one of four the connection breaks at a random
-// request: that one ran, but has no reply, and nothing after it was written.
+// flush writes a batch. In one of four batches the connection breaks at a random request: that
+// request runs, but has no reply, and the requests after it are not written.
 func (c *toyClient) flush() {
 	batch := c.bug.write(c, c.batch)
 	c.batch = nil
@@ -124,7 +124,7 @@ func (toyClean) close(_ *toyClient, pending []toyCall) {
 	}
 }
 
-// The planted bugs: each is toyClean but for one method.
+// These are the planted bugs. Each is a toyClean with one other method.
 
 type swapFutures struct{ toyClean }
 
@@ -188,7 +188,7 @@ func (loseBatch) write(c *toyClient, batch []toyCall) []toyCall {
 	return batch
 }
 
-// shareReply hands out slices of one buffer, and reuses it for the next batch.
+// shareReply delivers slices of one buffer, which it reuses for the next batch.
 type shareReply struct {
 	toyClean
 	buf []byte
@@ -221,7 +221,7 @@ func (b *shareRequest) queue(_ *toyClient, call toyCall) toyCall {
 	return call
 }
 
-// reorder writes a batch backwards; each request still gets its own reply.
+// reorder writes a batch backwards. Each request still gets its own reply.
 type reorder struct{ toyClean }
 
 func (reorder) write(c *toyClient, batch []toyCall) []toyCall {
@@ -233,7 +233,7 @@ func (reorder) write(c *toyClient, batch []toyCall) []toyCall {
 	return batch
 }
 
-// falseAck reports requests that were not sent as done.
+// falseAck reports requests that were not sent as acknowledged.
 type falseAck struct{ toyClean }
 
 func (b falseAck) deliver(c *toyClient, batch []toyCall, results []any) {
@@ -278,7 +278,8 @@ func (b *staleReply) deliver(c *toyClient, batch []toyCall, results []any) {
 }
 
 // reuseFuture reuses the future of a request whose caller has left for the next request, which then
-// gets the late reply. Its own reply is dropped, and the request after it gets null.
+// gets the late reply. The reply of the next request is dropped, and the request after that gets
+// null.
 type reuseFuture struct{ toyClean }
 
 func (b reuseFuture) deliver(c *toyClient, batch []toyCall, results []any) {

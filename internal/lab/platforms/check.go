@@ -14,25 +14,26 @@ import (
 	"strings"
 )
 
-// listed is a package as go list tells it.
+// listed is a package in the form of go list.
 type listed struct {
 	ImportPath string
 	Dir        string
 	GoFiles    []string
-	ImportMap  map[string]string // of an import in the source: the package meant, if it has another name
+	ImportMap  map[string]string // for an import in the source, the path of the package, if that differs
 	Module     *struct {
 		Main      bool
 		GoVersion string
 	}
 }
 
-// ours reports whether the package belongs to a module of this tree, so that its functions are checked too.
+// ours reports whether the package belongs to a module of this tree. Then the bodies of its
+// functions are checked, too.
 func (p listed) ours() bool { return p.Module != nil && p.Module.Main }
 
-// checked are the packages of a platform that are checked already, by their import paths.
+// checked has the packages of a platform that were checked already, by import path.
 type checked map[string]*types.Package
 
-// check returns the type errors of packages, of their tests and of what they import.
+// check returns the type errors of packages, of their tests and of the packages that they import.
 func check(files *sources, platform string, packages []string) ([]error, error) {
 	system, arch, ok := strings.Cut(platform, "/")
 	sizes := types.SizesFor("gc", arch)
@@ -48,14 +49,14 @@ func check(files *sources, platform string, packages []string) ([]error, error) 
 	done := checked{"unsafe": types.Unsafe}
 	for _, p := range list {
 		if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") {
-			continue // the main packages of tests are the tool's
+			continue // the go tool generates the main packages of tests
 		}
 		config := types.Config{
 			Importer:         imports{done, p.ImportMap},
 			Sizes:            sizes,
 			IgnoreFuncBodies: !p.ours(),
 			Error: func(err error) {
-				if !seen[err.Error()] { // in the package, and again in the package with its tests
+				if !seen[err.Error()] { // a package is checked again together with its tests
 					seen[err.Error()] = true
 					faults = append(faults, err)
 				}
@@ -72,13 +73,14 @@ func check(files *sources, platform string, packages []string) ([]error, error) 
 			}
 			parsed = append(parsed, file)
 		}
-		path, _, _ := strings.Cut(p.ImportPath, " ") // of a test, PATH [TEST]
+		path, _, _ := strings.Cut(p.ImportPath, " ") // for tests the form is PATH [TEST]
 		done[p.ImportPath], _ = config.Check(path, files.set, parsed, nil)
 	}
 	return faults, nil
 }
 
-// dependencies lists packages, their tests and what they import, each behind its own imports.
+// dependencies lists packages, their tests and the packages that they import. Each comes after its
+// own imports.
 func dependencies(system, arch string, packages []string) ([]listed, error) {
 	cmd := exec.Command("go", append([]string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,ImportMap,Module"}, packages...)...)
 	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
@@ -99,7 +101,7 @@ func dependencies(system, arch string, packages []string) ([]listed, error) {
 	}
 }
 
-// imports finds what a package imports among the packages that are checked already.
+// imports resolves the imports of a package to packages that were checked already.
 type imports struct {
 	done    checked
 	renamed map[string]string

@@ -24,7 +24,7 @@ func TestCheckFindsWhatFailsOnOnePlatform(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	t.Chdir(dir)
-	t.Setenv("GOWORK", "off") // make test sets it
+	t.Setenv("GOWORK", "off") // make test sets GOWORK
 
 	files := newSources()
 	for platform, want := range map[string][]string{

@@ -6,7 +6,7 @@ import (
 	"go/token"
 )
 
-// sources keeps each file that was parsed: most files serve all platforms.
+// sources caches parsed files, because most files are used on all platforms.
 type sources struct {
 	set   *token.FileSet
 	files map[string]*ast.File

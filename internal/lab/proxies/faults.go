@@ -22,15 +22,16 @@ func killProxy(ctx context.Context, t *trial) error {
 	return t.underFaults(ctx, func() error { t.stage.stop(); return nil }, t.stage.start)
 }
 
-// counter is a key that one goroutine increments. Each counter begins with a different value, so that a
-// reply to one does not fit another. It knows the values that the outcomes of its requests allow.
+// counter is a key that one goroutine increments. Each counter begins with a different value, so
+// that a reply for one counter does not fit another. A counter knows which values are possible
+// after the outcomes of its requests.
 type counter struct {
 	key           string
-	ran, may, not int64 // the value, how many increments may have run, and did not run, as the client reports it
+	ran, may, not int64 // the value; how many increments may have run; how many did not run, according to the client
 	wrong         string
 }
 
-// add increments the counter, and compares the result with what is possible.
+// add increments the counter, and checks that the result is possible.
 func (n *counter) add(ctx context.Context, c client) error {
 	got, err := c.do(ctx, "INCR", n.key)
 	switch c.outcome(err) {
@@ -49,7 +50,7 @@ func (n *counter) add(ctx context.Context, c client) error {
 	return err
 }
 
-// judge compares the counter with its final value. It asks for the value until it gets an answer.
+// judge checks that the final value is possible. It asks for the value until it gets an answer.
 func (n *counter) judge(ctx context.Context, c client) {
 	var got any
 	err := errors.New("not asked")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// scripted gives the configured answers.
+// scripted is a client that gives the configured answers.
 type scripted struct {
 	client
 	results []any
@@ -28,7 +28,7 @@ func (s *scripted) outcome(err error) outcome {
 	return value
 }
 
-// A counter finds increments that were lost or ran twice, and replies to other requests.
+// A counter notices increments that were lost or ran twice, and replies to other requests.
 func TestCounter(t *testing.T) {
 	for name, c := range map[string]struct {
 		results []any

@@ -21,10 +21,11 @@ import (
 type feature struct {
 	name string
 	run  func(context.Context, *trial) error
-	// fits reports whether the feature makes sense there; nil means that it always does.
+	// fits reports whether the feature makes sense for a proxy and a client. nil means that it
+	// always does.
 	fits   func(*proxy, kind) bool
 	tune   func(*target)
-	behind group // it is tried only with such servers, and nothing else is
+	behind group // the feature is tried only with such a group, and only such features are tried with the group
 	long   bool  // something is killed every 10 s, for as long as flag -long says, or half a minute; others last 10 s
 }
 
@@ -54,7 +55,7 @@ var features = []feature{
 	{name: "proxy killed every 10 s", run: killProxy, fits: hasServers, long: true},
 }
 
-// within is how long the feature may take.
+// within returns how long the feature may take.
 func (f feature) within(faults time.Duration) time.Duration {
 	if f.long {
 		return faults + 20*time.Second
@@ -100,7 +101,7 @@ func ping(ctx context.Context, t *trial) error {
 	return err
 }
 
-// expect sends a request, and returns an error unless that is its result.
+// expect sends a request, and returns an error unless the result is want.
 func (t *trial) expect(ctx context.Context, want any, args ...any) error {
 	got, err := t.client.do(ctx, args...)
 	if err == nil && got != want {
@@ -109,7 +110,7 @@ func (t *trial) expect(ctx context.Context, want any, args ...any) error {
 	return err
 }
 
-// identities: each goroutine reads what it has written.
+// identities: each goroutine reads the values that it has written.
 func identities(ctx context.Context, t *trial) error {
 	return each(64, func(i int) error {
 		for n := range 100 {
@@ -142,7 +143,7 @@ func many(ctx context.Context, t *trial) error {
 	return err
 }
 
-// transactions: two counters are always equal.
+// transactions: two counters that are incremented in a transaction are always equal.
 func transactions(ctx context.Context, t *trial, callers int) error {
 	return each(callers, func(i int) error {
 		one, two := t.key("{", i, "}1"), t.key("{", i, "}2")
@@ -159,7 +160,7 @@ func transactions(ctx context.Context, t *trial, callers int) error {
 	})
 }
 
-// beside: while others read keys, the keys exist all the time.
+// beside: keys that a transaction replaces exist all the time for other readers.
 func beside(ctx context.Context, t *trial) error {
 	for i := range 16 {
 		if err := t.expect(ctx, "OK", "SET", t.key(i), i); err != nil {
@@ -256,7 +257,7 @@ func scan(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// mget: what is no string is null.
+// mget: a value that is not a string is null.
 func mget(ctx context.Context, t *trial) error {
 	for _, args := range [][]any{{"SET", t.key(1), "v"}, {"RPUSH", t.key(2), "v"}} {
 		if _, err := t.client.do(ctx, args...); err != nil {
@@ -273,7 +274,7 @@ func mget(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// watch: no increment is lost.
+// watch: no increment is lost when many callers use WATCH.
 func watch(ctx context.Context, t *trial) error {
 	if err := t.expect(ctx, "OK", "SET", t.key(), 0); err != nil {
 		return err
@@ -352,7 +353,7 @@ func lead(master, replica *testbed.Server) error {
 	return nil
 }
 
-// succeeds writes until a write succeeds.
+// succeeds repeats a write until it succeeds.
 func (t *trial) succeeds(ctx context.Context, within time.Duration) error {
 	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
 		attempt, cancel := context.WithTimeout(ctx, time.Second)
@@ -373,7 +374,7 @@ func idle(ctx context.Context, t *trial) error {
 	return t.expect(ctx, "OK", "SET", t.key(), "v")
 }
 
-// cached: a key is read from memory, until somebody else changes it.
+// cached: a key is read from memory, until another client changes it.
 func cached(ctx context.Context, t *trial) error {
 	c := t.client.(pipe)
 	cache, err := rediscache.New(c.Client, rediscache.Opts{Prefixes: []string{t.prefix}})
@@ -406,7 +407,7 @@ func cached(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// virtual: go-redis over the connection of this library.
+// virtual: go-redis works over a virtual connection of this library.
 func virtual(ctx context.Context, t *trial) error {
 	g := goRedis{redis.NewClient(&redis.Options{Addr: t.stage.addr, Dialer: redisvirtual.Dialer(t.client.(pipe).Client)})}
 	defer g.close()
@@ -415,7 +416,7 @@ func virtual(ctx context.Context, t *trial) error {
 	return errors.Join(identities(ctx, &over), many(ctx, &over))
 }
 
-// shutdown: all requests that were sent before are answered.
+// shutdown: all requests that were sent before Shutdown are answered.
 func shutdown(ctx context.Context, t *trial) error {
 	c := t.client.(pipe)
 	var lost atomic.Int64

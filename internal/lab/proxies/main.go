@@ -1,5 +1,6 @@
-// Command proxies tries the library's features through real proxies, and with servers that only look
-// like Redis, and prints the tables of docs/proxies.md. It tries the same with other clients.
+// Command proxies tries the library's features through real proxies, and with servers that only
+// look like Redis, and prints the tables of docs/proxies.md. For comparison, it also tries other
+// clients.
 //
 //	make proxies
 //	make proxies LONG=5m
@@ -36,7 +37,8 @@ func main() {
 	}
 }
 
-// chosen returns all, or the one that runs at an address.
+// chosen returns all proxies or, if at is not empty, only the server or proxy that listens at that
+// address.
 func chosen(all []*proxy, at string) []*proxy {
 	if at == "" {
 		return all
@@ -44,8 +46,8 @@ func chosen(all []*proxy, at string) []*proxy {
 	return []*proxy{{name: at, serve: func() (string, func(), error) { return at, func() {}, nil }}}
 }
 
-// run fills the tables and prints them. Several proxies run at once, because most
-// features wait for most of the time.
+// run fills the tables and prints them. Several proxies run at the same time, because most features
+// spend most of their time waiting.
 func run(ctx context.Context, all []*proxy, only string, long time.Duration) error {
 	wanted, err := regexp.Compile(only)
 	if err != nil {

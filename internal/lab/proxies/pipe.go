@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// pipe is this library, with no option that depends on the proxy.
+// pipe is this library, without options that depend on the proxy.
 type pipe struct{ *redispipe.Client }
 
 func openPipe(ctx context.Context, to target) (client, error) {

@@ -12,12 +12,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// group says which servers of a group are behind a proxy.
+// group tells which servers of a group are behind a proxy.
 type group int
 
 const (
-	alone     group = iota // they are no group
-	roles                  // a master and its replica: it connects to the master
+	alone     group = iota // the servers do not form a group
+	roles                  // a master and its replica: the proxy connects to the master
 	sentinels              // three sentinels of a master and its replicas, to which clients connect directly
 )
 
@@ -29,17 +29,18 @@ type proxy struct {
 	tls     bool
 	behind  group
 	server  string // the program of the servers; "" means redis-server
-	idle    bool   // it closes idle connections after two seconds
-	// plain is set if it accepts only RESP2, which other clients must be configured for.
+	idle    bool   // the proxy closes idle connections after two seconds
+	// plain is set if the proxy accepts only RESP2, for which other clients must be configured.
 	plain bool
-	// version prints its version; nil if nothing does.
+	// version is the command that prints the proxy's version, or nil if there is none.
 	version []string
-	// config is the text of its configuration: PORT is where it listens, FRONT1 is another such port, ADDR1 and
-	// PORT2 are a server's, and DIR is a directory with cert.pem and key.pem.
+	// config is the text of the configuration. PORT is the port on which the proxy listens, FRONT1
+	// is another such port, ADDR1 and PORT2 are those of a server, and DIR is a directory with
+	// cert.pem and key.pem.
 	config, file string
-	// command starts it, in the directory where file is.
+	// command starts the proxy, in the directory of file.
 	command []string
-	// serve starts it within this process.
+	// serve starts the proxy within this process.
 	serve func() (addr string, stop func(), err error)
 }
 
@@ -100,7 +101,7 @@ func serveMiniredis() (addr string, stop func(), err error) {
 }
 
 // HAProxy and stunnel close connections that are idle for two seconds. The feature idle waits for
-// longer.
+// longer than that.
 const haproxyConfig = `defaults
   mode tcp
   timeout connect 1s
@@ -153,7 +154,7 @@ TcpFakeServer.allow_reuse_address = True
 TcpFakeServer(("127.0.0.1", PORT), server_type="redis").serve_forever()
 `
 
-// envoyConfig returns the configuration of Envoy before some servers.
+// envoyConfig returns the configuration of Envoy in front of so many servers.
 func envoyConfig(servers int) string {
 	config := `static_resources:
   listeners:
@@ -199,7 +200,7 @@ func (p *proxy) write(dir string, ports []int, servers []string) error {
 
 var versions = regexp.MustCompile(`\b\d+\.\d+(\.\d+)?\b`)
 
-// about returns the version that the program prints.
+// about returns the version that the proxy prints.
 func (p *proxy) about() string {
 	if p.version == nil {
 		return ""

@@ -31,7 +31,7 @@ func (r ruei) command(args []any) rueidis.Completed {
 	return r.B().Arbitrary(words...).Build()
 }
 
-// unwrapped returns the result as the features expect it.
+// unwrapped returns a result with the types that the features expect.
 func unwrapped(res rueidis.RedisResult) (any, error) {
 	got, err := res.ToAny()
 	if rueidis.IsRedisNil(err) {

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// sentinelsBehind is HAProxy in front of three sentinels, or none with that name. Clients can't reach the sentinels
+// sentinelsBehind returns HAProxy in front of three sentinels. Clients can't reach the sentinels
 // directly. On PORT it passes each connection to the next sentinel.
 func sentinelsBehind(name, server string) *proxy {
 	p := &proxy{name: name, behind: sentinels, server: server, version: []string{"haproxy", "-v"}, file: "haproxy.cfg"}
@@ -34,7 +34,7 @@ func sentinelsBehind(name, server string) *proxy {
 	return p
 }
 
-// dial dials an address that is not hidden. The dial to a hidden one lasts as long as it may.
+// dial dials an address. If the address is hidden, it waits until ctx ends.
 func (to target) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if slices.Contains(to.hidden, addr) {
 		<-ctx.Done()
@@ -64,7 +64,7 @@ func masterKilled(ctx context.Context, t *trial) error {
 	t.note = fmt.Sprintf("after %.1f s", time.Since(began).Seconds())
 	promoted, failed := g.WaitPromoted(old)
 	if failed == nil {
-		_ = g.WaitSettled(promoted) // on a busy machine, the sentinels may have chosen yet another one by now
+		_ = g.WaitSettled(promoted) // on a busy machine, the sentinels may have promoted another server since
 	}
 	return errors.Join(err, failed)
 }

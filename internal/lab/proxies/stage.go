@@ -15,18 +15,18 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// stage is a proxy that runs, with its servers.
+// stage is a running proxy, with its servers.
 type stage struct {
 	p       *proxy
 	dir     string
 	servers []*testbed.Server
-	group   *testbed.Group // whose sentinels are the servers; nil without sentinels
-	fronts  []string       // the address of a proxy in front of each server, if it has several
+	group   *testbed.Group // the group whose sentinels are the servers; nil without sentinels
+	fronts  []string       // if the proxy has several fronts, the address of the front of each server
 	ca      *testbed.CA
 	addr    string
 	tls     *tls.Config
 	process *exec.Cmd
-	end     func() // ends what runs within this process; nil if nothing does
+	end     func() // ends the proxy if it runs within this process; otherwise nil
 }
 
 func newStage(p *proxy) (s *stage, err error) {
@@ -103,7 +103,7 @@ func (s *stage) startServers() (addrs []string, err error) {
 	return addrs, nil
 }
 
-// certify writes the certificate of the proxy, and lets clients trust it.
+// certify writes the certificate of the proxy, and makes clients trust it.
 func (s *stage) certify() error {
 	cert, err := s.ca.Server()
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *stage) close() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// target is what a client is told to connect to.
+// target tells a client where and how to connect.
 func (s *stage) target() target {
 	to := target{addr: s.addr, fronts: s.fronts, tls: s.tls, plain: s.p.plain}
 	if s.group != nil && s.p.command != nil {
@@ -175,7 +175,7 @@ func (s *stage) target() target {
 	return to
 }
 
-// do runs a feature with a client of its own.
+// do runs a feature with a new client.
 func (s *stage) do(ctx context.Context, k kind, f feature, faults time.Duration) result {
 	if f.behind != s.p.behind || f.behind != alone && k.name != "redispipe" || f.fits != nil && !f.fits(s.p, k) {
 		return result{text: "–"}

@@ -20,7 +20,7 @@ type table struct {
 	cells map[*proxy][]result
 }
 
-// result is a cell of a table. detail is why something does not work.
+// result is a cell of a table. detail is the reason why a feature does not work.
 type result struct{ text, detail string }
 
 func newTable(client string, through []*proxy) *table {
@@ -70,14 +70,14 @@ func (t *table) print(w io.Writer) {
 	}
 }
 
-// slow is the time within which an error should come, unless the trial kills something or waits. A later one is
-// shown with its time.
+// slow is the time within which an error should come, unless the trial kills something or waits.
+// The time of a later error is shown.
 const slow = 3 * time.Second
 
-// particular matches the parts that differ between texts of the same error.
+// particular matches the parts in which texts of the same error differ.
 var particular = regexp.MustCompile(`(127\.0\.0\.1:|\bport )\d+|redispipe:[^,]*? [0-9]+|0x[0-9a-f]+`)
 
-// result says how the trial ended.
+// result returns the cell for a trial that has ended with err.
 func (t *trial) result(err error, took time.Duration) result {
 	r := result{text: "works"}
 	if err == nil {
@@ -90,7 +90,7 @@ func (t *trial) result(err error, took time.Duration) result {
 	if took > slow && t.note == "" {
 		r.text = fmt.Sprintf("no, after %.0f s", took.Seconds())
 	}
-	for { // the first of several
+	for { // show the first of several joined errors
 		var several interface{ Unwrap() []error }
 		if !errors.As(err, &several) || len(several.Unwrap()) == 0 {
 			break

@@ -27,24 +27,24 @@ type chat struct {
 	cancel     context.CancelFunc
 	all        sync.WaitGroup
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	rooms map[string]*room
 	read  int64
 	gaps  int
-	// missed messages lie in a reported gap; lost ones don't
+	// missed messages lie in a reported gap, lost messages do not
 	missed, lost int64
-	longest      time.Duration // gap
+	longest      time.Duration // of the gaps
 }
 
 // room counts the messages in a room, which are numbered, and what happened to them.
 type room struct {
 	next, last int
-	doubtful   map[int]bool // SPUBLISH has failed: nobody knows whether it ran
-	gap        bool         // since the last message
+	doubtful   map[int]bool // SPUBLISH failed: nobody knows whether it ran
+	gap        bool         // there was a gap since the last message
 }
 
-// startChat makes all rooms talk. It returns nil and no error if the servers have no sharded
-// channels.
+// startChat makes people talk in all rooms. If the servers have no sharded channels, it returns nil
+// and no error.
 func startChat(ctx context.Context, cluster *rediscluster.Cluster) (*chat, error) {
 	subscriber, err := redispubsub.NewCluster(cluster, redispubsub.Opts{Logger: redispubsub.NoopLogger{}})
 	if err != nil {
@@ -64,7 +64,7 @@ func startChat(ctx context.Context, cluster *rediscluster.Cluster) (*chat, error
 	if err := c.sub.Subscribe(ctx, topics...); err != nil {
 		c.stop()
 		if failed := (*redispubsub.SubscribeError)(nil); errors.As(err, &failed) {
-			err = nil // before version 7.0
+			err = nil // servers before 7.0 have no sharded channels
 		}
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func startChat(ctx context.Context, cluster *rediscluster.Cluster) (*chat, error
 	return c, nil
 }
 
-// talk publishes in a room now and then, until ctx is done.
+// talk publishes in a room from time to time, until ctx is done.
 func (c *chat) talk(ctx context.Context, name string, r *room) {
 	for ctx.Err() == nil {
 		c.mu.Lock()
@@ -91,7 +91,7 @@ func (c *chat) talk(ctx context.Context, name string, r *room) {
 	}
 }
 
-// listen reads all rooms until the subscription is closed.
+// listen receives the messages of all rooms until the subscription is closed.
 func (c *chat) listen() {
 	for ev, err := range c.sub.Events(context.Background()) {
 		if err != nil {
@@ -114,7 +114,7 @@ func (c *chat) listen() {
 	}
 }
 
-// heard records a message, and the missing ones before it.
+// heard records a message, and the missing messages before it.
 func (c *chat) heard(r *room, payload []byte) {
 	n, err := strconv.Atoi(string(payload))
 	if err != nil {

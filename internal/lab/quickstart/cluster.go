@@ -13,7 +13,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// clusterGoroutines share the Cluster. Each has its own key, so that they use all masters.
+// clusterGoroutines share the Cluster. Each has its own key, so that together they use all masters.
 const clusterGoroutines = 100
 
 // demo is a load on a cluster whose slots and masters change during the load.
@@ -21,8 +21,8 @@ type demo struct {
 	servers  *testbed.Cluster
 	load     *load
 	stats    func() live.Sample
-	duration time.Duration // about how long a phase lasts that has no end of its own
-	moved    int           // slots, so far
+	duration time.Duration // about how long a phase lasts that does not end by itself
+	moved    int           // number of moved slots
 }
 
 // runCluster starts a cluster, runs the usage example on it, and then moves slots and fails over
@@ -39,10 +39,10 @@ func runCluster(ctx context.Context, duration time.Duration, opts redisconn.Opts
 		fmt.Println(" ", addr)
 	}
 
-	// One address is enough: the cluster tells the others.
+	// One address is enough, because each node knows the others.
 	cluster, err := rediscluster.NewCluster(ctx, servers.Addrs()[:1], rediscluster.Opts{
 		Name:     "quickstart",
-		Logger:   rediscluster.NoopLogger{}, // the default one prints to the standard logger
+		Logger:   rediscluster.NoopLogger{}, // the default logger prints to the standard logger
 		HostOpts: opts,
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *demo) run(ctx context.Context) error {
 
 const phaseRow = "  %-32s  %8s  %10s  %8s\n"
 
-// phase makes one change and prints how it affected the callers. It returns the number of errors.
+// phase makes a change and prints how it affected the callers. It returns the number of errors.
 func (d *demo) phase(ctx context.Context, name string, change func(context.Context) error) (int64, error) {
 	start, requests, failed := time.Now(), d.load.latency.total(), d.load.errors.Load()
 	show := liveSince(d.stats(), d.stats)
@@ -131,7 +131,7 @@ func (d *demo) nothing(ctx context.Context) error {
 	return nil
 }
 
-// moveSlots moves slots that the load uses, each to the master after its owner.
+// moveSlots moves slots that the load uses, each to the next master.
 func (d *demo) moveSlots(ctx context.Context) error {
 	end := time.Now().Add(d.duration)
 	for i := 0; i < clusterGoroutines && time.Now().Before(end) && ctx.Err() == nil; i++ {
@@ -155,7 +155,7 @@ func (d *demo) moveSlots(ctx context.Context) error {
 	return nil
 }
 
-// after returns the node that follows n in a circle.
+// after returns the node that follows n. The first node follows the last one.
 func after(nodes []*testbed.Node, n *testbed.Node) *testbed.Node {
 	for i := range nodes {
 		if nodes[i] == n {
@@ -184,8 +184,7 @@ func (d *demo) failover(ctx context.Context) error {
 	return d.servers.WaitAgreed()
 }
 
-// kill ends a master by SIGKILL. The others notice after the node timeout, and
-// elect its replica.
+// kill ends a master by SIGKILL. After the node timeout the other nodes elect its replica.
 func (d *demo) kill(ctx context.Context) error {
 	masters, err := d.servers.Masters()
 	if err != nil {

@@ -13,7 +13,7 @@ func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
-	// Requests go to the node that has their slot. The rest is as on one server.
+	// Requests go to the node that has their slot. Everything else is as with one server.
 	db := redis.SyncCtx{S: cluster}
 	res := db.Do(ctx, "SET", "quickstart:greeting", "hello")
 	if err := redis.Err(res); err != nil {
@@ -21,7 +21,7 @@ func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	}
 	show("SET", res)
 
-	// Reads may go to replicas, which can lag behind their master.
+	// Reads may go to replicas, which may lag behind their master.
 	replicas := redis.SyncCtx{S: cluster.WithPolicy(rediscluster.PreferSlaves)}
 	show("GET from a replica", replicas.Do(ctx, "GET", "quickstart:greeting"))
 
@@ -35,14 +35,14 @@ func clusterUsage(ctx context.Context, cluster *rediscluster.Cluster) error {
 	}
 	show("Transact", results)
 
-	// Keys of several slots are refused before anything is sent, unless the
-	// command may be split.
+	// A request with keys in several slots is refused before anything is sent, unless the command
+	// may be split.
 	mget := redis.Req("MGET", "quickstart:greeting", "{quickstart}:counter")
 	if err := redis.AsErrorx(db.Send(ctx, mget)); err.IsOfType(redis.ErrNoSlotKey) {
 		show("MGET, split", rediscluster.SendSplit(ctx, cluster, mget))
 	}
 
-	// Some commands are for every master.
+	// Some commands are sent to every master.
 	for _, res := range rediscluster.DoEachShard(ctx, cluster, redis.Req("DBSIZE")) {
 		show("DBSIZE of a master", res)
 	}

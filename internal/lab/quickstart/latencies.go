@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/internal/histogram"
 )
 
-// latencies counts durations. Many goroutines may add to it at once.
+// latencies counts durations. It is safe for concurrent use.
 type latencies struct {
 	counts [histogram.Buckets]atomic.Int64
 }

@@ -22,10 +22,10 @@ type load struct {
 	db      redis.SyncCtx
 	latency latencies
 	errors  atomic.Int64
-	unknown atomic.Int64          // those of the errors after which the request may have run
+	unknown atomic.Int64          // errors after which the request may have run
 	first   atomic.Pointer[error] // the first error, for the report
 
-	calls   []atomic.Int64 // that ended, by goroutine
+	calls   []atomic.Int64 // by goroutine, the number of calls that have ended
 	workers sync.WaitGroup
 	stopped atomic.Bool
 }
@@ -39,7 +39,7 @@ func (l *load) start(ctx context.Context, goroutines int) {
 	}
 }
 
-// stop returns when all goroutines have their last answer.
+// stop ends the load. It returns when all goroutines have their last answers.
 func (l *load) stop() {
 	l.stopped.Store(true)
 	l.workers.Wait()
@@ -65,13 +65,13 @@ func (l *load) worker(ctx context.Context, key string, calls *atomic.Int64) {
 	}
 }
 
-// answered waits until each goroutine has ended two calls without an error: the one that it made before, which
-// may have waited for long, and another.
+// answered waits until each goroutine has ended two calls without an error. The first of these may
+// have begun long before.
 func (l *load) answered(ctx context.Context) error {
 	before := make([]int64, len(l.calls))
 	failed := int64(-1)
 	for start := time.Now(); time.Since(start) < 30*time.Second && ctx.Err() == nil; pause(ctx, 10*time.Millisecond) {
-		if n := l.errors.Load(); n != failed { // begin again
+		if n := l.errors.Load(); n != failed { // a call has failed: begin again
 			failed = n
 			for i := range l.calls {
 				before[i] = l.calls[i].Load()
@@ -135,8 +135,8 @@ type figures struct {
 	allocsRequest float64
 }
 
-// showLoad puts a load on one connection, first of one goroutine and then of a thousand, and prints
-// the figures.
+// showLoad puts a load on one connection, first with one goroutine and then with a thousand, and
+// prints the figures.
 func showLoad(ctx context.Context, addr, password string, duration time.Duration) error {
 	conn, err := connect(ctx, addr, password)
 	if err != nil {
@@ -162,12 +162,12 @@ func showLoad(ctx context.Context, addr, password string, duration time.Duration
 	return nil
 }
 
-// connect makes a connection that logs nothing, so that the figures stand alone.
+// connect returns a connection that logs nothing, so that the output has only the figures.
 func connect(ctx context.Context, addr, password string) (*redisconn.Connection, error) {
 	return redisconn.Connect(ctx, addr, redisconn.Opts{Password: password, Logger: redisconn.NoopLogger{}})
 }
 
-// measure runs a load and computes its figures.
+// measure runs a load and returns its figures.
 func measure(ctx context.Context, conn *redisconn.Connection, goroutines int, duration time.Duration) (figures, error) {
 	db := redis.SyncCtx{S: conn}
 	l := &load{db: db}

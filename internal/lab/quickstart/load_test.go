@@ -14,7 +14,7 @@ import (
 // The figures are plausible: many goroutines share writes, and a single one does not.
 func TestMeasure(t *testing.T) {
 	ctx := testContext(t)
-	db := connectForTest(t, serveForTest(t), redisconn.Opts{IOTimeout: time.Hour}) // without heartbeats
+	db := connectForTest(t, serveForTest(t), redisconn.Opts{IOTimeout: time.Hour}) // no heartbeats during the test
 	one, err := measure(ctx, db.S.(*redisconn.Connection), 1, 100*time.Millisecond)
 	require.NoError(t, err)
 	many, err := measure(ctx, db.S.(*redisconn.Connection), 200, 300*time.Millisecond)

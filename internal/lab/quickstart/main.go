@@ -1,9 +1,9 @@
 // Command quickstart shows redispipe at work: make run, or make run CLUSTER=1.
 //
-// It runs the usage example of usage.go, lets a thousand goroutines share one connection, and then adds
-// workers that wait for jobs: see queue.go. The server is a miniredis in a process of its own, or the
-// one that $REDIS_ADDR names ($REDIS_PASSWORD is used if it is set); there the program touches only
-// keys that begin with "quickstart:", and deletes them.
+// It runs the usage example of usage.go, lets a thousand goroutines share one connection, and then
+// adds workers that wait for jobs: see queue.go. The server is a miniredis in a separate process,
+// or the one that $REDIS_ADDR names ($REDIS_PASSWORD is used if it is set). On that server the
+// program touches only keys that begin with "quickstart:", and deletes them.
 //
 // With -cluster it starts a local cluster instead, and moves slots and fails over masters while
 // requests go on: see cluster.go. With -sentinel it starts a master with replicas and sentinels,
@@ -60,8 +60,7 @@ func main() {
 	}
 }
 
-// runSingle shows one connection, to the server of the environment or to the
-// embedded one.
+// runSingle shows one connection, to the server that REDIS_ADDR names or to the embedded one.
 func runSingle(ctx context.Context, duration time.Duration) error {
 	addr, password := os.Getenv("REDIS_ADDR"), os.Getenv("REDIS_PASSWORD")
 	if addr == "" {
@@ -92,8 +91,9 @@ func runSingle(ctx context.Context, duration time.Duration) error {
 	return showQueue(ctx, addr, password, duration/2)
 }
 
-// reach returns why the server that REDIS_ADDR names can't be used, after two seconds at the latest. Without it, the
-// first request would wait for a connection for a minute, in silence.
+// reach returns an error if the server that REDIS_ADDR names can't be used, after two seconds at
+// the latest. Without this check, the first request would wait for a connection for a minute,
+// without any output.
 func reach(ctx context.Context, addr, password string) error {
 	conn, err := redisconn.Connect(ctx, addr, redisconn.Opts{
 		Password: password, ReconnectPause: -1, DialTimeout: 2 * time.Second, Logger: redisconn.NoopLogger{},

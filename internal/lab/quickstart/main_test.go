@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A wrong REDIS_ADDR or password is reported before the first request.
+// If REDIS_ADDR or the password is wrong, that is reported before the first request.
 func TestReach(t *testing.T) {
 	m := miniredis.RunT(t)
 	require.NoError(t, reach(testContext(t), m.Addr(), ""))

@@ -79,7 +79,7 @@ func runCache(ctx context.Context, duration time.Duration) error {
 	return nil
 }
 
-// visit makes visitors look at pages and count for a while.
+// visit makes visitors look at pages and count their visits, for the given duration.
 func visit(ctx context.Context, s redis.Sender, other *redisconn.Connection, duration time.Duration) (v *visits, err error) {
 	until := time.Now().Add(duration)
 	v = new(visits)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The whole of make run CACHE=1, shortened.
+// This is make run CACHE=1, shortened.
 func TestRunCache(t *testing.T) {
 	require.NoError(t, runCache(testContext(t), 200*time.Millisecond))
 }

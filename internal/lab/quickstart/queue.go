@@ -13,7 +13,8 @@ import (
 
 const (
 	jobs = "quickstart:jobs"
-	// jobWorkers take a job every jobPause, while jobNeighbours send SET and GET.
+	// jobWorkers workers each take a job every jobPause, while jobNeighbours goroutines send SET
+	// and GET.
 	jobWorkers    = 4
 	jobPause      = time.Millisecond
 	jobNeighbours = 100
@@ -23,12 +24,12 @@ const (
 // so it delays no other request.
 func work(ctx context.Context, db redis.SyncCtx, do func(job string)) error {
 	for {
-		var popped []string // the list, and an element of it
+		var popped []string // the list, and the popped element
 		err := db.DoInto(ctx, &popped, "BLPOP", jobs, 0)
 		switch {
 		case err == nil:
 			do(popped[1])
-		case ctx.Err() != nil: // a job that was popped at the last moment was handled above
+		case ctx.Err() != nil: // if a job was popped as ctx ended, the case above has handled it
 			return nil
 		default:
 			return err
@@ -72,7 +73,7 @@ type queue struct {
 	taken  latencies // since the push
 }
 
-// run pushes jobs for the given time, at least one, and returns when workers have taken all of
+// run pushes jobs for the given duration, at least one, and returns when workers have taken all of
 // them.
 func (q *queue) run(ctx context.Context, duration time.Duration) error {
 	ctx, stop := context.WithCancelCause(ctx)

@@ -26,7 +26,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A worker that fails ends the queue with its error.
+// If a worker fails, the queue ends with the worker's error.
 func TestQueueReportsErrors(t *testing.T) {
 	ctx := testContext(t)
 	q := &queue{db: connectForTest(t, serveForTest(t), redisconn.Opts{DedicatedConns: -1})}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// progress prints some lines over and over on a terminal, and nothing elsewhere, until the function
-// it returns is called, which removes them.
+// progress prints some lines over and over on a terminal, and nothing elsewhere. stop ends that and
+// removes the lines.
 func progress(lines func(elapsed time.Duration) string) (stop func()) {
 	if !isTerminal(os.Stdout) {
 		return func() {}
@@ -18,7 +18,7 @@ func progress(lines func(elapsed time.Duration) string) (stop func()) {
 	start, shown := time.Now(), ""
 	done := make(chan struct{})
 	var wg sync.WaitGroup
-	// The caller owns this goroutine. It ends when stop is called.
+	// This goroutine ends when the caller of progress calls stop.
 	wg.Go(func() {
 		ticker := time.NewTicker(200 * time.Millisecond)
 		defer ticker.Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/live"
 )
 
-// shown describes what happened between two samples, in lines of which all but the first are indented.
+// shown describes what happened between two samples. All lines but the first are indented.
 func shown(from, to live.Sample, elapsed time.Duration) string {
 	cached := ""
 	if to.Cache.MaxBytes > 0 {

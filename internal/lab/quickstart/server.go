@@ -52,10 +52,10 @@ func startMiniredis(ctx context.Context) (*embedded, error) {
 	return s, nil
 }
 
-// stop ends the server and waits until it is gone.
+// stop ends the server and waits until its process has ended.
 func (s *embedded) stop() {
 	s.stdin.Close()
-	// Its exit status does not matter: it has nothing to save.
+	// The exit status does not matter, because the server has nothing to save.
 	_ = s.cmd.Wait()
 }
 
@@ -77,8 +77,8 @@ func serveMiniredis(in io.Reader, out io.Writer) error {
 	}
 	defer redis.Close()
 
-	// This accepts connections until the listener is closed, which happens when this function
-	// returns.
+	// This goroutine accepts connections until the listener is closed, which happens when the
+	// function returns.
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -106,9 +106,9 @@ type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader
 
-	mu      sync.Mutex // guards what follows: miniredis reads and writes in two goroutines
+	mu      sync.Mutex // guards the fields below, because miniredis reads and writes in two goroutines
 	w       *bufio.Writer
-	waiting bool // for requests: nothing else will flush w
+	waiting bool // the reader waits for requests, so it will not flush w
 }
 
 func newBufferedConn(conn net.Conn) *bufferedConn {

@@ -14,15 +14,16 @@ import (
 // usage shows how a service uses the library: it makes one client, and all goroutines share it.
 func usage(ctx context.Context, addr, password string) error {
 	db, err := redispipe.Open(ctx, "redis://"+addr,
-		redispipe.Conn(func(o *redisconn.Opts) { o.Password = password }), // a URL can have it as well
-		redispipe.Logger(nil), // the default one prints to the standard logger
+		redispipe.Conn(func(o *redisconn.Opts) { o.Password = password }), // a URL can also contain the password
+		redispipe.Logger(nil), // the default logger prints to the standard logger
 	)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 
-	// Every call takes a context. Its deadline holds, whatever the server does.
+	// Every call takes a context. It returns by the context's deadline, no matter what the server
+	// does.
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
@@ -40,7 +41,7 @@ func usage(ctx context.Context, addr, password string) error {
 	}
 	show("GET", greeting)
 
-	// Several requests at once. Each has its own result.
+	// Several requests are sent as one batch. Each has its own result.
 	show("DoMany", db.DoMany(ctx, []redis.Request{
 		redis.Req("INCR", "quickstart:counter"),
 		redis.Req("RPUSH", "quickstart:list", "a", 2, 3.5),
@@ -57,7 +58,7 @@ func usage(ctx context.Context, addr, password string) error {
 	}
 	show("Transact", results)
 
-	// All keys of a pattern, in batches.
+	// Keys iterates over all keys that match a pattern, in batches.
 	for key, err := range redis.Keys(ctx, db, redis.ScanOpts{Match: "quickstart:*"}) {
 		if err != nil {
 			return err
@@ -87,7 +88,7 @@ func show(what string, res any) {
 	fmt.Println(line)
 }
 
-// format prints strings as strings, at any depth of a result.
+// format formats a result, with byte slices as strings.
 func format(res any) string {
 	switch res := res.(type) {
 	case []byte:

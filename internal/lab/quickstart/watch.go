@@ -42,7 +42,8 @@ func watch(ctx context.Context, url string, interval time.Duration, out io.Write
 // pageMost bounds the size of a page.
 const pageMost = 64 << 20
 
-// fetch reads the samples on a page: by the names of their variables, or all metrics as one.
+// fetch returns the samples on a page by the names of their variables. The metrics on a page are
+// one sample.
 func fetch(ctx context.Context, url string) (map[string]live.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -85,7 +86,7 @@ func parsePage(page []byte) map[string]live.Sample {
 		if s, ok := live.Parse(text); ok {
 			samples[name] = s
 		}
-		var parts []json.RawMessage // of the page of contrib/redisdebug
+		var parts []json.RawMessage // on the page of contrib/redisdebug
 		if json.Unmarshal(text, &parts) != nil {
 			continue
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serveVars serves the page of package expvar for a process that sends n requests
-// between two looks.
+// serveVars serves the expvar page of a process that sends n requests between two reads of the
+// page.
 func serveVars(t *testing.T, n int) *httptest.Server {
 	var looks atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func serveVars(t *testing.T, n int) *httptest.Server {
 	return server
 }
 
-// untilLine ends a context when a line was written.
+// untilLine is a writer that ends a context when it gets a line.
 type untilLine struct {
 	strings.Builder
 	end context.CancelFunc

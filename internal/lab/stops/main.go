@@ -80,7 +80,7 @@ func rewrite(name string, src []byte) (out []byte, n int, err error) {
 		}
 		for _, statement := range list {
 			switch statement.(type) {
-			case *ast.CaseClause, *ast.CommClause: // not statements themselves, but parts of one
+			case *ast.CaseClause, *ast.CommClause: // these are parts of statements
 			default:
 				starts = append(starts, set.Position(statement.Pos()).Offset)
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stop is inserted before each statement, also in nested blocks, and nothing else is changed.
+// rewrite inserts a stop before each statement, also in nested blocks, and changes nothing else.
 func TestRewrite(t *testing.T) {
 	const src = `package p // of nothing
 

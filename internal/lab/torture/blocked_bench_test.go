@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// durations are collected by many goroutines.
+// durations collects durations. It is safe for concurrent use.
 type durations struct {
 	mu  sync.Mutex // guards all
 	all []time.Duration
@@ -28,7 +28,7 @@ func (d *durations) add(took time.Duration) {
 	d.all = append(d.all, took)
 }
 
-// report reports quantiles, and the longest.
+// report reports quantiles and the longest duration.
 func (d *durations) report(b *testing.B, of string) {
 	slices.Sort(d.all)
 	for name, q := range map[string]float64{"p50": 0.5, "p99": 0.99, "max": 1} {
@@ -37,7 +37,7 @@ func (d *durations) report(b *testing.B, of string) {
 	}
 }
 
-// benchRig is a connection to a server, without a proxy.
+// benchRig returns a connection to a server, without a proxy.
 func benchRig(b *testing.B) (*Witnesses, *testbed.Server, *redisconn.Connection) {
 	server := testbed.NewServer(b)
 	conn, err := redisconn.Connect(context.Background(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
@@ -48,15 +48,15 @@ func benchRig(b *testing.B) (*Witnesses, *testbed.Server, *redisconn.Connection)
 	return w, server, conn
 }
 
-// synchronous is a load of callers that wait for each reply.
+// synchronous returns a load of callers that wait for each reply.
 func (w *Witnesses) synchronous(conn *redisconn.Connection, callers int, took func(time.Duration)) *Load {
 	load := w.load(conn, callers, 0)
 	load.Timeout, load.Took = time.Minute, took
 	return load
 }
 
-// BenchmarkBesideBlocked measures what callers on the shared connection wait for,
-// without and with a hundred others that block in BLPOP, in turn.
+// BenchmarkBesideBlocked measures the latency of callers on the shared connection, first without
+// and then with a hundred others that block in BLPOP.
 func BenchmarkBesideBlocked(b *testing.B) {
 	const blocking, callers = 100, 16
 	w, server, conn := benchRig(b)
@@ -86,8 +86,8 @@ func BenchmarkBesideBlocked(b *testing.B) {
 	require.False(b, w.Ledger.Finish(time.Second).Failed())
 }
 
-// BenchmarkCancelledPop measures the time from the end of a context to the return of the
-// BLPOP that it ends, on an idle connection and on a busy one.
+// BenchmarkCancelledPop measures the time from the end of a context until the BLPOP with that
+// context returns, on an idle connection and on a busy one.
 func BenchmarkCancelledPop(b *testing.B) {
 	for _, callers := range []int{0, 16, 128} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -98,7 +98,7 @@ func BenchmarkCancelledPop(b *testing.B) {
 			for b.Loop() {
 				ctx, cancel := context.WithCancel(context.Background())
 				var ended time.Time
-				time.AfterFunc(time.Millisecond, func() { // by then it blocks, as a rule
+				time.AfterFunc(time.Millisecond, func() { // usually it blocks by then
 					ended = time.Now()
 					cancel()
 				})

@@ -15,8 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// T4: connections are reset at full speed, half of them after execution and
-// before the reply.
+// T4: connections are reset at full load, half of them after a request was executed and before the
+// reply.
 func TestT4ResetUnderLoad(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: fast()})
 	for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
@@ -38,7 +38,7 @@ func TestT4ResetUnderLoad(t *testing.T) {
 	require.GreaterOrEqual(t, precision.Share(), 0.99)
 }
 
-// exchange sends a few requests at once, and waits until all are resolved.
+// exchange sends a few requests as one batch, and waits until all are resolved.
 func exchange(t *testing.T, r *Rig) {
 	var wg sync.WaitGroup
 	done := func(res any, id uint64) {
@@ -85,24 +85,23 @@ func TestT5CutAtEveryByte(t *testing.T) {
 			drill.Halved(t)
 			beside(t)
 			opts := fast()
-			opts.AsyncDial = true // so that the handshake is cut too
+			opts.AsyncDial = true // so that the handshake is cut, too
 			r := newRig(t, RigOpts{Conn: opts})
 			at, beyond := int64(0), 0
 			for ; beyond < 3 || at <= 100; at += int64(long(1, 3)) {
-				// The old connection may still be dialing. Then the proxy counts that connection as
-				// well.
+				// The old connection may still be dialing. Then the proxy counts that dial as well.
 				r.Conn.Close()
 				require.Eventually(t, func() bool { return r.Proxy.Stats().Open == 0 }, patience, 100*time.Microsecond)
 				conn := r.Proxy.Stats().Accepted + 1
 				fault := r.Proxy.Arm(chaos.Fault{Do: tt.do, On: tt.on, At: chaos.AtByte(at), Conn: conn})
 				require.NoError(t, r.Connect(opts))
-				for range 3 { // queued while connecting, or sent on the next connection
+				for range 3 { // they are queued while connecting, or sent on the next connection
 					exchange(t, r)
 				}
 				fault.Disarm()
 				if beyond++; fault.Fired() > 0 {
 					beyond = 0
-				} // otherwise the stream is shorter than that
+				} // otherwise the stream ends before the cut
 			}
 			report, _ := judge(t, r)
 			require.Positive(t, report.Outcomes(oracle.Unknown))
@@ -111,7 +110,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 	}
 }
 
-// T6: a black hole is noticed, whether the connection is busy or idle.
+// T6: the client notices a black hole, whether the connection is busy or idle.
 func TestT6BlackHole(t *testing.T) {
 	beside(t)
 	r := newRig(t, RigOpts{Conn: blackHoleOpts()})
@@ -136,8 +135,8 @@ func blackHoleOpts() redisconn.Opts {
 	return opts
 }
 
-// noticesBlackHole requires that the rig's connection, under load or idle,
-// breaks soon after open, and comes back after mend.
+// noticesBlackHole requires that the rig's connection, under load or idle, breaks soon after open
+// was called, and works again after mend was called.
 func noticesBlackHole(t *testing.T, r *Rig, busy bool, open, mend func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())

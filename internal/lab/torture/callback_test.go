@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T12: Send races Close, of the connection and of its context.
+// T12: Send runs at the same time as the end of the connection, by Close or by its context.
 func TestT12SendRacesClose(t *testing.T) {
 	server := testbed.NewServer(t)
 	for i := range long(60, 20) {
@@ -123,7 +123,7 @@ func TestT12Callbacks(t *testing.T) {
 			for range 100 {
 				send(r, func() {})
 			}
-			r.Conn.Close() // does not wait for the callback
+			r.Conn.Close() // Close does not wait for the callback
 			close(release)
 		},
 		"block while a server is lost": func(t *testing.T, r *Rig) {
@@ -154,7 +154,7 @@ func waitFor(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-// T12: a logger that calls methods of the connection from every event.
+// T12: a logger calls methods of the connection in every event.
 func TestT12LoggerCallsBack(t *testing.T) {
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{Seed: seed})
@@ -177,7 +177,7 @@ func TestT12LoggerCallsBack(t *testing.T) {
 	passes(t, report)
 }
 
-// callingLogger uses the connection in every event, and closes it at its end.
+// callingLogger uses the connection in every event, and calls Close in the last one.
 type callingLogger struct {
 	redisconn.NoopLogger
 	ledger    *oracle.Ledger

@@ -13,8 +13,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// chain is a list in which each link names the previous one, and a key with the last link. So each
-// optimistic transaction must commit on the value that it has read.
+// chain is a list in which each link names the previous one, together with a key that holds the
+// last link. So each optimistic transaction depends on the value that it has read.
 type chain struct {
 	*guests
 	head, links string // keys
@@ -55,7 +55,8 @@ func (c *chain) run(ctx context.Context, bySession bool) {
 	}
 }
 
-// link returns the requests that add a link behind the head, and its number. At first there is no head.
+// link returns the requests that add a link behind the head, and the number of the new link. If
+// there is no head yet, head is nil.
 func (c *chain) link(head *string, tag string) (n int, reqs []redis.Request) {
 	before := "-"
 	if head != nil {
@@ -84,8 +85,7 @@ func (c *chain) byWatch(tag string) (n int, results []any, err error) {
 	return n, results, err
 }
 
-// bySession does the same as byWatch with a session: if it has to begin again, it opens another
-// session.
+// bySession adds a link like byWatch, but with a session. To begin again, it opens another session.
 func (c *chain) bySession(tag string) (n int, results []any, err error) {
 	for {
 		err = redis.WithSession(context.Background(), c.Client, c.head, func(s *redis.Session) error {
@@ -96,7 +96,7 @@ func (c *chain) bySession(tag string) (n int, results []any, err error) {
 			if err := s.DoInto(&head, "GET", c.head); err != nil {
 				return err
 			}
-			if rand.IntN(4) == 0 { // longer than ASK is followed
+			if rand.IntN(4) == 0 { // longer than the time for which a session follows ASK
 				time.Sleep(time.Duration(rand.IntN(70)) * time.Millisecond)
 			}
 			var reqs []redis.Request
@@ -113,7 +113,7 @@ func (c *chain) bySession(tag string) (n int, results []any, err error) {
 	}
 }
 
-// verify compares the list with what was acknowledged.
+// verify compares the list with the acknowledged links.
 func (c *chain) verify() {
 	links, err := redis.As[[]string](redis.Sync{S: c.Client}.Do("LRANGE", c.links, 0, -1))
 	require.NoError(c.t, err)

@@ -16,13 +16,13 @@ const (
 	// churnMean and churnMost are the mean and the longest time for which a topic stays subscribed.
 	churnMean = time.Second
 	churnMost = 5 * time.Second
-	// tellWithin is the longest delay with which a subscriber may report a loss, for example if a
-	// node does not know yet that it is no longer a master. A loss just before Unsubscribe is not
-	// reported at all.
+	// tellWithin is how late a subscriber may report a loss, for example because a node does not
+	// know yet that it is no longer a master. A loss just before Unsubscribe is not reported at
+	// all.
 	tellWithin = nodeTimeout + busLag
 )
 
-// churn is a subscription whose topics come and go.
+// churn is a subscription to which topics are added and from which they are removed.
 type churn struct {
 	sub *redispubsub.Subscription
 	consumer
@@ -38,8 +38,8 @@ type episode struct {
 	from, to time.Time
 }
 
-// startChurn subscribes and unsubscribes topics of the publishers until ctx is done. wait returns
-// when that is over.
+// startChurn subscribes and unsubscribes topics of the publishers until ctx is done. wait waits
+// until that has ended.
 func startChurn(ctx context.Context, s *redispubsub.Subscriber, pubs []*publisher, rnd *rand.Rand, consuming *sync.WaitGroup) (all []*churn, wait func() error) {
 	var churning sync.WaitGroup
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -89,7 +89,7 @@ func (c *churn) run(ctx context.Context, pubs []*publisher) error {
 	return nil
 }
 
-// judge judges all episodes.
+// judge checks all episodes.
 func (c *churn) judge(excuses []interval) (missed Missed, err error) {
 	of := map[*publisher]*heard{}
 	for _, e := range c.episodes {

@@ -23,7 +23,7 @@ import (
 
 // T23: while 1 to 24 callers send, connections end at random: by Close, Shutdown, a context or a
 // killed server. No goroutine outlives its connection, and every request has one outcome.
-// TORTURE_ROUNDS says how many connections.
+// TORTURE_ROUNDS sets the number of connections.
 func TestT23NothingOutlivesAConnection(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	rounds := long(200, 60)
@@ -58,7 +58,7 @@ var endings = map[string]func(e *ending){
 	"cancel, close": func(e *ending) { e.cancel(); e.wait(); e.conn.Close() },
 }
 
-// ending is what the end of a connection needs.
+// ending has what is needed to end a connection.
 type ending struct {
 	conn    *redisconn.Connection
 	cancel  context.CancelFunc
@@ -85,7 +85,7 @@ func (e *ending) inFuture(f func()) {
 	<-done
 }
 
-// endOne makes a connection, ends it under load, and judges what is left.
+// endOne makes a connection, ends it under load, and checks what is left.
 func endOne(t *testing.T, server *testbed.Server, rnd *rand.Rand, round int) (name string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// nodeLost is how soon a client of a rig gives up a node that does not answer, in tests
+// nodeLost is the time after which a client of a rig gives up a node that does not answer, in tests
 // that need it.
 const nodeLost = 500 * time.Millisecond
 
@@ -42,7 +42,7 @@ func judgeCluster(t *testing.T, r *ClusterRig) *oracle.Report {
 	return report
 }
 
-// background runs a load until the function returned is called.
+// background runs a load until stop is called.
 func background(load *Load) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -82,7 +82,7 @@ func TestT16Failover(t *testing.T) {
 
 	t.Run("SIGKILL", func(t *testing.T) {
 		r := newClusterRig(t, nodes, nodeLost)
-		r.AllowLoss() // what was not replicated is lost
+		r.AllowLoss() // writes that were not replicated are lost
 		load := r.Load(8, 0)
 		load.Pause = paced
 		stop := background(load)
@@ -107,7 +107,7 @@ func TestT16Failover(t *testing.T) {
 }
 
 // T17: slots move back and forth under load, including transactions. Callers get no MOVED or ASK.
-// T30: callers leave at the same time, and none gets another's value.
+// T30: other callers leave at the same time, and no caller gets another caller's value.
 func TestT17MovingSlots(t *testing.T) {
 	beside(t)
 	movingSlots(t, (*testbed.Cluster).MoveSlot)
@@ -176,11 +176,11 @@ func TestT18RollingRestart(t *testing.T) {
 		t.Logf("%v: right after %v", node, took)
 	}
 	stop()
-	r.AllowLoss() // a restarted master may have been replaced meanwhile
+	r.AllowLoss() // a restarted master may have been replaced
 	judgeCluster(t, r)
 }
 
-// T14 and T12 on a cluster: contexts that end early, and Close in the middle.
+// T14 and T12 on a cluster: contexts end early, and Close is called in between.
 func TestClusterCancelsAndCloses(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: longNodeTimeout})

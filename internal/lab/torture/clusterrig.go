@@ -15,16 +15,17 @@ import (
 // nodeTimeout is how long a node may be silent before the other nodes consider it dead.
 const nodeTimeout = time.Second
 
-// longNodeTimeout is for clusters whose nodes stay what they are, however busy the machine is.
+// longNodeTimeout is for clusters whose nodes must keep their roles, no matter how busy the machine
+// is.
 const longNodeTimeout = 5 * time.Second
 
-// ClusterRig is a cluster client under test, with everything that judges it.
+// ClusterRig is a cluster client under test, together with everything that judges it.
 type ClusterRig struct {
 	Witnesses
 	Nodes  *testbed.Cluster
 	Client *rediscluster.Cluster
 
-	family oracle.Family // of the client
+	family oracle.Family // the goroutines of the client
 }
 
 // NewClusterRig makes a client of a cluster. Call Close.
@@ -34,7 +35,7 @@ func NewClusterRig(name string, seed int64, nodes *testbed.Cluster, opts rediscl
 	return r, r.Connect(opts)
 }
 
-// Connect makes a new client for the rig, in place of the present one.
+// Connect replaces the rig's client by a new one.
 func (r *ClusterRig) Connect(opts rediscluster.Opts) error {
 	if r.Client != nil {
 		r.Client.Close()
@@ -52,7 +53,7 @@ func (r *ClusterRig) Connect(opts rediscluster.Opts) error {
 	return nil
 }
 
-// Load returns a load on the cluster, judged by the rig's ledger.
+// Load returns a load on the cluster. The rig's ledger judges it.
 func (r *ClusterRig) Load(workers, requests int) *Load {
 	l := r.load(r.Client, workers, requests)
 	l.Unordered = true // each request of a batch is retried separately
@@ -80,12 +81,12 @@ func (r *ClusterRig) WaitAnswers(within time.Duration) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// Judge is Rig.Judge without a proxy. All slots of the cluster must have an owner.
+// Judge is Rig.Judge without a proxy. All slots of the cluster must have owners.
 func (r *ClusterRig) Judge(within time.Duration) (*oracle.Report, error) {
 	dumb := &redisdumb.Conn{Addr: r.Nodes.Addrs()[0], Timeout: 5 * time.Second}
 	defer func() { dumb.Close() }()
-	// This follows redirects itself and reuses the node, because the keys of a slot come one after
-	// the other and redisdumb would be redirected for each of them.
+	// do follows redirects itself and reuses the node, because the keys of a slot come one after
+	// the other, and redisdumb would be redirected for each of them.
 	do := func(cmd string, args ...any) (res any) {
 		for range 20 {
 			res = dumb.Do(cmd, args...)
@@ -105,7 +106,7 @@ func (r *ClusterRig) Judge(within time.Duration) (*oracle.Report, error) {
 	return r.verify(do, within)
 }
 
-// Close closes the client, and reports goroutines that outlive it by a second.
+// Close closes the client, and reports goroutines that outlive the client by a second.
 func (r *ClusterRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()

@@ -17,14 +17,14 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// damage is what a T9 server does to one reply.
+// damage tells how a server of T9 damages one reply.
 type damage struct {
-	tag     string // of the request
+	tag     string // the tag of the request
 	at, bit int
 }
 
-// inValue reports whether the damage is within the value. RESP has no checksum,
-// so nobody can notice that.
+// inValue reports whether the damage is within the value. RESP has no checksum, so nobody can
+// notice such damage.
 func (d damage) inValue() bool {
 	reply := chaos.ScriptedBulk(d.tag)
 	return d.at > strings.IndexByte(reply, '\n') && d.at < len(reply)-2
@@ -55,19 +55,19 @@ func TestT9FlippedBit(t *testing.T) {
 	t.Logf("%d flips noticed; %v", noticed, ledger.Report)
 }
 
-// flipOne sends four requests on a new connection, and damages the reply to the
-// second. It returns that one's outcome.
+// flipOne sends four requests on a new connection, and damages the reply to the second one. It
+// returns the outcome of that request.
 func flipOne(t *testing.T, s *chaos.ScriptedServer, ledger *oracle.Ledger, victim *atomic.Pointer[damage], d damage) oracle.Outcome {
 	opts := fast()
 	opts.ReconnectPause, opts.Logger = -1, redisconn.NoopLogger{}
 	var conn *redisconn.Connection
-	require.Eventually(t, func() bool { // the time-outs are short for a busy machine
+	require.Eventually(t, func() bool { // repeated, because the time-outs are short for a busy machine
 		var err error
 		conn, err = redisconn.Connect(context.Background(), s.Addr(), opts)
 		return err == nil
 	}, patience, time.Millisecond)
 	defer conn.Close()
-	for ledger.Issued() < 1000 { // so that all tags are of one length
+	for ledger.Issued() < 1000 { // so that all tags have the same length
 		ledger.Resolve(nil, ledger.Issue(nil))
 	}
 	ids := make([]uint64, 4)
@@ -91,13 +91,13 @@ func flipOne(t *testing.T, s *chaos.ScriptedServer, ledger *oracle.Ledger, victi
 func TestT10InsertedOrDeletedReply(t *testing.T) {
 	beside(t)
 	for do, timeout := range map[chaos.Action]time.Duration{
-		chaos.Insert: 3 * patience, // at once
+		chaos.Insert: 3 * patience, // noticed at once
 		chaos.Delete: 3 * time.Second,
 	} {
 		t.Run(string(do), func(t *testing.T) {
 			beside(t)
-			// A deleted reply is noticed only by the time-out. Before that nothing else may break the
-			// connection, because then the fault would hit the next one.
+			// Only the time-out shows that a reply was deleted. Before that, nothing else may break
+			// the connection, because then the fault would hit the next connection.
 			opts := untimed()
 			opts.IOTimeout = timeout
 			r := newRig(t, RigOpts{Conn: opts})
@@ -149,7 +149,7 @@ func TestT10Integrity(t *testing.T) {
 	}
 }
 
-// T10: a reply that nobody asked for, on an idle connection.
+// T10: an unsolicited reply arrives on an idle connection.
 func TestT10UnsolicitedReply(t *testing.T) {
 	opts := untimed()
 	events := NewEvents()
@@ -166,8 +166,8 @@ func TestT10UnsolicitedReply(t *testing.T) {
 	}
 }
 
-// hostile are replies that no good server sends. None may be returned as a value, crash the client,
-// or make it allocate memory for bytes that have not arrived.
+// hostile returns replies that no good server sends. None of them may be returned as a value, crash
+// the client, or make it allocate memory for bytes that have not arrived.
 func hostile() map[string]string {
 	replies := map[string]string{
 		"huge bulk":           "$9223372036854775807\r\n",
@@ -269,15 +269,15 @@ func TestT11HostileReplies(t *testing.T) {
 			report := ledger.Finish(patience)
 			passes(t, report)
 			require.Eventually(t, func() bool { return events.Count("LogDisconnected") == 1 }, patience, 100*time.Microsecond, name)
-			// 64 KiB and 4 times the input, and what client, test and server take
-			// besides, for two buffers of 64 KiB each.
+			// The bound is 64 KiB and 4 times the input, plus what client, test and server allocate
+			// for two buffers of 64 KiB each.
 			require.LessOrEqual(t, oracle.TakeAllocated()-before, uint64(1<<20+8*len(bytes)), "%s: allocated", name)
 			conn.Close()
 		}
 	}
 }
 
-// T11: endless nesting, which would need more memory than there is.
+// T11: endless nesting would need more memory than there is.
 func TestT11EndlessNesting(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedHuge("", "*1\r\n", 10_000_000*4, "")})
 	opts := untimed()

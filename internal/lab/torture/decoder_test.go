@@ -16,10 +16,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// small are limits that inputs of a test can pass.
+// small are limits that inputs of a test can exceed.
 var small = redis.Limits{Line: 256, Bulk: 2000, Elements: 60, Depth: 6}
 
-// splitReader returns a few bytes at a time.
+// splitReader is a reader that returns a few bytes at a time.
 type splitReader struct {
 	in  []byte
 	rnd *rand.Rand
@@ -34,8 +34,8 @@ func (r *splitReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// differ decodes a stream twice and reports the first difference between the
-// decoder and the reference.
+// differ decodes a stream with the decoder and with the reference, and returns the first
+// difference.
 func differ(in []byte, seed int64) error {
 	rnd := rand.New(rand.NewSource(seed))
 	ref := reference{in: string(in), limits: small}
@@ -169,7 +169,7 @@ func TestT11DecoderMemory(t *testing.T) {
 		res, _ := redis.ReadResponse(in)
 		took := oracle.TakeAllocated() - before
 		require.Error(t, redis.AsError(res), name)
-		// 8 KiB for the error itself, and for what else the process does.
+		// 8 KiB are for the error itself, and for everything else in the process.
 		require.LessOrEqual(t, took, uint64(64<<10+4*len(reply)+8<<10), name)
 	}
 }
@@ -251,7 +251,7 @@ func FuzzEncoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cmd, s string, b []byte, n int64, x float64, truth bool) {
 		args := []any{s, b, n, x, float32(x), truth, uint64(n), int32(n), nil}
 		if _, err := redis.AppendRequest(nil, redis.Req(cmd, args...)); err != nil {
-			return // refused commands are another test's
+			return // another test covers refused commands
 		}
 		if err := roundTrip(cmd, args); err != nil {
 			t.Fatal(err)

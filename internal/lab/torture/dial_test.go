@@ -19,15 +19,15 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// downServer is a server at the other end of net.Pipe, which is down at times.
+// downServer is a server at the other end of a net.Pipe. It is down at times.
 type downServer struct {
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	down  bool
 	dials []time.Time
 	conns []net.Conn
 }
 
-// dial is for redisconn.Opts.
+// dial is a redisconn.Opts.Dialer.
 func (s *downServer) dial(context.Context, string, string) (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func answerPings(conn net.Conn) {
 	}
 }
 
-// pipeReply is the reply to PING or ECHO.
+// pipeReply returns the reply to PING or ECHO.
 func pipeReply(args []any) string {
 	if len(args) > 1 {
 		return chaos.ScriptedBulk(string(args[1].([]byte)))
@@ -63,7 +63,7 @@ func pipeReply(args []any) string {
 	return "+PONG\r\n"
 }
 
-// goDown loses all connections, or takes new ones again.
+// goDown(true) closes all connections and refuses new ones. goDown(false) accepts new ones again.
 func (s *downServer) goDown(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,10 +74,10 @@ func (s *downServer) goDown(down bool) {
 	s.conns = nil
 }
 
-// T19: two hundred clients whose server goes down and comes back do not dial it all at once. The
-// first dial of each client, right after the loss, is not counted: it restores a client that lost
-// only its own connection. The test uses virtual time, because a busy machine would delay dials and
-// thus bunch them.
+// T19: when the server of two hundred clients goes down and comes back, the clients do not all dial
+// it at the same time. The first dial of each client, right after the loss, does not count: it
+// restores a client that lost only its own connection. The test uses virtual time, because a busy
+// machine would delay dials and thus bunch them.
 func TestT19DialsAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients = 200
@@ -89,7 +89,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 			conns[i], err = redisconn.Connect(t.Context(), "pipe:1", opts)
 			require.NoError(t, err)
 		}
-		time.Sleep(2 * time.Second) // some heartbeats
+		time.Sleep(2 * time.Second) // the time of some heartbeats
 		down := time.Now()
 		s.goDown(true)
 		time.Sleep(3 * time.Second)
@@ -99,7 +99,7 @@ func TestT19DialsAreSpread(t *testing.T) {
 			require.True(t, conn.ConnectedNow())
 			conn.Close()
 		}
-		time.Sleep(time.Minute) // lets servers notice
+		time.Sleep(time.Minute) // the servers notice the end
 
 		dials := slices.DeleteFunc(s.dials, func(at time.Time) bool { return !at.After(down) })
 		most, when := 0, time.Duration(0)
@@ -116,11 +116,11 @@ func TestT19DialsAreSpread(t *testing.T) {
 		}
 		t.Logf("%d dials, at most %d within 100 ms, at %v", len(dials), most, when)
 		require.GreaterOrEqual(t, len(dials), clients)
-		require.LessOrEqual(t, most, len(dials)/10+len(dials)/50) // and a little for chance
+		require.LessOrEqual(t, most, len(dials)/10+len(dials)/50) // a tenth, and some more because pauses are random
 	})
 }
 
-// T19: a server that hangs up right after the handshake is not dialed in a spin.
+// T19: if a server hangs up right after the handshake, the client pauses before it dials again.
 func TestT19HangUpAfterHandshake(t *testing.T) {
 	beside(t)
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: chaos.ScriptedThenClose("+PONG\r\n")})

@@ -12,8 +12,8 @@ import (
 // maxEventText bounds the text that Events keeps.
 const maxEventText = 4 << 20
 
-// Events is a redisconn.Logger that counts the events and keeps them as text, in every form that a
-// user may print.
+// Events is a redisconn.Logger that counts events and keeps them as text, in every form in which a
+// user may print them.
 type Events struct {
 	mu     sync.Mutex // guards all fields
 	counts map[string]int
@@ -21,7 +21,7 @@ type Events struct {
 	last   string
 }
 
-// NewEvents makes an Events.
+// NewEvents returns an empty Events.
 func NewEvents() *Events { return &Events{counts: map[string]int{}} }
 
 // Report implements redisconn.Logger.

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T2: the server is frozen, and thousands of callers have 50 ms each.
+// T2: the server is frozen, and thousands of callers each have a deadline of 50 ms.
 func TestT2FrozenServer(t *testing.T) {
 	beside(t)
 	const deadline, bound, callers = 50 * time.Millisecond, 1000, 2000
@@ -51,7 +51,7 @@ func TestT2FrozenServer(t *testing.T) {
 	t.Logf("%d calls, p50 %v, p99.9 %v, longest %v", len(took), took[len(took)/2], p999, took[len(took)-1])
 	require.Positive(t, r.Ledger.Report.Outcomes(oracle.NotSent))
 
-	overflow(t, r, 6*bound) // the connection may be lost meanwhile, and the queue fill again
+	overflow(t, r, 6*bound) // the connection may be lost in this time, and the queue fills again
 	require.NoError(t, r.Server.Resume())
 	recovery, err := r.WaitConnected(patience)
 	require.NoError(t, err)
@@ -60,7 +60,8 @@ func TestT2FrozenServer(t *testing.T) {
 	judge(t, r)
 }
 
-// overflow sends without waiting: requests for which the queue has no room end at once, not sent.
+// overflow sends n requests without waiting. Those for which the queue has no room end at once, not
+// sent.
 func overflow(t *testing.T, r *Rig, n int) {
 	refused := 0
 	var mu sync.Mutex
@@ -80,11 +81,11 @@ func overflow(t *testing.T, r *Rig, n int) {
 	require.Greater(t, refused, n/2, "refused at once")
 }
 
-// T3: the server dies and comes back, loading its data.
+// T3: the server is killed and restarted, and loads its data.
 func TestT3KilledServer(t *testing.T) {
 	beside(t)
 	config := []string{"key-load-delay 20"}
-	// Before 7.0 a server that loads answers every 2 MiB: not at all, here.
+	// Before 7.0, a server that loads answers only every 2 MiB: in this test never.
 	saysLoading, err := testbed.Has(testbed.Version(7, 0))
 	require.NoError(t, err)
 	if saysLoading {

@@ -36,7 +36,7 @@ func TestT35GuestsOfMovingSlots(t *testing.T) {
 	load := crowd.Load(4, 0)
 	load.Pause = guestPause
 	all.Go(func() { load.Run(ctx) })
-	pops := crowd.pops(crowd.Client, 2, 2, 1) // of the slots of the load
+	pops := crowd.pops(crowd.Client, 2, 2, 1) // on keys in the slots of the load
 	pops.Patience = 100 * time.Millisecond
 	all.Go(func() { pops.Run(ctx, 0) })
 	for i := range load.Workers {
@@ -54,14 +54,14 @@ func TestT35GuestsOfMovingSlots(t *testing.T) {
 	t.Logf("%d slots moved, %d masters handed over", slots.moves, slots.failovers)
 }
 
-// guests use a cluster in other ways than a load.
+// guests are goroutines that use a cluster in other ways than a load does.
 type guests struct {
 	*ClusterRig
 	t      *testing.T
 	chains []*chain
 	stream *stream
-	// lossy is set if masters are killed: then requests may fail, and servers lose the last
-	// of what they have acknowledged.
+	// lossy is set if masters are killed. Then requests may fail, and servers may lose acknowledged
+	// writes.
 	lossy bool
 
 	scans, walks, links atomic.Int64
@@ -72,7 +72,7 @@ const (
 	scannedTags, scannedKeys = 8, 40
 	// hashFields is how many fields a hash has: too many to be returned at once.
 	hashFields = 1500
-	// guestPause is how long a guest rests, so that servers have time to move slots.
+	// guestPause is how long a guest pauses, so that servers have time to move slots.
 	guestPause = 2 * time.Millisecond
 )
 
@@ -102,8 +102,9 @@ func (g *guests) verify() {
 		g.scans.Load(), g.walks.Load(), g.links.Load(), g.stream.entries.Load())
 }
 
-// begin starts all of them, and tells them which slots will move. The caller may start more in all,
-// which must run until ctx is done. end stops all and waits for them; the end of the test calls it too.
+// begin starts all guests, and tells them which slots will move. The caller may start more
+// goroutines in all, which must run until ctx is done. end stops all of them and waits for them. It
+// is also called when the test ends.
 func (g *guests) begin(slots *slotMover) (ctx context.Context, all *sync.WaitGroup, end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	all = new(sync.WaitGroup)
@@ -150,7 +151,7 @@ func (g *guests) begin(slots *slotMover) (ctx context.Context, all *sync.WaitGro
 	return ctx, all, end
 }
 
-// has writes the data that guests read later, before masters are killed.
+// has runs a request that writes data for guests, before masters are killed.
 func (g *guests) has(cmd string, args ...any) {
 	_, err := setUp(func() (any, error) {
 		res := redis.Sync{S: g.Client}.Do(cmd, args...)
@@ -159,7 +160,7 @@ func (g *guests) has(cmd string, args ...any) {
 	require.NoError(g.t, err)
 }
 
-// fails records an error of a guest, unless guests may fail.
+// fails records an error of a guest, unless errors are allowed.
 func (g *guests) fails(what string, err error) {
 	if !g.lossy {
 		g.t.Errorf("%s: %v", what, err)
@@ -207,7 +208,7 @@ func (g *guests) walk(ctx context.Context, key string) {
 	}
 }
 
-// script writes with a script, which is flushed from the servers now and then.
+// script writes with a script, which is flushed from the servers from time to time.
 func (g *guests) script(ctx context.Context, key string) {
 	push := redis.NewScript("return redis.call('RPUSH', KEYS[1], ARGV[1])")
 	for ctx.Err() == nil {
@@ -225,7 +226,7 @@ func (g *guests) script(ctx context.Context, key string) {
 	}
 }
 
-// virtual writes through a virtual connection: several at once, with and without MULTI.
+// virtual sends writes through a virtual connection, several at once, with and without MULTI.
 func (g *guests) virtual(ctx context.Context, key string) {
 	conn := redisvirtual.Conn(g.Client)
 	defer func() { _ = conn.Close() }()
@@ -241,7 +242,7 @@ func (g *guests) virtual(ctx context.Context, key string) {
 		}
 	}
 	hear := func() string {
-		if failed != nil { // nothing more may come
+		if failed != nil { // no further reply may come
 			return ""
 		}
 		line, err := in.ReadString('\n')
@@ -260,7 +261,7 @@ func (g *guests) virtual(ctx context.Context, key string) {
 		}
 		for i := range ids {
 			list := key
-			if !queued { // one that is redirected runs after those behind it
+			if !queued { // a redirected request runs after the requests behind it
 				list += strconv.Itoa(i)
 			}
 			req, id := g.Log.Issue(list)
@@ -269,7 +270,7 @@ func (g *guests) virtual(ctx context.Context, key string) {
 		}
 		if queued {
 			say("EXEC")
-			for range len(ids) + 2 { // +OK, +QUEUED, the head of an array
+			for range len(ids) + 2 { // +OK, a +QUEUED for each, and the head of an array
 				hear()
 			}
 		}

@@ -7,24 +7,25 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// heard is what a subscription got on a channel.
+// heard is what a subscription received on a channel.
 type heard struct {
-	numbers []int // numbers that came in order, without doubtful ones
-	places  []int // the places of numbers among all events
+	numbers []int // numbers that arrived in order, without doubtful ones
+	places  []int // for each of numbers, its place among all events
 	came    map[int]bool
-	behind  int // how many came after later ones that another node had accepted
+	behind  int // how many arrived after later numbers that another node had accepted
 	gaps    []placedGap
-	told    map[redispubsub.Reason]int // gaps, by reason
+	told    map[redispubsub.Reason]int // number of gaps, by reason
 }
 
-// placedGap is a gap with an end, because an open gap does not say which messages are missing.
+// placedGap is a gap with an end. A gap that is still open does not tell which messages are
+// missing.
 type placedGap struct {
 	redispubsub.Gap
-	place int // among all events
+	place int // the gap's place among all events
 }
 
-// hear collects the events of the channel. It requires that no number comes twice or out of order,
-// unless servers may pass it on late, and that no gap stays open.
+// hear collects the events of the channel. It returns an error if a number arrives twice or out of
+// order (unless servers may pass it on late), or if a gap stays open.
 func (p *publisher) hear(events []redispubsub.Event) (*heard, error) {
 	h := &heard{told: map[redispubsub.Reason]int{}, came: map[int]bool{}}
 	open := map[redispubsub.Reason]bool{}
@@ -71,7 +72,7 @@ func (p *publisher) hear(events []redispubsub.Event) (*heard, error) {
 	return h, nil
 }
 
-// last returns the last number that came, or -1.
+// last returns the last number that arrived, or -1.
 func (h *heard) last() int {
 	if len(h.numbers) == 0 {
 		return -1
@@ -79,8 +80,8 @@ func (h *heard) last() int {
 	return h.numbers[len(h.numbers)-1]
 }
 
-// around reports whether a number came. If not, it returns the gaps that may cover it: those
-// between the numbers before and after it, and later ones that were reported late.
+// around reports whether a number arrived. If not, it returns the gaps that may cover it: those
+// between the numbers before and after it, and later gaps that were reported late.
 func (h *heard) around(n int) (came bool, gaps, late []redispubsub.Gap) {
 	if h.came[n] {
 		return true, nil, nil

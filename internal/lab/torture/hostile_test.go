@@ -50,7 +50,8 @@ func hostilePushes() map[string]string {
 	return replies
 }
 
-// hostileServer answers what handshakes need, and every other command with reply.
+// hostileServer returns a server that answers handshakes correctly, and every other command with
+// reply.
 func hostileServer(t *testing.T, reply string) *chaos.ScriptedServer {
 	return chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "CLIENT" {
@@ -64,8 +65,8 @@ func hostileServer(t *testing.T, reply string) *chaos.ScriptedServer {
 	}})
 }
 
-// entries are the kinds of sockets that read bytes of a server. Each sends a request to a hostile
-// server, and returns its result.
+// entries has a function for each kind of socket that reads bytes of a server. The function sends a
+// request to a hostile server, and returns the error.
 var entries = map[string]func(ctx context.Context, addr string, opts redisconn.Opts) error{
 	"shared": withConn(func(ctx context.Context, c *redisconn.Connection) error {
 		var typed int64
@@ -160,7 +161,7 @@ func TestT31HostileBytes(t *testing.T) {
 	})
 }
 
-// FuzzEntries feeds bytes to one entry: nothing panics, and errors have types.
+// FuzzEntries feeds bytes to one entry. Nothing may panic, and errors must have types.
 func FuzzEntries(f *testing.F) {
 	names := slices.Sorted(maps.Keys(entries))
 	for i := range names {

@@ -11,8 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Jobs are workers on one queue, each with its own redis.JobReader. At random, their loops are
-// cancelled and workers die. Each payload is pushed once.
+// Jobs are workers on one queue, each with its own redis.JobReader. At random, loops are cancelled
+// and workers die. Each payload is pushed once.
 type Jobs struct {
 	// Connect returns the sender of a worker, and a function that closes it when the worker dies.
 	Connect func() (redis.Sender, func(), error)
@@ -77,8 +77,8 @@ func (j *Jobs) live(ctx context.Context, rnd *rand.Rand) error {
 	return err
 }
 
-// loopsFor is how long a loop runs at most before it is cancelled. If a loop gets no job, the next loop
-// may run longer, because on a busy machine it may take that long to make a connection.
+// loopsFor is how long a loop runs, at most, before it is cancelled. If a loop gets no job, the
+// next one may run longer, because on a busy machine it may take that long to make a connection.
 const loopsFor = 200 * time.Millisecond
 
 // work handles jobs until ctx ends or the worker dies.
@@ -90,11 +90,11 @@ func (j *Jobs) work(ctx context.Context, reader *redis.JobReader, rnd *rand.Rand
 		}
 		jobs++
 		j.deliver(string(job.Payload))
-		time.Sleep(time.Duration(rnd.Intn(1000)) * time.Microsecond) // the work
+		time.Sleep(time.Duration(rnd.Intn(1000)) * time.Microsecond) // stands for the work on the job
 		if dies := rnd.Intn(400); dies < 2 {
 			j.Deaths.Add(1)
 			if dies == 0 {
-				end() // otherwise the error of the loop's end is still to come
+				end() // otherwise the loop still returns the error of its end
 			}
 			return jobs, true
 		}
@@ -129,8 +129,8 @@ func (j *Jobs) deliver(job string) {
 	j.times[job]++
 }
 
-// Delivered returns the number of delivered jobs, and of deliveries that were not the first of
-// their job.
+// Delivered returns the number of delivered jobs, and the number of deliveries in addition to the
+// first of each job.
 func (j *Jobs) Delivered() (jobs, again int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -26,7 +26,8 @@ import (
 // jobRound is how many jobs are pushed before each fault.
 const jobRound = 100
 
-// jobRounds is how many faults a test of jobs makes: TORTURE_JOBS says how many jobs there are, as 100000.
+// jobRounds returns how many faults a test of jobs makes. TORTURE_JOBS, such as 100000, sets the
+// number of jobs.
 func jobRounds() int {
 	if jobs, err := strconv.Atoi(os.Getenv("TORTURE_JOBS")); err == nil {
 		return max(1, jobs/jobRound)
@@ -34,8 +35,9 @@ func jobRounds() int {
 	return long(100, 6)
 }
 
-// playJobs pushes jobs and makes a fault after each push, while workers work. Then it waits until the queue has no
-// job, and with Ack no worker has one that is not acknowledged. read asks the server that has the queue.
+// playJobs pushes jobs and makes a fault after each push, while workers work. Then it waits until
+// the queue has no job and, with Ack, until all jobs are acknowledged. read sends a command to the
+// server that has the queue.
 func playJobs(t *testing.T, j *Jobs, push func(jobs []any) error, fault func(ctx context.Context, round int) error, read func(cmd string, args ...any) any) (pushed int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -64,8 +66,8 @@ func playJobs(t *testing.T, j *Jobs, push func(jobs []any) error, fault func(ctx
 	return pushed
 }
 
-// judgeJobs judges workers that have ended. lossy is set if servers may have lost what they had executed, but not
-// the jobs.
+// judgeJobs checks the results of workers that have ended. lossy is set if servers may have lost
+// executed writes, except the jobs themselves.
 func judgeJobs(t *testing.T, j *Jobs, pushed int, lossy bool) {
 	t.Helper()
 	jobs, again := j.Delivered()
@@ -82,10 +84,11 @@ func judgeJobs(t *testing.T, j *Jobs, pushed int, lossy bool) {
 	}
 }
 
-// T41: workers take jobs while their connections are reset, their server is killed and frozen, their
-// loops are cancelled and they die. With Ack no job is lost. A job is delivered again only if its
-// worker died, its acknowledgement was unknown, or the worker got an error that others have its jobs.
-// Without Ack at most as many jobs are missing as outcomes are unknown, and none is delivered twice.
+// T41: workers take jobs while their connections are reset, their server is killed and frozen,
+// their loops are cancelled and they die. With Ack no job is lost. A job is delivered again only if
+// its worker died, if its acknowledgement was unknown, or if the worker got an error that others
+// have its jobs. Without Ack, at most as many jobs are missing as outcomes are unknown, and no job
+// is delivered twice.
 func TestT41Jobs(t *testing.T) {
 	beside(t)
 	faults := slices.Sorted(maps.Keys(singleFaults))
@@ -118,8 +121,8 @@ func TestT41Jobs(t *testing.T) {
 	}
 }
 
-// T41: the same while the master of the queue's slot hands over to its replica, is killed or frozen, or gives the
-// slot away. With TORTURE_JOBS all of this also happens in turn, at random.
+// T41 in a cluster: the master of the queue's slot hands over to its replica, is killed or frozen, or
+// gives the slot away. With TORTURE_JOBS these faults also happen in random order.
 func TestT41JobsInCluster(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
@@ -192,7 +195,7 @@ func TestT41JobsInCluster(t *testing.T) {
 	}
 }
 
-// T41: the same while sentinels elect another master.
+// T41 with sentinels, which promote another master.
 func TestT41JobsWithSentinels(t *testing.T) {
 	beside(t)
 	if !drill.InFull {
@@ -208,8 +211,8 @@ func TestT41JobsWithSentinels(t *testing.T) {
 	}{
 		"graceful": {noElection, false, failover(testbed.Graceful)},
 		"forced":   {noElection, true, failover(testbed.Force)},
-		// Sentinels connect anew to a server that they promoted, which may take a second: if they waited
-		// no longer, they would replace it at once.
+		// After a promotion, sentinels need up to a second to connect to the new master again. With
+		// a shorter time they would replace it at once.
 		"killed": {3 * time.Second, true, killAndRestart},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +232,7 @@ func TestT41JobsWithSentinels(t *testing.T) {
 				}
 				return node.Do(cmd, args...)
 			}
-			again := redis.WithRetry(r.Client, redis.RetryOpts{}) // the client may not know the master yet
+			again := redis.WithRetry(r.Client, redis.RetryOpts{}) // because the client may not know the master yet
 			pushed := playJobs(t, j, func(jobs []any) error { return pushReplicated(again, jobs) },
 				func(context.Context, int) error {
 					promoted, err := kind.fault(group)
@@ -243,7 +246,7 @@ func TestT41JobsWithSentinels(t *testing.T) {
 	}
 }
 
-// killAndRestart kills the master, and restarts it when sentinels have promoted a replica.
+// killAndRestart kills the master, and restarts it after sentinels have promoted a replica.
 func killAndRestart(g *testbed.Group) (promoted *testbed.Server, err error) {
 	old, err := g.Master()
 	if err != nil {
@@ -258,7 +261,8 @@ func killAndRestart(g *testbed.Group) (promoted *testbed.Server, err error) {
 	return promoted, old.Restart()
 }
 
-// pushReplicated pushes jobs, and waits until a replica has them: those are not lost with their master.
+// pushReplicated pushes jobs, and waits until a replica has them, so that they are not lost with
+// the master.
 func pushReplicated(client redis.Sender, jobs []any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

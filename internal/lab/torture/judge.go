@@ -10,16 +10,17 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// Precision compares the requests that a client called not sent with the proxy's log.
+// Precision compares the requests that a client reported as not sent with the proxy's log.
 type Precision struct {
-	// NotSent counts the requests called not sent, and False those among them that the proxy saw.
+	// NotSent counts the requests that were reported as not sent, and False those among them that
+	// the proxy saw.
 	NotSent, False int64
-	// Unknown counts the requests called unknown, and Unseen those among them that the proxy did not
-	// see.
+	// Unknown counts the requests that were reported as unknown, and Unseen those among them that
+	// the proxy did not see.
 	Unknown, Unseen int64
 }
 
-// Share is the share of the correct claims among those of not sent, or 1 if there are none.
+// Share returns the share of correct reports among those of not sent, or 1 if there are none.
 func (p Precision) Share() float64 {
 	if p.NotSent == 0 {
 		return 1
@@ -27,7 +28,8 @@ func (p Precision) Share() float64 {
 	return 1 - float64(p.False)/float64(p.NotSent)
 }
 
-// scoreNotSent compares a ledger with the requests that a proxy saw, if they carry their tag.
+// scoreNotSent compares the outcomes in a ledger with the requests that a proxy saw. It considers
+// only requests that contain their tag.
 func scoreNotSent(l *oracle.Ledger, name string, log []chaos.LoggedRequest) Precision {
 	seen := map[uint64]bool{}
 	for _, r := range log {
@@ -59,7 +61,7 @@ func scoreNotSent(l *oracle.Ledger, name string, log []chaos.LoggedRequest) Prec
 	return p
 }
 
-// tagID reads the id of a tag, or of a value that begins with one.
+// tagID returns the ID in a tag, or in a value that begins with a tag.
 func tagID(name, arg string) (uint64, bool) {
 	rest, ok := strings.CutPrefix(arg, name+":")
 	if !ok {
@@ -70,7 +72,8 @@ func tagID(name, arg string) (uint64, bool) {
 	return id, err == nil
 }
 
-// readList reads a list of the execution log, without the client under test.
+// readList returns a function that reads a list of the execution log, without the client under
+// test.
 func readList(do func(cmd string, args ...any) any) func(key string) ([]string, error) {
 	return func(key string) ([]string, error) {
 		res := do("LRANGE", key, 0, -1)

@@ -13,10 +13,10 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T36: the guests of T35 while masters are killed, or stopped until they are replaced. The writes
-// of a transaction or a script are there once, and not at all if it was reported as not sent. A
-// scan or an iteration that ends without an error has returned everything. The group delivers each
-// entry that the servers have kept.
+// T36: the guests of T35 run while masters are killed, or stopped until they are replaced. The
+// writes of a transaction or a script are there once, or not at all if it was reported as not sent.
+// A scan or an iteration that ends without an error has returned everything. The group delivers
+// each entry that the servers have kept.
 func TestT36GuestsOfKilledMasters(t *testing.T) {
 	drill.Halved(t)
 	beside(t)
@@ -28,7 +28,7 @@ func TestT36GuestsOfKilledMasters(t *testing.T) {
 	slots := newSlotMover(r)
 	ctx, _, end := g.begin(slots)
 	tags := append(slots.seldom, slots.often...)
-	for _, tag := range tags { // what guests find is on the replicas as well
+	for _, tag := range tags { // replicas have the keys that guests look for, too
 		_, err := setUp(func() (any, error) {
 			return nil, redis.WithSession(ctx, r.Client, tag, func(s *redis.Session) error {
 				return redis.FirstError([]any{s.Do("SET", "probe"+tag, 1), s.Do("WAIT", 1, 0)})

@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// leaves returns how many callers leave: n, or TORTURE_LEAVES.
+// leaves returns how many callers leave: TORTURE_LEAVES or, if it is not set, n.
 func leaves(n int) int64 {
 	if set, err := strconv.ParseInt(os.Getenv("TORTURE_LEAVES"), 10, 64); err == nil {
 		return set
@@ -29,16 +29,16 @@ func leaves(n int) int64 {
 	return int64(n)
 }
 
-// leavers are callers, each of which uses one context after the other.
+// leavers are callers. Each uses one context after the other.
 type leavers struct {
-	ends        []context.CancelFunc // of the contexts
+	ends        []context.CancelFunc // end the current contexts of the callers
 	calls, left atomic.Int64
 }
 
 func newLeavers(callers int) *leavers { return &leavers{ends: make([]context.CancelFunc, callers)} }
 
-// run calls call in many goroutines until enough callers have left. call gets an identity that must
-// come back.
+// run calls call in many goroutines until enough callers have left. Each call gets an ID, which it
+// must return.
 func (l *leavers) run(t *testing.T, leaves int64, call func(ctx context.Context, id int64) (any, error)) {
 	var wg sync.WaitGroup
 	for i := range l.ends {
@@ -68,8 +68,8 @@ func (l *leavers) run(t *testing.T, leaves int64, call func(ctx context.Context,
 // endOf returns the function that ends the context of the caller that sends id.
 func (l *leavers) endOf(id int64) context.CancelFunc { return l.ends[id%int64(len(l.ends))] }
 
-// T30: callers leave just when they get their results or the right to read: none gets another's
-// value.
+// T30: callers leave at the moment when they get their results or the right to read. No caller gets
+// another caller's value.
 func TestT30CallersLeave(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	l := newLeavers(16)
@@ -86,10 +86,10 @@ func TestT30CallersLeave(t *testing.T) {
 	resolvers.Wait()
 }
 
-// leaving is a connection that resolves each request with its own argument, and ends the
-// context of its caller at the same time.
+// leaving is a connection that resolves each request with its own argument, and at the same time
+// ends the context of its caller.
 type leaving struct {
-	redis.Sender // none
+	redis.Sender // nil; only SendEncoded is called
 	endOf        func(id int64) context.CancelFunc
 	work         chan leavingCall
 }
@@ -116,7 +116,7 @@ func (s *leaving) SendEncoded(r *send.Request, cb redis.Future, _ uint64) {
 	s.work <- leavingCall{cb, r.Caller, id, s.endOf(id)}
 }
 
-// resolve is a goroutine that lasts until there is no more work.
+// resolve is a goroutine that ends when there is no more work.
 func (s *leaving) resolve() {
 	for c := range s.work {
 		switch rand.IntN(8) {
@@ -131,18 +131,18 @@ func (s *leaving) resolve() {
 			c.caller.Listen()
 		}
 		c.end()
-		runtime.Gosched() // the caller runs, while another thread goes on here
+		runtime.Gosched() // the caller runs while this goroutine continues in another thread
 		for range rand.IntN(200) {
 			runtime.KeepAlive(c)
 		}
 		c.cb.Resolve(c.id, 0)
 		if rand.IntN(2) == 0 {
-			c.caller.Listen() // it may serve another request
+			c.caller.Listen() // the caller may have begun another request
 		}
 	}
 }
 
-// silent is a connection on which nothing comes.
+// silent is a connection on which nothing arrives.
 type silent struct{}
 
 func (silent) PassRead() {}
@@ -151,15 +151,15 @@ func (silent) ReadUntil(ctx context.Context, _ uint64, _ bool) (passed bool) {
 	return false
 }
 
-// T30: the same on a connection, with values that are decoded in the read buffer, and with batches.
+// T30 on a connection, with values that are decoded in the read buffer, and with batches.
 func TestT30CallersLeaveAConnection(t *testing.T) { leaveAConnection(t, 16, 100*time.Microsecond) }
 
-// T30: the same in a crowd, for which the reader goroutine reads.
+// T30 on a connection with so many callers that the reader goroutine reads.
 func TestT30ACrowdLeavesAConnection(t *testing.T) {
 	leaveAConnection(t, 500, 10*time.Millisecond)
 }
 
-// leaveAConnection uses contexts that last at most that long.
+// leaveAConnection uses contexts that last up to most.
 func leaveAConnection(t *testing.T, callers int, most time.Duration) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	server := testbed.NewServer(t)

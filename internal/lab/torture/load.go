@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Load is a mix of requests whose results the oracle can judge: ECHO, SET and GET of values that
+// Load sends a mix of requests whose results the oracle can judge: ECHO, SET and GET of values that
 // contain their owner, RPUSH to the execution log, INCR of a counter, batches and transactions.
 type Load struct {
 	// Sender is the client under test.
@@ -20,27 +20,27 @@ type Load struct {
 	Ledger  *oracle.Ledger
 	Log     *oracle.ExecLog
 	Counter *oracle.Counter
-	// Name begins all keys.
+	// Name is the beginning of all keys.
 	Name string
-	// Seed of the workers' choices.
+	// Seed is the seed of the workers' random choices.
 	Seed int64
-	// Workers is the number of goroutines. Requests is the number of requests of each; 0 means until
-	// the context ends.
+	// Workers is the number of goroutines. Requests is the number of requests of each. 0 means that
+	// they send until the context ends.
 	Workers, Requests int
 	// MinValue and MaxValue are the sizes of values. Default 64 to 256 bytes.
 	MinValue, MaxValue int
 	// Window is the number of requests that a worker has in flight. Default 1.
 	Window int
-	// Timeout, if set, makes SyncCtx send the requests with that deadline, one at a time.
+	// Timeout, if set, makes workers send single requests through SyncCtx, with that deadline.
 	Timeout time.Duration
 	// Took, if set, is called with the duration of each request that has a Timeout.
 	Took func(time.Duration)
-	// Pause is the pause of a worker after each request.
+	// Pause is how long a worker pauses after each request.
 	Pause time.Duration
 	// Calm leaves out everything except single requests with a single reply.
 	Calm bool
 	// Unordered is for clients that promise no order among requests in flight, such as those of a
-	// cluster, where each request may be redirected separately. Then each of them writes to its own
+	// cluster, where each request may be redirected separately. Then each request writes to its own
 	// list.
 	Unordered bool
 }
@@ -58,7 +58,7 @@ func (l *Load) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// worker is one goroutine of a Load. Its tokens bound what it has in flight.
+// worker is one goroutine of a Load. The number of its tokens bounds its requests in flight.
 type worker struct {
 	*Load
 	num    int
@@ -66,8 +66,8 @@ type worker struct {
 	tokens chan *token
 }
 
-// token is the right to have something in flight. If that is a single request, the token is also
-// its redis.Future.
+// token is the right to have a request, a batch or a transaction in flight. For a single request,
+// the token is also the redis.Future.
 type token struct {
 	*worker
 	num int
@@ -107,7 +107,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// Resolve implements redis.Future for one request.
+// Resolve implements redis.Future for a single request.
 func (t *token) Resolve(res any, id uint64) {
 	t.Ledger.Resolve(res, id)
 	t.free(res)
@@ -121,7 +121,7 @@ func (t *token) free(res any) {
 	put := func() {
 		select {
 		case t.tokens <- t:
-		default: // a request resolved twice; the ledger tells
+		default: // the request was resolved twice, which the ledger reports
 		}
 	}
 	if outcome, _ := oracle.Classify(res); outcome == oracle.NotSent {
@@ -131,7 +131,7 @@ func (t *token) free(res any) {
 	put()
 }
 
-// list returns the key of the execution log for a request with the given place in its batch.
+// list returns the key of the list to which the request with the given place in its batch writes.
 func (t *token) list(place int) string {
 	if !t.Unordered {
 		return t.key("log")
@@ -142,7 +142,7 @@ func (t *token) list(place int) string {
 // call sends one request with a deadline.
 func (w *worker) call(ctx context.Context) {
 	req, id := w.request(w.key("log"))
-	// This is not ctx, because the end of ctx stops the load but not the requests under way.
+	// The context is not a child of ctx: the end of ctx stops the load, but not requests in flight.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Timeout)
 	defer cancel()
 	begin := time.Now()
@@ -221,7 +221,7 @@ func (l *Load) key(worker int, kind string) string {
 
 func (w *worker) key(kind string) string { return w.Load.key(w.num, kind) }
 
-// request draws a random request. A request of the execution log goes to list.
+// request returns a random request. A write for the execution log goes to list.
 func (w *worker) request(list string) (redis.Request, uint64) {
 	switch w.rnd.Intn(6) {
 	case 0:
@@ -241,7 +241,7 @@ func (w *worker) request(list string) (redis.Request, uint64) {
 	}
 }
 
-// size draws the size of a value. Each doubling is equally likely.
+// size returns a random size of a value. Each power of two is equally likely.
 func (w *worker) size() int {
 	least, most := max(w.MinValue, 64), max(w.MaxValue, 256)
 	size := least

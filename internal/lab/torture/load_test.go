@@ -31,7 +31,7 @@ func TestT1ManyGoroutines(t *testing.T) {
 	t.Logf("peak of the heap: %d MiB", peak>>20)
 }
 
-// T20: a value of 64 MiB beside a thousand callers of small ones.
+// T20: a value of 64 MiB is written and read while a thousand callers use small values.
 func TestT20HugeValueBesideSmallOnes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures memory, of which the race detector takes more than the library")
@@ -64,7 +64,7 @@ func TestT20HugeValueBesideSmallOnes(t *testing.T) {
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
 	grown := int64(peak) - int64(base.HeapInuse)
 	t.Logf("heap grew by %d MiB", grown>>20)
-	// The memory is twice the value, plus what is left until a garbage collection, plus the ledger
-	// of the other callers. It must not be a third copy.
+	// The memory is twice the value, plus garbage that is not yet collected, plus the ledger of the
+	// other callers. It must not be enough for a third copy.
 	require.Less(t, grown, int64(2*size+48<<20))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// seed of all random choices. TORTURE_SEED sets it; the default is the time.
+// seed is the seed of all random choices. TORTURE_SEED sets it; the default is the time.
 var seed = time.Now().UnixNano()
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// beside runs a test in parallel with others in the short mode. Tests that judge the memory or the
+// beside makes a test run in parallel with others in short mode. Tests that judge the memory or the
 // speed of the process always run alone.
 func beside(t *testing.T) {
 	if !drill.InFull {
@@ -42,7 +42,8 @@ func beside(t *testing.T) {
 	}
 }
 
-// again returns a command that runs the calling test in a separate process, with the variable set.
+// again returns a command that runs the calling test in a separate process, with the environment
+// variable set.
 func again(t *testing.T, variable string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=3m")
 	cmd.Env = append(os.Environ(), variable+"=1")
@@ -52,7 +53,7 @@ func again(t *testing.T, variable string) *exec.Cmd {
 // patience bounds every wait whose length does not matter.
 const patience = time.Minute
 
-// fast are options with time-outs that suit a test.
+// fast returns options with time-outs that suit a test.
 func fast() redisconn.Opts {
 	return redisconn.Opts{
 		IOTimeout: 300 * time.Millisecond, DialTimeout: 2 * time.Second,
@@ -60,15 +61,16 @@ func fast() redisconn.Opts {
 	}
 }
 
-// untimed are fast without the time-outs: a test that waits for one fails after patience.
+// untimed returns the options of fast without time-outs. A test that waits for a time-out then
+// fails after patience.
 func untimed() redisconn.Opts {
 	opts := fast()
 	opts.IOTimeout, opts.DialTimeout = 3*patience, 3*patience
 	return opts
 }
 
-// newRig makes a Rig for a test, and closes it at its end. Violations that the oracle finds then
-// still fail the test.
+// newRig returns a Rig that is closed when the test ends. If the oracle finds violations then, the
+// test fails.
 func newRig(t *testing.T, o RigOpts) *Rig {
 	t.Helper()
 	if o.Name == "" {
@@ -86,7 +88,7 @@ func newRig(t *testing.T, o RigOpts) *Rig {
 	return r
 }
 
-// judge is Rig.Judge with the universal pass required.
+// judge calls Rig.Judge, and requires the universal pass.
 func judge(t *testing.T, r *Rig) (*oracle.Report, Precision) {
 	t.Helper()
 	report, precision, err := r.Judge(patience)
@@ -96,7 +98,7 @@ func judge(t *testing.T, r *Rig) (*oracle.Report, Precision) {
 	return report, precision
 }
 
-// passes requires the universal pass.
+// passes requires the universal pass: no broken promise at all.
 func passes(t *testing.T, r *oracle.Report) {
 	t.Helper()
 	if r.Failed() {
@@ -104,14 +106,14 @@ func passes(t *testing.T, r *oracle.Report) {
 	}
 }
 
-// runFor returns a context that ends by itself.
+// runFor returns a context that ends after d.
 func runFor(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// long is how much a test does in the long form, short in make test.
+// long returns n if tests run in full, and otherwise short.
 func long(n, short int) int {
 	if drill.InFull {
 		return n
@@ -119,5 +121,6 @@ func long(n, short int) int {
 	return short
 }
 
-// paced is the pause of workers between requests, so that most of the processors is for the servers.
+// paced is how long workers pause between requests, so that most processor time is left for the
+// servers.
 var paced = time.Duration(long(1, 4)) * time.Millisecond

@@ -11,24 +11,24 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Monitor records what clients write on a server, by MONITOR.
+// Monitor records what clients write on a server, with MONITOR.
 type Monitor struct {
 	conn   net.Conn
 	ended  chan struct{}
-	writes []MonitoredWrite // of run until it has ended
+	writes []MonitoredWrite // used only by run until run has ended
 }
 
 // MonitoredWrite is a write command of a client.
 type MonitoredWrite struct {
-	// At is when it ran, by the server's clock.
+	// At is when the command ran, by the server's clock.
 	At time.Time
 	// From is the address of the client's socket.
 	From string
-	// Args are its words, without quotes.
+	// Args are the words of the command, without quotes.
 	Args []string
 }
 
-// StartMonitor watches a server that answers. Call Stop.
+// StartMonitor starts to record the writes on a server that answers. Call Stop.
 func StartMonitor(s *testbed.Server) (*Monitor, error) {
 	conn, err := net.Dial("tcp", s.Addr())
 	if err != nil {
@@ -51,7 +51,7 @@ func StartMonitor(s *testbed.Server) (*Monitor, error) {
 	return m, nil
 }
 
-// run is a goroutine that reads until Stop, or until the server closes the connection.
+// run is a goroutine that reads until Stop is called, or until the server closes the connection.
 func (m *Monitor) run(in *bufio.Reader) {
 	defer close(m.ended)
 	for {
@@ -83,10 +83,10 @@ func parseMonitored(line string) (w MonitoredWrite, ok bool) {
 	return w, false
 }
 
-// Ended is closed when the server has closed the connection, or after Stop.
+// Ended returns a channel that is closed when the server has closed the connection, or after Stop.
 func (m *Monitor) Ended() <-chan struct{} { return m.ended }
 
-// Stop ends the watch, and returns what was written.
+// Stop ends the recording, and returns the writes.
 func (m *Monitor) Stop() []MonitoredWrite {
 	m.conn.Close()
 	<-m.ended

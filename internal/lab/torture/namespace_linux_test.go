@@ -9,11 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inNamespace is set in the environment of the process that has a network of
-// its own.
+// inNamespace is an environment variable that is set in the process with its own network.
 const inNamespace = "TORTURE_NAMESPACE"
 
-// T6: the network itself swallows everything. The kernel has no route any more, and no socket gets
+// T6: the network itself swallows everything. The kernel no longer has a route, and no socket gets
 // an error.
 func TestT6NoRoute(t *testing.T) {
 	beside(t)
@@ -30,8 +29,7 @@ func TestT6NoRoute(t *testing.T) {
 	judge(t, r)
 }
 
-// runInNamespace runs the calling test again, in a process that has a network
-// of its own.
+// runInNamespace runs the calling test again, in a process with its own network.
 func runInNamespace(t *testing.T) {
 	cmd := again(t, inNamespace)
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -14,14 +14,14 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// number is a message of a channel, with its index among the messages of that channel.
+// number is a message of a channel. Its index among the messages of that channel is its number.
 type number struct {
-	began, ended time.Time // of PUBLISH
-	doubtful     bool      // PUBLISH has failed: it may have run, at any time
-	node         string    // the node that has accepted it
+	began, ended time.Time // of the call of PUBLISH
+	doubtful     bool      // PUBLISH failed, so it may have run at any time
+	node         string    // the node that has accepted the message
 }
 
-// publisher numbers the messages of one channel.
+// publisher publishes numbered messages on one channel.
 type publisher struct {
 	sender  redis.Sender
 	topic   redispubsub.Topic // the topic that the consumers subscribe to
@@ -44,7 +44,7 @@ func (p *publisher) publish(ctx context.Context) bool {
 	return !n.doubtful
 }
 
-// takenBy records the node that answered.
+// takenBy is the address of the node that has accepted a message.
 type takenBy string
 
 func (*takenBy) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }
@@ -61,10 +61,10 @@ func (p *publisher) run(ctx context.Context, rnd *rand.Rand) {
 	}
 }
 
-// interval is a time in which servers lose messages that they pass on to each other.
+// interval is a time in which servers may lose messages that they pass on to each other.
 type interval struct{ from, to time.Time }
 
-// Missed is what a subscription did not get.
+// Missed counts the messages that a subscription did not get.
 type Missed struct {
 	// Numbers counts the published numbers. InGaps counts those that did not arrive and lie in a
 	// gap. Excused counts those that neither arrived nor lie in a gap: a killed or stopped server
@@ -94,8 +94,8 @@ func (m *Missed) add(o Missed) {
 	}
 }
 
-// missing finds the messages that were published in an episode and did not come: each must lie in a
-// gap at the right place.
+// missing finds the messages that were published in an episode and did not arrive. Each must lie in
+// a gap at the right place.
 func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Missed, err error) {
 	first, _ := slices.BinarySearchFunc(p.numbers, e.from, func(n number, from time.Time) int { return n.began.Compare(from) })
 	for n := first; n < len(p.numbers) && !p.numbers[n].ended.After(e.to); n++ {
@@ -117,8 +117,8 @@ func (p *publisher) missing(h *heard, e episode, excuses []interval) (missed Mis
 	return missed, nil
 }
 
-// judge judges the messages of a subscription that existed from before the first number until after
-// the last.
+// judge checks the messages of a subscription that existed from before the first number until after
+// the last one.
 func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (missed Missed, err error) {
 	h, err := p.hear(events)
 	if err != nil {
@@ -133,7 +133,8 @@ func (p *publisher) judge(events []redispubsub.Event, excuses []interval) (misse
 	return missed, err
 }
 
-// neighbours describes the numbers around one: when and where they were published, and what came.
+// neighbours describes the numbers around n: when and where they were published, and whether they
+// arrived.
 func (p *publisher) neighbours(h *heard, n int) string {
 	var b strings.Builder
 	for i := max(0, n-3); i < min(len(p.numbers), n+8); i++ {
@@ -157,8 +158,8 @@ func (p *publisher) violated(format string, args ...any) error {
 	return fmt.Errorf("channel %s, subscribed as %v: %s", p.channel, p.topic, fmt.Sprintf(format, args...))
 }
 
-// inOneOf reports whether a missing number lies in one of the gaps. A dropped message was read by
-// the client, perhaps before its publisher got the reply.
+// inOneOf reports whether a missing number lies in one of the gaps. If a gap means that the client
+// dropped messages, the client may have read them before their publisher got the reply.
 func (n number) inOneOf(gaps []redispubsub.Gap) bool {
 	for _, g := range gaps {
 		begun := g.Reason == redispubsub.BufferFull || !n.ended.Before(g.From)
@@ -169,8 +170,8 @@ func (n number) inOneOf(gaps []redispubsub.Gap) bool {
 	return false
 }
 
-// overtakenBy reports whether a later number may come first: another node accepted it, and the
-// client had waited at least as long as the cluster bus should take.
+// overtakenBy reports whether a later number may arrive first: another node has accepted it, and at
+// least the usual delay of the cluster bus has passed.
 func (n number) overtakenBy(later number) bool {
 	return n.node != later.node && later.ended.Sub(n.began) >= busLag
 }
@@ -186,12 +187,13 @@ func (n number) excused(excuses []interval) bool {
 
 // consumer collects the events of a subscription.
 type consumer struct {
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	events []redispubsub.Event
-	last   map[string]string // payload by channel
+	last   map[string]string // last payload, by channel
 }
 
-// run takes events until the subscription is closed. If slow is set, it pauses now and then.
+// run receives events until the subscription is closed. If slow is set, it pauses from time to
+// time.
 func (c *consumer) run(sub *redispubsub.Subscription, slow *rand.Rand) {
 	for ev, err := range sub.Events(context.Background()) {
 		if err != nil {
@@ -209,7 +211,7 @@ func (c *consumer) run(sub *redispubsub.Subscription, slow *rand.Rand) {
 	}
 }
 
-// has reports whether the last number of a publisher has come.
+// has reports whether the last number of a publisher has arrived.
 func (c *consumer) has(p *publisher) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// The judge finds each kind of violation.
+// judge finds each kind of violation.
 func TestJudgeOfNumbers(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	topic := redispubsub.Channel("c")
@@ -63,7 +63,7 @@ func TestJudgeOfNumbers(t *testing.T) {
 	}
 }
 
-// A gap may begin late if servers have lost the messages between each other.
+// A gap may begin late if servers have lost messages that they pass on to each other.
 func TestJudgeOfLateGaps(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	p := &publisher{topic: redispubsub.Sharded("c"), channel: "c"}
@@ -82,8 +82,8 @@ func TestJudgeOfLateGaps(t *testing.T) {
 	require.ErrorContains(t, err, "1 is missing", "no server was stopped then")
 }
 
-// Numbers arrive in order, unless another node takes the later one after the cluster bus should be
-// empty.
+// Numbers arrive in order, unless another node accepts the later one after the usual delay of the
+// cluster bus.
 func TestJudgeOfOrder(t *testing.T) {
 	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }
 	var events []redispubsub.Event
@@ -119,7 +119,7 @@ func TestJudgeOfOrder(t *testing.T) {
 	require.ErrorContains(t, err, "1 came twice")
 }
 
-// Only messages count that were published while the channel was subscribed.
+// Only messages that were published while the channel was subscribed count.
 func TestJudgeOfEpisodes(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	p := &publisher{topic: redispubsub.Sharded("c"), channel: "c"}

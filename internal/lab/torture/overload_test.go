@@ -21,11 +21,12 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// slowServer answers once per interval, at the other end of net.Pipe. It is a dialer.
+// slowServer returns a Dialer of a server at the other end of a net.Pipe. The server answers one
+// request per interval.
 func slowServer(interval time.Duration) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
-		received := make(chan string, 1<<16) // as sockets have buffers
+		received := make(chan string, 1<<16) // stands for the buffers of sockets
 		go func() {                          // ends with the pipe
 			defer close(received)
 			in := bufio.NewReader(there)
@@ -38,11 +39,11 @@ func slowServer(interval time.Duration) func(context.Context, string, string) (n
 				received <- pipeReply(args)
 			}
 		}()
-		go func() { // ends with the other one
+		go func() { // ends with the other goroutine
 			next := time.Now()
 			for reply := range received {
 				if now := time.Now(); next.Before(now) {
-					next = now // it was idle
+					next = now // the server was idle
 				}
 				next = next.Add(interval)
 				time.Sleep(time.Until(next))
@@ -53,8 +54,8 @@ func slowServer(interval time.Duration) func(context.Context, string, string) (n
 	}
 }
 
-// offer sends requests at a rate for a while, each with a deadline and a
-// goroutine of its own, and returns how many were answered in time per second.
+// offer sends requests at a rate for the duration d, each with a deadline and in a separate
+// goroutine. It returns how many per second were answered in time.
 func offer(conn *redisconn.Connection, ledger *oracle.Ledger, rate float64, d, deadline time.Duration) float64 {
 	var wg sync.WaitGroup
 	var good atomic.Int64
@@ -77,9 +78,9 @@ func offer(conn *redisconn.Connection, ledger *oracle.Ledger, rate float64, d, d
 	return float64(good.Load()) / time.Since(begin).Seconds()
 }
 
-// Overload: at twice the load that the server can handle, throughput does not drop. The test uses a
-// simulated clock, because otherwise it would measure the speed of the machine. It runs in a
-// process of its own, because pooled objects must not leave or enter a synctest bubble.
+// At twice the load that the server can handle, throughput does not drop. The test uses a simulated
+// clock, because otherwise it would measure the speed of the machine. It runs in a separate
+// process, because pooled objects must not leave or enter a synctest bubble.
 func TestOverloadGoodput(t *testing.T) {
 	const inBubble = "TORTURE_BUBBLE"
 	if os.Getenv(inBubble) == "" {
@@ -104,7 +105,7 @@ func TestOverloadGoodput(t *testing.T) {
 		report := ledger.Finish(time.Second)
 		passes(t, report)
 		require.Positive(t, report.Outcomes(oracle.NotSent))
-		time.Sleep(time.Minute) // the server notices, and has answered what it had received
+		time.Sleep(time.Minute) // the server notices the end, and has answered everything by then
 	})
 }
 

@@ -12,22 +12,22 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Pops are blocking pops whose contexts end at random, and pushes that race with them. Queue judges
-// them.
+// Pops makes blocking pops whose contexts end at random, and pushes that run at the same time.
+// Queue judges them.
 type Pops struct {
 	// Sender is the client under test.
 	Sender redis.Sender
 	// Ledger and Queue judge the results.
 	Ledger *oracle.Ledger
 	Queue  *oracle.Queue
-	// Name begins all keys.
+	// Name is the beginning of all keys.
 	Name string
-	// Seed of the goroutines' choices.
+	// Seed is the seed of the goroutines' random choices.
 	Seed int64
 	// Lists is the number of lists; Poppers and Pushers are the numbers of goroutines per list.
 	Lists, Poppers, Pushers int
-	// Patience is the longest life of a pop's context. Default 10 ms, in which a connection can be
-	// made even under the race detector.
+	// Patience is the longest life of a pop's context. Default 10 ms, which is long enough to make
+	// a connection even under the race detector.
 	Patience time.Duration
 
 	// Cancelled counts the pops whose contexts ended before they were answered. Delivered counts
@@ -43,8 +43,8 @@ const (
 	pushTimeout = 100 * time.Millisecond
 )
 
-// Run runs the goroutines until ctx ends, or until that many pops were cancelled if it is not 0. It
-// returns when all have their last answer.
+// Run runs the goroutines until ctx ends or, if cancels is not 0, until so many pops were
+// cancelled. It returns when all goroutines have their last answers.
 func (p *Pops) Run(ctx context.Context, cancels int64) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +67,7 @@ func (p *Pops) Run(ctx context.Context, cancels int64) {
 	wg.Wait()
 }
 
-// key returns the key of a list. It has the same slot as the keys of the Load worker with that
+// key returns the key of a list. It is in the same slot as the keys of the Load worker with that
 // number.
 func (p *Pops) key(list int) string { return fmt.Sprintf("{%s-%d}queue", p.Name, list) }
 
@@ -75,7 +75,7 @@ func (p *Pops) random(list, i int) *rand.Rand {
 	return rand.New(rand.NewSource(p.Seed*6007 + int64(list)*1009 + int64(i)))
 }
 
-// push pushes until ctx ends. With every second push it ends the context of a popper.
+// push pushes elements until ctx ends. With every second push it also ends the context of a popper.
 func (p *Pops) push(ctx context.Context, list, num int, race []atomic.Pointer[context.CancelFunc]) {
 	rnd := p.random(list, ^num)
 	for ctx.Err() == nil {
@@ -110,7 +110,8 @@ func (p popper) run(ctx context.Context) {
 		patience = 10 * time.Millisecond
 	}
 	for ctx.Err() == nil {
-		// This is not ctx, because the end of ctx stops the load but not the requests under way.
+		// The context is not a child of ctx: the end of ctx stops the load, but not requests in
+		// flight.
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(p.rnd.Int63n(int64(patience))))
 		p.cancel.Store(&cancel)
 		pop := p.Queue.Pop(p.key, p.num)
@@ -137,7 +138,7 @@ func (p popper) run(ctx context.Context) {
 	}
 }
 
-// pop pops in one of the possible ways, and returns the reply in the form of BLPOP.
+// pop pops an element in one of several ways, and returns the reply in the form of BLPOP.
 func (p popper) pop(ctx context.Context) (res any) {
 	client := redis.SyncCtx{S: p.Sender}
 	switch way := p.rnd.Intn(32); {

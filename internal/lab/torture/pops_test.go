@@ -22,7 +22,7 @@ import (
 
 // T24: blocking pops are cancelled at random, while elements are pushed. Each element is delivered
 // or stays in its list, and an outcome is unknown only if a server has not unblocked a pop in time.
-// TORTURE_CANCELS says how many, as 100000.
+// TORTURE_CANCELS, such as 100000, sets the number of cancelled pops.
 func TestT24CancelledPops(t *testing.T) {
 	beside(t)
 	cancels := int64(long(3000, 1000))
@@ -43,7 +43,7 @@ func TestT24CancelledPops(t *testing.T) {
 	require.Zero(t, r.Events.Count("LogDisconnected"))
 }
 
-// judgePops logs the outcomes of pops, which an earlier Judge has verified.
+// judgePops logs the outcomes of pops that Judge has verified before.
 func judgePops(t *testing.T, w Witnesses, pops *Pops) oracle.Tally {
 	t.Helper()
 	tally := w.Queue.Tally()
@@ -55,7 +55,7 @@ func judgePops(t *testing.T, w Witnesses, pops *Pops) oracle.Tally {
 	return tally
 }
 
-// faultsFor is how long a fault test goes on: TORTURE_DURATION sets it.
+// faultsFor returns how long a fault test lasts. TORTURE_DURATION sets it.
 func faultsFor() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("TORTURE_DURATION")); err == nil {
 		return d
@@ -63,9 +63,9 @@ func faultsFor() time.Duration {
 	return time.Duration(long(1000, 700)) * time.Millisecond
 }
 
-// playFaults injects a fault again and again while run sends the judged requests, until enough have
-// succeeded. Before each fault there is a pause, and at least one request was answered since the
-// last one. playFaults returns when the last fault is undone and run has returned.
+// playFaults injects a fault again and again while run sends the judged requests, until enough
+// requests have succeeded. Before each fault it pauses until at least one request was answered
+// since the last fault. It returns when the last fault is undone and run has returned.
 func playFaults(t *testing.T, pause time.Duration, fault func(ctx context.Context) error,
 	run func(ctx context.Context), answers func() int64, enough func() bool) {
 	t.Helper()
@@ -108,8 +108,8 @@ var singleFaults = map[string]connFault{
 	}},
 }
 
-// T24: the same while connections and the server are lost: at most as many elements are missing as
-// outcomes are unknown.
+// T24 while connections and the server are lost: at most as many elements are missing as outcomes
+// are unknown.
 func TestT24PopsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {
@@ -130,8 +130,9 @@ func TestT24PopsUnderFaults(t *testing.T) {
 	}
 }
 
-// T24: callers block on lists while the slots of the lists move, and while masters hand over to
-// their replicas: nothing is missing. Killed masters lose only what they have not replicated.
+// T24 in a cluster: callers block on lists while the slots of the lists move, and while masters
+// hand over to their replicas. Nothing is missing. If masters are killed, only writes that were not
+// replicated are lost.
 func TestT24PopsInCluster(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
@@ -174,12 +175,12 @@ func TestT24PopsInCluster(t *testing.T) {
 	}
 }
 
-// deliveredEnough is how many elements are delivered before a fault and after it. A pop waits at most
-// 100 ms, so on a slow machine there are few pops in a minute.
+// deliveredEnough is how many elements are delivered before a fault and after it. The number is
+// small because a pop waits for up to 100 ms, so on a slow machine there are few pops in a minute.
 const deliveredEnough = 20
 
-// T24: a master that sentinels watch hands over to a replica, and nothing is missing; it is
-// killed, and loses what it has not replicated.
+// T24 with sentinels: when a master hands over to a replica, nothing is missing. When it is killed,
+// only writes that were not replicated are lost.
 func TestT24PopsOfSentinels(t *testing.T) {
 	beside(t)
 	for name, tt := range map[string]struct {
@@ -237,7 +238,7 @@ func TestT24PopsOfSentinels(t *testing.T) {
 }
 
 // moveSlowly moves a key's slot to another master. Halfway it waits until a caller was redirected
-// there.
+// to that master.
 func moveSlowly(r *ClusterRig, key string) error {
 	slot, err := r.Nodes.Slot(key)
 	if err != nil {
@@ -276,13 +277,13 @@ func moveSlowly(r *ClusterRig, key string) error {
 	return nil
 }
 
-// askings returns how often a node got ASKING.
+// askings returns how many times a node got ASKING.
 func askings(n *testbed.Node) string {
 	info, _ := redisclusterutil.ParseInfo(n.Do("INFO", "commandstats"))
 	return info["cmdstat_asking"]
 }
 
-// replace promotes the replica of a key's master, and waits until all agree.
+// replace promotes the replica of a key's master, and waits until all nodes agree.
 func replace(r *ClusterRig, key string, how func(master, replica *testbed.Node) error) error {
 	slot, err := r.Nodes.Slot(key)
 	if err != nil {

@@ -22,7 +22,7 @@ type PubSubTotals struct {
 	// Faults counts the faults by kind.
 	Faults map[string]int
 	Took   time.Duration
-	// Samples are taken after each round, when nothing is subscribed.
+	// Samples are taken after each round, when no topic is subscribed.
 	Samples []oracle.Sample
 }
 
@@ -46,26 +46,27 @@ func (t *PubSubTotals) String() string {
 	return b.String()
 }
 
-// pubSubStage is a set of servers with publishers and a subscriber, and the ways to break them. The
-// soak draws the random choices.
+// pubSubStage has servers with publishers and a subscriber, and ways to break them. PubSub makes
+// the random choices.
 type pubSubStage interface {
-	// begin makes a subscriber, and publishers that number their messages. protocol is 2 or 3.
+	// begin makes a subscriber, and publishers that number their messages. protocol is the version
+	// of RESP, 2 or 3.
 	begin(protocol int) (*redispubsub.Subscriber, []*publisher, error)
-	// fault makes one random fault, and undoes it after a while or with ctx. It returns
-	// its kind.
+	// fault makes one random fault, and undoes it after a while or when ctx ends. It returns the
+	// kind of the fault.
 	fault(ctx context.Context) (kind string, err error)
 	// heal undoes the remaining faults, and returns the times in which servers may have lost
 	// messages that they pass on to each other.
 	heal() []interval
-	// end closes what begin has made.
+	// end closes everything that begin has made.
 	end()
 	close()
 }
 
 // PubSub is T29: numbered messages on channels, patterns and sharded channels, alternately with
 // RESP2 and RESP3, for quick and slow consumers. Random faults hit the servers and their links to
-// the subscriber, and each round is judged. It ends early with the first violation, which is its
-// error, or with ctx.
+// the subscriber, and each round is judged. PubSub ends early when ctx ends, or at the first
+// violation, which it returns as an error.
 func PubSub(ctx context.Context, o SoakOpts) (*PubSubTotals, error) {
 	o = o.withDefaults()
 	rnd := rand.New(rand.NewSource(o.Seed))
@@ -107,7 +108,8 @@ type pubSubRound struct {
 	protocol int
 }
 
-// consumersOf are the subscriptions of a round: all but the first are slow.
+// consumersOf are the options of the subscriptions of a round. All consumers except the first one
+// are slow.
 var consumersOf = []redispubsub.SubscriptionOpts{
 	{Status: true},
 	{MaxMessages: 16},
@@ -165,12 +167,12 @@ func (r *pubSubRound) run(ctx context.Context, d time.Duration) (missed Missed, 
 			return missed, err
 		}
 	}
-	s.Close() // the subscription still delivers what waits for its consumer
+	s.Close() // the subscription still delivers messages that wait for its consumer
 	consuming.Wait()
 	return judgeAll(pubs, consumers, churns, excuses)
 }
 
-// judgeAll judges what each consumer got from each publisher.
+// judgeAll checks what each consumer received from each publisher.
 func judgeAll(pubs []*publisher, consumers []*consumer, churns []*churn, excuses []interval) (missed Missed, err error) {
 	var errs []error
 	for i, c := range consumers {
@@ -198,7 +200,7 @@ func subscribe(ctx context.Context, sub *redispubsub.Subscription, topics []redi
 	return sub.Subscribe(ctx, topics...)
 }
 
-// play makes faults for a while.
+// play makes faults for the duration d.
 func (r *pubSubRound) play(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -216,7 +218,7 @@ func (r *pubSubRound) play(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// settle publishes until every consumer has the last number.
+// settle publishes until every consumer has received the last number.
 func settle(ctx context.Context, p *publisher, consumers []*consumer) error {
 	end := time.Now().Add(settleWithin)
 	for time.Now().Before(end) && ctx.Err() == nil {
@@ -239,7 +241,7 @@ func settle(ctx context.Context, p *publisher, consumers []*consumer) error {
 	return p.violated("not subscribed again within %v", settleWithin)
 }
 
-// pubSubConn are options with which silence is noticed early.
+// pubSubConn returns options with which a connection notices silence early.
 func pubSubConn(protocol int) redisconn.Opts {
 	opts := soakConn(false)
 	opts.Protocol, opts.Logger = protocol, redisconn.NoopLogger{}

@@ -13,7 +13,7 @@ import (
 )
 
 // T29: all messages that a subscriber misses are in gaps, no matter how the network or the server
-// fails. Here it takes a few seconds; TORTURE_DURATION or cmd/torture make it as long as you like.
+// fails. The test takes a few seconds; TORTURE_DURATION or cmd/torture make it longer.
 func TestT29PubSub(t *testing.T) {
 	beside(t)
 	pubSubFor(t, SoakOpts{

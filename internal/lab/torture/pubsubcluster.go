@@ -16,7 +16,7 @@ type clusterPubSub struct {
 	rnd     *rand.Rand
 	nodes   *testbed.Cluster
 	clients []*rediscluster.Cluster
-	// sharded are the slots of the sharded channels.
+	// sharded are the slots of the sharded channels that may move.
 	sharded []int
 	excuses []interval
 }
@@ -30,7 +30,7 @@ func newClusterPubSub(rnd *rand.Rand) (pubSubStage, error) {
 }
 
 func (s *clusterPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publisher, error) {
-	for range 2 { // one to publish and one to subscribe
+	for range 2 { // one client publishes and one subscribes
 		client, err := setUp(func() (*rediscluster.Cluster, error) {
 			return rediscluster.NewCluster(context.Background(), s.nodes.Addrs(), rediscluster.Opts{
 				HostOpts: pubSubConn(protocol), Logger: rediscluster.NoopLogger{},
@@ -46,7 +46,7 @@ func (s *clusterPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publish
 		pubs = append(pubs, &publisher{sender: s.clients[0], topic: topic, channel: channel})
 	}
 	s.sharded, s.excuses = nil, nil
-	for _, tag := range []string{"{a}", "{b}", "{c}"} { // a master each, to begin with
+	for _, tag := range []string{"{a}", "{b}", "{c}"} { // at first each is at another master
 		add(redispubsub.Channel(tag+"plain"), tag+"plain")
 		for i := range 2 {
 			name := fmt.Sprint(tag, "sharded", i)
@@ -63,7 +63,7 @@ func (s *clusterPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publish
 	return sub, pubs, err
 }
 
-// fault ends when all nodes agree again.
+// fault makes one random fault, and returns when all nodes agree again.
 func (s *clusterPubSub) fault(ctx context.Context) (kind string, err error) {
 	masters, err := s.nodes.Masters()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *clusterPubSub) fault(ctx context.Context) (kind string, err error) {
 	return kind, err
 }
 
-// busLag is how late nodes pass on messages, because of delayed acknowledgments.
+// busLag is how late nodes may pass messages on, because kernels delay acknowledgments.
 const busLag = 100 * time.Millisecond
 
 // excuse allows servers to lose messages that they pass on to each other. A killed node has

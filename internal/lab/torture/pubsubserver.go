@@ -52,7 +52,7 @@ func (s *serverPubSub) begin(protocol int) (*redispubsub.Subscriber, []*publishe
 	return sub, pubs, err
 }
 
-// proxyFaults are those of the network.
+// proxyFaults are faults of the network.
 var proxyFaults = []chaos.Fault{
 	{Do: chaos.Reset, On: chaos.Replies},
 	{Do: chaos.Cut, On: chaos.Replies},

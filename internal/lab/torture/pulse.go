@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// pulse records when the process ran. A stopped process has read nothing from servers, although its
-// clock went on.
+// pulse records when this process ran. While a process is stopped, it reads nothing from servers,
+// although its clock advances.
 type pulse struct {
 	mu    sync.Mutex // guards beats
 	beats []time.Time
@@ -17,7 +17,7 @@ type pulse struct {
 // beat is the shortest time between two records of a pulse.
 const beat = 10 * time.Millisecond
 
-// run notes the time until ctx is done.
+// run records the time until ctx is done.
 func (p *pulse) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.mu.Lock()
@@ -27,8 +27,8 @@ func (p *pulse) run(ctx context.Context) {
 	}
 }
 
-// before returns a time such that the process has run for d between that time and t, or the zero
-// time if it has not run that long.
+// before returns a time such that the process has run for d between that time and t. If it has not
+// run for that long, before returns the zero time.
 func (p *pulse) before(t time.Time, d time.Duration) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// fakeNodes are scripted servers that pretend to be a cluster: the first has slots 0 to 8191, the
-// second has the rest. answer answers GET.
+// fakeNodes are scripted servers that pretend to be a cluster. The first one has slots 0 to 8191,
+// the second one has the others. answer answers GET.
 type fakeNodes struct {
 	nodes [2]*chaos.ScriptedServer
 }
@@ -58,7 +58,7 @@ func (f *fakeNodes) shard(node, first, last int) string {
 		chaos.ScriptedBulk(host), port, chaos.ScriptedBulk(strings.Repeat(fmt.Sprint(node), 40)))
 }
 
-// gets counts the GETs that reached the nodes.
+// gets returns the number of GETs that reached the nodes.
 func (f *fakeNodes) gets() int {
 	n := 0
 	for _, node := range f.nodes {
@@ -71,8 +71,8 @@ func (f *fakeNodes) gets() int {
 	return n
 }
 
-// T15: redirects that lead nowhere, or elsewhere. Key "a" is in slot 15495, of
-// the second node.
+// T15: redirects lead nowhere, or to a wrong server. Key "a" is in slot 15495, which the second
+// node has.
 func TestT15Redirects(t *testing.T) {
 	beside(t)
 	const movedRetries = 3
@@ -80,7 +80,7 @@ func TestT15Redirects(t *testing.T) {
 	port := func(addr string) string { return addr[strings.LastIndexByte(addr, ':'):] }
 	for name, tt := range map[string]struct {
 		answer func(f *fakeNodes, node int, key string) string
-		value  string // expected; empty: an error
+		value  string // the expected value; empty means an error
 	}{
 		"to itself": {answer: func(f *fakeNodes, node int, _ string) string {
 			return "-MOVED 15495 " + f.nodes[node].Addr() + "\r\n"
@@ -121,7 +121,7 @@ func TestT15Redirects(t *testing.T) {
 				MovedRetries: movedRetries, Logger: rediscluster.NoopLogger{},
 				HostOpts: redisconn.Opts{
 					Password: canaryPassword, Logger: redisconn.NoopLogger{},
-					IOTimeout: 3 * patience, DialTimeout: 2 * time.Second, // to where nobody is
+					IOTimeout: 3 * patience, DialTimeout: 2 * time.Second, // DialTimeout is for an address without a server
 				},
 			}
 			var cluster *rediscluster.Cluster
@@ -158,8 +158,8 @@ func TestT15Redirects(t *testing.T) {
 	}
 }
 
-// T15: a script forges a MOVED on a real server; a single connection and a
-// cluster survive it.
+// T15: a script returns a forged MOVED on a real server. A connection and a cluster client survive
+// it.
 func TestT15ForgedByScript(t *testing.T) {
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: longNodeTimeout})

@@ -25,7 +25,7 @@ type reference struct {
 	limits redis.Limits
 }
 
-// reply decodes one reply, skipping pushes and attributes before it.
+// reply decodes one reply. It skips pushes and attributes before the reply.
 func (r *reference) reply() (string, error) { return r.value(0) }
 
 func (r *reference) line() (string, error) {
@@ -164,7 +164,7 @@ func describePairs(elements []string) (string, error) {
 	return fmt.Sprintf("map %q", pairs), nil
 }
 
-// describe returns the text that reference uses for a value of the decoder.
+// describe returns the text by which reference describes a value, for a value of the decoder.
 func describe(res any) string {
 	switch v := res.(type) {
 	case nil:

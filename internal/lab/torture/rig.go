@@ -15,19 +15,19 @@ import (
 type RigOpts struct {
 	// Name is unique among the rigs of a process. Required.
 	Name string
-	// Seed of the proxy and the loads.
+	// Seed is the seed of the proxy and the loads.
 	Seed int64
-	// Server, if set, is used instead of one of the rig's own.
+	// Server, if set, is used instead of a server of the rig.
 	Server *testbed.Server
-	// ServerOpts are for the rig's own server.
+	// ServerOpts are the options of the rig's server.
 	ServerOpts testbed.Options
-	// Conn are the options of the connection. Its Logger is replaced by the rig's Events.
+	// Conn are the options of the connection. The rig replaces Logger by its Events.
 	Conn redisconn.Opts
-	// LogLimit is the proxy's option. A Rig judges all requests in the log.
+	// LogLimit is the option of the proxy. A Rig judges all requests in the log.
 	LogLimit int
 }
 
-// Rig is a connection under test with everything that judges it: server, proxy, ledger.
+// Rig is a connection under test, together with everything that judges it: server, proxy, ledger.
 type Rig struct {
 	Witnesses
 	Server *testbed.Server
@@ -36,7 +36,7 @@ type Rig struct {
 	Events *Events
 
 	opts   RigOpts
-	family oracle.Family // of the connection
+	family oracle.Family // the goroutines of the connection
 }
 
 // NewRig starts a server (if none is given), a proxy in front of it, and a connection through the
@@ -66,7 +66,7 @@ func NewRig(o RigOpts) (*Rig, error) {
 	return r, nil
 }
 
-// Connect makes a new connection for the rig, in place of the present one.
+// Connect replaces the rig's connection by a new one.
 func (r *Rig) Connect(opts redisconn.Opts) error {
 	if r.Conn != nil {
 		r.Conn.Close()
@@ -83,10 +83,10 @@ func (r *Rig) Connect(opts redisconn.Opts) error {
 }
 
 // setUpWithin is how long requests to healthy servers may fail: a client gives up after IOTimeout,
-// and the machine may pause for longer.
+// and the machine may pause for longer than that.
 const setUpWithin = time.Minute
 
-// setUp calls once until it succeeds, and returns its result.
+// setUp calls once until once succeeds, and returns the result.
 func setUp[T any](once func() (T, error)) (T, error) {
 	for end := time.Now().Add(setUpWithin); ; time.Sleep(5 * time.Millisecond) {
 		res, err := once()
@@ -99,8 +99,8 @@ func setUp[T any](once func() (T, error)) (T, error) {
 // Load returns a load on the rig's connection, which the rig's ledger judges.
 func (r *Rig) Load(workers, requests int) *Load { return r.load(r.Conn, workers, requests) }
 
-// Judge waits for all requests, for a limited time, compares the results with what the server
-// executed and the proxy saw, and returns the report. The server must answer.
+// Judge waits for all requests, but not longer than within. It compares the results with what the
+// server executed and the proxy saw, and returns the report. The server must answer.
 func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
 	report, err := r.verify(r.Server.Do, within)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *Rig) Judge(within time.Duration) (*oracle.Report, Precision, error) {
 }
 
 // endWithin is how long the goroutines of a closed connection may run before they count as leaked.
-// They end at once, except on a busy machine.
+// Usually they end at once, but not on a busy machine.
 const endWithin = time.Minute
 
 // engines are the packages whose goroutines count as leaked.

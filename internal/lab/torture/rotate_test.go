@@ -21,7 +21,8 @@ import (
 
 const (
 	rotateEvery = 100 * time.Millisecond
-	// An old password is deleted that long after the connections have confirmed the next one.
+	// rotateDelay is the time from when the connections have confirmed a new password until the old
+	// one is deleted.
 	rotateDelay = time.Second
 )
 
@@ -42,7 +43,7 @@ func (r *rotation) credentials(context.Context) (redisconn.Credentials, error) {
 	return redisconn.Credentials{Username: "rotated", Password: *r.current.Load()}, nil
 }
 
-// rule changes the user on all servers.
+// rule applies rules to the user on all servers.
 func (r *rotation) rule(t *testing.T, rules ...any) {
 	t.Helper()
 	for _, s := range r.servers {
@@ -50,7 +51,7 @@ func (r *rotation) rule(t *testing.T, rules ...any) {
 	}
 }
 
-// next makes another password the current one, and deletes those that are old.
+// next sets another password as the current one, and deletes old ones.
 func (r *rotation) next(t *testing.T) {
 	t.Helper()
 	r.changes++
@@ -65,9 +66,9 @@ func (r *rotation) next(t *testing.T) {
 	}
 }
 
-// T28: the password changes every 100 ms under load, and the old one is deleted a
-// second later: no request fails, no connection is lost, the heap stays flat. ROTATE
-// says for how long, as 10m.
+// T28: the password changes every 100 ms under load, and the old one is deleted a second later: no
+// request fails, no connection is lost, and the heap does not grow. ROTATE, such as 10m, sets the
+// duration.
 func TestT28RotatedCredentials(t *testing.T) {
 	beside(t)
 	t.Run("connection", func(t *testing.T) {
@@ -110,7 +111,7 @@ func begin(t *testing.T, r *rotation) {
 	r.next(t)
 }
 
-// rotate changes the password while requests and transactions go on.
+// rotate changes the password while requests and transactions continue.
 func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(context.Context) error) {
 	t.Helper()
 	d := time.Duration(long(3, 1)) * time.Second
@@ -136,7 +137,7 @@ func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(
 					return
 				}
 				sent.Add(5)
-				time.Sleep(time.Millisecond) // the rate is not what this judges
+				time.Sleep(time.Millisecond) // limits the rate, which does not matter here
 			}
 		})
 	}
@@ -155,7 +156,7 @@ func rotate(t *testing.T, r *rotation, sender redis.Sender, reauthenticate func(
 	t.Logf("%d passwords in %v; %.0f requests/s; heap %d KiB at half time, %d KiB at the end; %d goroutines",
 		r.changes, d, rate, middle.HeapInuse>>10, last.HeapInuse>>10, last.Goroutines)
 	require.Positive(t, sent.Load())
-	if drill.InFull { // else others allocate as well
+	if drill.InFull { // otherwise other tests allocate at the same time
 		require.Less(t, last.HeapInuse, middle.HeapInuse+8<<20)
 	}
 }

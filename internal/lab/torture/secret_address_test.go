@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/redisdumb"
 )
 
-// urls are what users have in their settings, and pass where an address is expected.
+// urls are URLs from users' settings, which they may pass as addresses by mistake.
 var urls = []string{
 	"redis://user:" + canaryPassword + "@127.0.0.1:1/0",
 	"redis://:" + canaryPassword + "@127.0.0.1:1",
@@ -44,7 +44,7 @@ var urls = []string{
 	"127.0.0.1:1 " + canaryPassword,
 }
 
-// clusterEvents keeps what a cluster reports, in every form.
+// clusterEvents is a logger that keeps the events of a cluster in every form.
 type clusterEvents struct {
 	rediscluster.NoopLogger
 	notebook
@@ -63,7 +63,7 @@ func (e *clusterEvents) Report(c *rediscluster.Cluster, event rediscluster.LogEv
 	e.slog.Report(c, event)
 }
 
-// T21: a URL in place of an address is refused, and not shown.
+// T21: a URL that is passed as an address is refused, and not shown.
 func TestT21Addresses(t *testing.T) {
 	o := overheard{t}
 	events := newClusterEvents()
@@ -111,7 +111,7 @@ func TestT21Addresses(t *testing.T) {
 	o.check(events.Text())
 }
 
-// T21: addresses that Opts.Addrs returns are no exception.
+// T21: a URL that Opts.Addrs returns is also refused, and not shown.
 func TestT21AddrsFunc(t *testing.T) {
 	beside(t)
 	o := overheard{t}

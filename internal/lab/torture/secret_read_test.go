@@ -40,7 +40,7 @@ func (n *notebook) Text() string {
 	return n.text.String()
 }
 
-// readAs reads a value into a type that it does not fit.
+// readAs reads a value into a type that the value does not fit.
 func readAs[T any](o overheard, sync redis.SyncCtx, reqs ...redis.Request) {
 	ctx := context.Background()
 	for _, req := range reqs {
@@ -89,7 +89,7 @@ func TestT21Readers(t *testing.T) {
 	readAs[map[string]int](o, sync, reqs...)
 	readAs[map[int]string](o, sync, reqs...)
 	readAs[time.Duration](o, sync, reqs...)
-	readAs[time.Time](o, sync, reqs...) // unmarshals itself
+	readAs[time.Time](o, sync, reqs...) // time.Time unmarshals itself
 	readAs[big.Int](o, sync, reqs...)
 	readAs[[]redis.Scored[int]](o, sync, reqs...)
 	readAs[[]redis.Entry[int]](o, sync, reqs...)
@@ -120,7 +120,7 @@ func TestT21Readers(t *testing.T) {
 	require.NotEmpty(t, notes.Text())
 }
 
-// T21: a subscriber shows the payload of no message, and no password.
+// T21: a subscriber shows neither payloads of messages nor passwords.
 func TestT21Subscriber(t *testing.T) {
 	o := overheard{t}
 	notes := &notebook{}

@@ -19,7 +19,7 @@ import (
 
 const canaryValue = "canary-value-55e1c0"
 
-// overheard is what may end up in a log: every result in every form.
+// overheard collects everything that may end up in a log: every result in every form.
 type overheard struct {
 	t *testing.T
 }
@@ -46,8 +46,8 @@ func (o overheard) check(text string) {
 	}
 }
 
-// T21: a canary password and canary values pass through every kind of failure,
-// and are in no error, log or panic.
+// T21: a canary password and canary values are used in every kind of failure. No error, log or
+// panic shows them.
 func TestT21Secrets(t *testing.T) {
 	beside(t)
 	o := overheard{t}
@@ -89,7 +89,7 @@ func TestT21Secrets(t *testing.T) {
 	for i, do := range []chaos.Action{chaos.Reset, chaos.Cut, chaos.Swallow, chaos.Insert, chaos.Flip, chaos.HalfClose} {
 		for _, on := range []chaos.Direction{chaos.Requests, chaos.Replies} {
 			if on == chaos.Requests && (do == chaos.Insert || do == chaos.Flip) {
-				continue // the server would take it for a command and quote it in its error
+				continue // the server would treat it as a command and quote it in its error
 			}
 			r.Proxy.Arm(chaos.Fault{Do: do, On: on, At: chaos.AtRequestID(canaryValue), Bytes: []byte("?" + canaryValue + "\r\n")})
 			set(i)
@@ -118,7 +118,7 @@ func TestT21Secrets(t *testing.T) {
 	require.Positive(t, r.Events.Count("LogDisconnected"))
 }
 
-// hearRefusals makes connections with secrets, which servers refuse.
+// hearRefusals makes connections with secrets that servers refuse.
 func hearRefusals(t *testing.T, o overheard, server *testbed.Server, events *Events) {
 	for name, opts := range map[string]redisconn.Opts{
 		"wrong password": {Password: canaryPassword + "x"},
@@ -141,7 +141,7 @@ func hearRefusals(t *testing.T, o overheard, server *testbed.Server, events *Eve
 	}
 }
 
-// T21: bad certificates are refused, four of four, and a good one is not.
+// T21: each of four bad certificates is refused, and a good one is accepted.
 func TestT21Certificates(t *testing.T) {
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)

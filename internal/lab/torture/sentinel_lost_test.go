@@ -14,9 +14,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T27: if a new master is killed before another server follows it, the writes that it has
-// acknowledged are lost, and no others. The client wrote them there because the sentinels had named
-// that master.
+// T27: if a new master is killed before another server replicates from it, only the writes that it
+// has acknowledged are lost. The client wrote there because the sentinels had named that master.
 func TestT27KilledBeforeItIsFollowed(t *testing.T) {
 	beside(t)
 	group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: nodeTimeout})
@@ -29,7 +28,7 @@ func TestT27KilledBeforeItIsFollowed(t *testing.T) {
 	client := redis.SyncCtx{S: r.Client}
 	first, last := group.Servers()[0], group.Servers()[2]
 	const some = 1000
-	acknowledged := func() (ids []string) { // waits for a master and pushes that many more ids
+	acknowledged := func() (ids []string) { // waits for a master and pushes so many more IDs
 		ctx := runFor(t, 3*patience)
 		for n := 0; len(ids) < some; n++ {
 			id := fmt.Sprint(time.Now().UnixNano(), "-", n)

@@ -17,22 +17,22 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// sentinelDrill is a fault under load, with its expected effects. noElection is how long sentinels
-// wait for a server in tests that must lose no write, so that they do not replace a master because
-// the machine was paused.
+// noElection is how long sentinels wait for a server in tests that must lose no write, so that they
+// do not replace a master only because the machine was paused.
 const noElection = 15 * time.Second
 
 type sentinelDrill struct {
 	fault func(t *testing.T, r *SentinelRig, old *testbed.Server)
-	// loses: the servers may lose acknowledged writes. In the other drills sentinels elect no
-	// master by themselves.
+	// loses is set if the servers may lose acknowledged writes. In other drills, sentinels promote
+	// a master only if they are asked to.
 	loses bool
-	// calm: there is no failover, and no request may fail.
+	// calm is set if there is no failover, so that no request may fail.
 	calm bool
 	// deaf is the number of sentinels, counted from the first, whose messages do not reach the
 	// client.
 	deaf int
-	// thaws: the old master comes back with what was sent to it before it was frozen.
+	// thaws is set if the old master continues with requests that were sent to it before it was
+	// frozen.
 	thaws bool
 }
 
@@ -49,7 +49,7 @@ func TestT27Sentinel(t *testing.T) {
 			require.NoError(t, old.Kill())
 			_, err := r.Group.WaitPromoted(old)
 			require.NoError(t, err)
-			require.NoError(t, old.Restart()) // it claims to be a master
+			require.NoError(t, old.Restart()) // the old master claims to be a master
 			require.NoError(t, r.Watch(old))
 		}},
 		"frozen and back": {loses: true, thaws: true, fault: func(t *testing.T, r *SentinelRig, old *testbed.Server) {
@@ -159,7 +159,7 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 		require.False(t, announced.IsZero())
 		judgeMove(t, r, old, announced, drill.thaws)
 		move, _ := r.Left(old.Addr())
-		for _, d := range r.Dials(move.Master) { // an outage that is long has to be explained
+		for _, d := range r.Dials(move.Master) { // explains a long outage
 			if since := d.At.Sub(announced); since < time.Second {
 				t.Logf("%v after the announcement the next master was dialed: %v", since, d.Err)
 			}
@@ -174,9 +174,9 @@ func runDrill(t *testing.T, drill sentinelDrill) {
 	t.Log(report)
 }
 
-// judgeMove compares what the old master has run with the time when the client left it. It must not
-// have run a request that was issued later. If the master was frozen until it was replaced, it may
-// only run requests from sockets that the client had already lost.
+// judgeMove compares what the old master has run with the time when the client left it. The old
+// master must not have run a request that was issued later. If it was frozen until it was replaced,
+// it may only run requests from sockets that the client had already lost.
 func judgeMove(t *testing.T, r *SentinelRig, old *testbed.Server, announced time.Time, thaws bool) {
 	move, moved := r.Left(old.Addr())
 	require.True(t, moved)
@@ -184,7 +184,7 @@ func judgeMove(t *testing.T, r *SentinelRig, old *testbed.Server, announced time
 	writes := r.Watched()
 	for _, w := range writes {
 		if slices.Contains(r.Group.Addrs(), w.From) {
-			continue // it has become a replica
+			continue // the server has become a replica
 		}
 		for _, arg := range w.Args {
 			if id, ok := tagID(r.Name, arg); ok {

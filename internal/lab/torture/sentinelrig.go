@@ -16,20 +16,20 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// SentinelRig is a client of a master that sentinels watch, with everything that judges it. The
-// client reaches the sentinels through proxies.
+// SentinelRig is a client of a master that sentinels watch, together with everything that judges
+// the client. The client reaches the sentinels through proxies.
 type SentinelRig struct {
 	Witnesses
 	Group   *testbed.Group
-	Proxies []*chaos.Proxy // of the sentinels
+	Proxies []*chaos.Proxy // proxies of the sentinels
 	Client  *rediscluster.Cluster
 
-	family   oracle.Family // of the client
+	family   oracle.Family // the goroutines of the client
 	monitors []*Monitor
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	moves []Move
-	lost  map[string]time.Time // when sockets of the client were lost, by their addresses
+	lost  map[string]time.Time // by address, when the client's sockets were lost
 	dials []Dial
 }
 
@@ -37,15 +37,15 @@ type SentinelRig struct {
 type Dial struct {
 	At   time.Time
 	Addr string
-	Err  error // nil if it was made
+	Err  error // nil if the connection was made
 }
 
-// Move is the time when the client began to use a server as the master.
+// Move is an event: the client began to use a server as the master.
 type Move struct {
 	At     time.Time
 	Master string
-	// Issued is the number of requests that were issued before. Requests with this id and later ones
-	// know of the move.
+	// Issued is the number of requests that were issued before. Requests with this ID and later
+	// ones were issued after the move.
 	Issued uint64
 }
 
@@ -75,15 +75,15 @@ func NewSentinelRig(name string, seed int64, group *testbed.Group, opts redisclu
 	return r, err
 }
 
-// Load returns a load on the client, judged by the rig's ledger.
+// Load returns a load on the client. The rig's ledger judges it.
 func (r *SentinelRig) Load(workers, requests int) *Load {
 	l := r.load(r.Client, workers, requests)
 	l.Unordered = true // each request of a batch is retried separately
 	return l
 }
 
-// Judge is Rig.Judge without a proxy in front of the servers. It repeats its reads if sentinels
-// were still changing the role of a server, which disconnects that server's clients.
+// Judge is Rig.Judge without a proxy in front of the servers. If sentinels still change the role of
+// a server, that server disconnects its clients. Then Judge reads again.
 func (r *SentinelRig) Judge(within time.Duration) (*oracle.Report, error) {
 	master, err := r.Group.Master()
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *SentinelRig) Judge(within time.Duration) (*oracle.Report, error) {
 	return r.verify(read, within)
 }
 
-// Close closes the client, and reports goroutines that outlive it by a second.
+// Close closes the client, and reports goroutines that outlive the client by a second.
 func (r *SentinelRig) Close() {
 	if r.Client != nil {
 		r.Client.Close()
@@ -140,7 +140,7 @@ func (l sentinelEvents) Report(_ *rediscluster.Cluster, event rediscluster.LogEv
 	}
 }
 
-// Left returns the client's first move away from a master, or false if there was none.
+// Left returns the client's first move away from the master old, or false if there was none.
 func (r *SentinelRig) Left(old string) (Move, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,8 +166,8 @@ func (r *SentinelRig) Dials(addr string) (dials []Dial) {
 	return dials
 }
 
-// LostBy reports whether the client had lost a socket by that time. If so, it has written nothing
-// to the socket since.
+// LostBy reports whether the client had lost a socket by the time when. If so, it has written
+// nothing to the socket since then.
 func (r *SentinelRig) LostBy(socket string, when time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +193,7 @@ func (r *SentinelRig) Watched() (writes []MonitoredWrite) {
 	return writes
 }
 
-// Announced returns the time when the first of the given sentinels names a master other than old.
+// Announced returns the time when any of the given sentinels first names a master other than old.
 func Announced(ctx context.Context, group *testbed.Group, sentinels []string, old *testbed.Server) (time.Time, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -220,8 +220,8 @@ func Announced(ctx context.Context, group *testbed.Group, sentinels []string, ol
 	}
 }
 
-// Outages writes every millisecond until the context ends. It returns the times without a
-// successful write.
+// Outages writes every millisecond until the context ends. It returns the times of at least least
+// without a successful write.
 func (r *SentinelRig) Outages(ctx context.Context, least time.Duration) (gaps []Gap) {
 	last := time.Now()
 	for ctx.Err() == nil {

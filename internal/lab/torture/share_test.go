@@ -15,8 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// forbidden are commands that would block a socket that others share, or
-// change its state.
+// forbidden are commands that would block a shared socket, or change its state.
 const forbidden = `BLPOP a 0
 BRPOP a 0
 BRPOPLPUSH a b 0
@@ -81,7 +80,7 @@ func TestT13ForbiddenCommands(t *testing.T) {
 		}
 		req := redis.Req(words[0], args...)
 		refuses(line, sync.Send(req))
-		if len(args) > 0 { // "CLIENT REPLY" in one string
+		if len(args) > 0 { // the form "CLIENT REPLY", in one string
 			refuses(line, sync.Send(redis.Req(words[0]+" "+words[1], args[1:]...)))
 		}
 		results := sync.SendMany([]redis.Request{redis.Req("PING"), req, redis.Req("PING")})
@@ -99,12 +98,13 @@ func TestT13ForbiddenCommands(t *testing.T) {
 	require.Equal(t, 1, r.Events.Count("LogConnected"))
 }
 
-// T14: very many contexts that end within 0 to 5 ms, or later if no request is answered that soon.
+// T14: very many requests have contexts that end within 5 ms, or later if no request is answered
+// that soon.
 func TestT14CancelledContexts(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
 	const callers = 500
 	rounds, most := long(200, 40), 0
-	both := func() bool { // some are answered, and some are not
+	both := func() bool { // some requests are answered, and some are not
 		ended := r.Ledger.Report.Outcomes(oracle.NotSent) + r.Ledger.Report.Outcomes(oracle.Unknown)
 		return ended > 0 && r.Ledger.Report.Outcomes(oracle.Value) > 0
 	}
@@ -132,12 +132,11 @@ func TestT14CancelledContexts(t *testing.T) {
 	report, _ := judge(t, r)
 	require.True(t, both(), report)
 	require.Zero(t, r.Events.Count("LogDisconnected"))
-	// A context whose deadline has passed uses a goroutine for a moment.
+	// A context whose deadline passes uses a goroutine for a moment.
 	require.Less(t, most, 2*callers+100, "no goroutine is parked per cancelled call")
 }
 
-// T14: requests are cancelled while none is answered: the queue does not fill up with cancelled
-// requests.
+// T14: requests are cancelled while no request is answered. The queue does not fill up with them.
 func TestT14CancelledWhileFrozen(t *testing.T) {
 	opts := untimed()
 	opts.MaxRequests = 200

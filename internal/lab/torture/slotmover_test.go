@@ -8,17 +8,17 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// slotMover moves slots, one at a time, in steps or whole. Between two moves it makes a master hand
-// over.
+// slotMover moves slots, one at a time, key by key or as a whole. Between two moves it makes a
+// master hand over.
 type slotMover struct {
 	*ClusterRig
-	often, seldom []string // tags
-	// mayMoveAgain counts the times at which the slots that move seldom may begin to.
+	often, seldom []string // tags of the slots that move often and seldom
+	// mayMoveAgain counts the times at which slots that move seldom may move.
 	mayMoveAgain atomic.Int64
-	moved        map[string]int64 // at which of these times a slot has moved last
-	whole        bool             // the servers can do that
-	// handsOver is set if masters hand over: a master of Redis 6.2 accepts no writes for 10 s after
-	// that.
+	moved        map[string]int64 // by tag, the value of mayMoveAgain when the slot last moved
+	whole        bool             // the servers can move slots as a whole
+	// handsOver is set if masters hand over to replicas. A master of Redis 6.2 then accepts no
+	// writes for 10 s.
 	handsOver bool
 
 	moves, failovers int
@@ -30,7 +30,7 @@ func newSlotMover(r *ClusterRig) *slotMover {
 	return &slotMover{ClusterRig: r, moved: map[string]int64{}, whole: whole, handsOver: handsOver}
 }
 
-// next moves one of the slots, or makes the master of one hand over to its replica.
+// next moves a slot, or makes the master of a slot hand over to its replica.
 func (m *slotMover) next() error {
 	tag := m.often[rand.IntN(len(m.often))]
 	switch rand.IntN(10) {
@@ -70,7 +70,7 @@ func (m *slotMover) next() error {
 	return m.inSteps(slot, to)
 }
 
-// inSteps rests after some of the keys, and again after all of them.
+// inSteps moves a slot key by key. It pauses after some of the keys, and again after all of them.
 func (m *slotMover) inSteps(slot int, to *testbed.Node) error {
 	rest := func() { time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) }
 	migration, err := m.Nodes.BeginMigration(slot, to)

@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// T7: trickling and delayed streams; a caller's deadline stays absolute.
+// T7: streams trickle and are delayed. A caller still returns by its deadline.
 func TestT7SlowStreams(t *testing.T) {
 	beside(t)
 	const deadline = 60 * time.Millisecond
@@ -67,7 +67,7 @@ func TestT7SlowStreams(t *testing.T) {
 	}
 }
 
-// T7: slices of 1 to 1460 bytes change nothing.
+// T7: if streams arrive in slices of 1 to 1460 bytes, the results are the same.
 func TestT7Slices(t *testing.T) {
 	r := newRig(t, RigOpts{Conn: untimed()})
 	for _, n := range []int{1, 7, 1460} {
@@ -84,7 +84,7 @@ func TestT7Slices(t *testing.T) {
 	require.Equal(t, report.Requests(), report.Outcomes(oracle.Value))
 }
 
-// T8: Close ends a handshake at once, no matter at which step it stalls.
+// T8: Close ends a handshake at once, no matter at which step the handshake stalls.
 func TestT8StalledHandshake(t *testing.T) {
 	silent := chaos.ScriptedReplies("")
 	tarPit := chaos.ScriptedSlow("+PONG, in a very long while\r\n", 1, 50*time.Millisecond)
@@ -121,7 +121,8 @@ func TestT8StalledHandshake(t *testing.T) {
 	}
 }
 
-// T8: a wrong password is a permanent error: it is reported at once, and not tried again.
+// T8: a wrong password is a permanent error. It is reported at once, and the client does not try
+// again.
 func TestT8WrongPassword(t *testing.T) {
 	s := testbed.NewServer(t, testbed.Options{Password: "right"})
 	opts := untimed()

@@ -14,7 +14,7 @@ import (
 
 // SoakOpts are the options of Soak.
 type SoakOpts struct {
-	// Seed of all random choices.
+	// Seed is the seed of all random choices.
 	Seed int64
 	// Cluster puts a cluster under load, instead of one connection.
 	Cluster bool
@@ -38,31 +38,31 @@ func (o SoakOpts) withDefaults() SoakOpts {
 	return o
 }
 
-// stage is what a Soak runs on: servers, a client, its witnesses, and the ways to break things. The
-// soak draws the random choices and counts in its totals.
+// stage has what a Soak needs: servers, a client, its witnesses, and ways to break things. Soak
+// makes the random choices and counts in its totals.
 type stage interface {
 	// begin prepares a round: a client, with or without the integrity option,
 	// and a new ledger.
 	begin(round int, name string) error
 	// load returns a load on the client.
 	load(workers int) *Load
-	// pops returns blocking pops on the client that run beside the load, or nil.
+	// pops returns blocking pops on the client that run in addition to the load, or nil.
 	pops() *Pops
-	// fault makes one random fault, and undoes it after a while or with ctx.
+	// fault makes one random fault, and undoes it after a while or when ctx ends.
 	fault(ctx context.Context) error
-	// judge waits until everything works again, and judges the round.
+	// judge waits until everything works again, and checks the results of the round.
 	judge() (*oracle.Report, error)
-	// clear deletes what the round left on the servers.
+	// clear deletes the keys that the round has left on the servers.
 	clear() error
 	// about describes the round.
 	about() string
-	// close closes everything, and reports what is left.
+	// close closes everything, and reports goroutines that are left.
 	close() *oracle.Report
 }
 
 // Soak is T22: loads of all kinds on one connection or a cluster, with random faults in the servers
-// and between them and the client. Each round is judged. It ends early at the first violation, or
-// with ctx.
+// and between them and the client. Each round is judged. Soak ends early at the first violation, or
+// when ctx ends.
 func Soak(ctx context.Context, o SoakOpts) (*Totals, error) {
 	o = o.withDefaults()
 	s := &soak{SoakOpts: o, rnd: rand.New(rand.NewSource(o.Seed)), totals: &Totals{Faults: map[string]int{}}}
@@ -121,7 +121,7 @@ func (s *soak) round(ctx context.Context, d time.Duration) error {
 	return s.finish(report)
 }
 
-// play runs a load with pops beside it, and makes faults while it runs.
+// play runs a load, together with pops, and makes faults at the same time.
 func (s *soak) play(ctx context.Context, d time.Duration, load *Load, pops *Pops) error {
 	loadCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -165,7 +165,7 @@ func (s *soak) finish(report *oracle.Report) error {
 	return err
 }
 
-// load draws the shape of a load.
+// load returns a load with random parameters.
 func (s *soak) load() *Load {
 	load := s.stage.load(1 + s.rnd.Intn(32))
 	load.Seed = s.rnd.Int63()
@@ -178,8 +178,8 @@ func (s *soak) load() *Load {
 	return load
 }
 
-// changes reports whether a round has a new client, and whether that has the integrity option: each
-// round with it is between two without it.
+// changes tells for a round whether it has a new client, and whether that client has the integrity
+// option. Each round with the option is between two rounds without it.
 func changes(round int) (anew, integrity bool) { return round%3 != 1, round%3 == 2 }
 
 func soakConn(integrity bool) redisconn.Opts {
@@ -190,7 +190,7 @@ func soakConn(integrity bool) redisconn.Opts {
 	}
 }
 
-// meanwhile does something, waits, and undoes it.
+// meanwhile calls do, waits for d or until ctx is done, and calls undo.
 func meanwhile(ctx context.Context, d time.Duration, do, undo func() error) error {
 	if err := do(); err != nil {
 		return err

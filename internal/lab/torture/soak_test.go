@@ -12,8 +12,7 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 )
 
-// T22: a soak, here of a few seconds; TORTURE_DURATION or cmd/torture make it
-// as long as you like.
+// T22: a soak of a few seconds. TORTURE_DURATION or cmd/torture make it longer.
 func TestT22Soak(t *testing.T) {
 	drill.Halved(t)
 	totals := soakFor(t, SoakOpts{
@@ -33,7 +32,7 @@ func TestT22SoakCluster(t *testing.T) {
 		Cluster: true, Duration: time.Duration(long(8, 6)) * time.Second,
 		Round: time.Duration(long(4, 3)) * time.Second, FaultEvery: 200 * time.Millisecond,
 	})
-	if drill.InFull { // else others have goroutines as well
+	if drill.InFull { // otherwise other tests have goroutines at the same time
 		staysFlat(t, totals)
 	}
 	require.Less(t, totals.Lossy, totals.Rounds)
@@ -59,7 +58,7 @@ func soakFor(t *testing.T, o SoakOpts) *Totals {
 func staysFlat(t *testing.T, totals *Totals) {
 	t.Helper()
 	first, last := totals.Samples[len(totals.Samples)/2], totals.Samples[len(totals.Samples)-1]
-	idle := 3 * soakPoppers // in the proxy, for the connections that pops have left idle
+	idle := 3 * soakPoppers // goroutines of the proxy, for connections that pops have left idle
 	require.LessOrEqual(t, last.Goroutines, first.Goroutines+idle+5)
 	require.Less(t, last.HeapInuse, first.HeapInuse+32<<20)
 }

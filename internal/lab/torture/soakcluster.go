@@ -42,8 +42,8 @@ func newClusterStage(name string, seed int64, rnd *rand.Rand, totals *Totals) (s
 	return &clusterStage{ClusterRig: r, rnd: rnd, totals: totals}, nil
 }
 
-// soakCluster sets a time-out that ends requests while a master is frozen and not yet considered
-// dead. A write that is then sent again runs twice.
+// soakCluster returns options with a time-out that ends requests while a master is frozen and not
+// yet considered dead. If such a write is sent again, it runs twice.
 func soakCluster(integrity bool) rediscluster.Opts {
 	opts := soakConn(integrity)
 	opts.IOTimeout = nodeTimeout / 10
@@ -61,7 +61,7 @@ func (s *clusterStage) begin(round int, name string) error {
 	return s.Connect(soakCluster(integrity))
 }
 
-// load returns a load that reads from masters only, or also from replicas.
+// load returns a load that reads from masters, or also from replicas.
 func (s *clusterStage) load(workers int) *Load {
 	s.policy = []rediscluster.ReplicaPolicyEnum{
 		rediscluster.MasterOnly, rediscluster.MasterAndSlaves, rediscluster.PreferSlaves,
@@ -109,8 +109,9 @@ var (
 	killing       = []string{"kill master", "kill master"}
 )
 
-// fault ends when all nodes agree again. If a node was replaced without being asked to, writes may
-// be lost, because it did not wait for its replica.
+// fault makes one random fault, and returns when all nodes agree again. If a node was replaced
+// although it was not asked to hand over, writes may be lost, because it did not wait for its
+// replica.
 func (s *clusterStage) fault(ctx context.Context) error {
 	kinds := clusterFaults
 	if !s.gentle {
@@ -139,7 +140,7 @@ func (s *clusterStage) fault(ctx context.Context) error {
 	case "freeze":
 		node := []*testbed.Node{master, replica}[s.rnd.Intn(2)]
 		if s.gentle && node == master {
-			lasting %= nodeTimeout / 2 // too short to be replaced
+			lasting %= nodeTimeout / 2 // too short for the node to be replaced
 		}
 		err = meanwhile(ctx, lasting, node.Pause, node.Resume)
 	case "kill master":

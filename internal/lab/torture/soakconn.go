@@ -98,7 +98,7 @@ func (s *connStage) fault(ctx context.Context) error {
 		s.Proxy.Arm(chaos.Fault{Do: chaos.Reset, At: chaos.Now()})
 		return meanwhile(ctx, lasting, func() error { s.Proxy.Refuse(true); return nil },
 			func() error { s.Proxy.Refuse(false); return nil })
-	case "bad handshake": // a reset, and again within the first bytes of the next connections
+	case "bad handshake": // a reset, and further resets within the first bytes of the next connections
 		s.totals.Faults["bad handshake"]++
 		s.Proxy.Arm(chaos.Fault{
 			Do: chaos.Reset, On: s.direction(), At: chaos.AtRandomByte(200), Times: 3,
@@ -123,8 +123,8 @@ func (s *connStage) proxyFault(kind chaos.Action) chaos.Fault {
 	f.N = 1 + s.rnd.Intn(1460)
 	f.Interval = time.Duration(1+s.rnd.Intn(900)) * time.Millisecond
 	if kind == chaos.Insert || kind == chaos.Delete {
-		// At most one such fault happens in a batch, because a lost reply and an inserted one would
-		// cancel each other out.
+		// At most one such fault happens in a batch, because a lost reply and an inserted reply
+		// would cancel each other out.
 		f.On, f.At, f.Times = chaos.Replies, chaos.AtChance(0.01), 1
 		f.Bytes = []byte("$5\r\nwrong\r\n")
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// stream is read by a consumer group while it is written.
+// stream is a stream that a consumer group reads while it is being written.
 type stream struct {
 	*guests
 	key     string
-	entries atomic.Int64 // delivered
+	entries atomic.Int64 // number of delivered entries
 
-	mu        sync.Mutex     // guards what follows
-	added     []string       // the IDs
-	delivered map[string]int // by ID
+	mu        sync.Mutex     // guards the fields below
+	added     []string       // IDs of added entries
+	delivered map[string]int // number of deliveries, by ID
 	acked     map[string]bool
 }
 
@@ -55,10 +55,10 @@ func (s *stream) write(ctx context.Context) {
 }
 
 func (s *stream) read(ctx context.Context, reader *redis.GroupReader) {
-	var mine []string // acknowledged since the last Flush
+	var mine []string // IDs acknowledged since the last Flush
 	for msg, err := range reader.Messages(ctx) {
 		if err != nil {
-			// A master that becomes a replica ends the connections of those who are blocked.
+			// A master that becomes a replica closes the connections of blocked clients.
 			if lost := redis.AsErrorx(err).IsOfType(redis.ErrIO); !lost && !s.lossy && ctx.Err() == nil {
 				s.t.Errorf("the group: %q: %v", msg.ID, err)
 			}
@@ -124,13 +124,13 @@ func (s *stream) verify() {
 	if missing() == 0 && pending() == 0 {
 		return
 	}
-	require.Eventually(s.t, func() bool { // so that the first pass claims them all
+	require.Eventually(s.t, func() bool { // so that the first pass claims all of them
 		idle, err := redis.As[[]any](client.Do(ctx, "XPENDING", s.key, "group", "IDLE", restMinIdle.Milliseconds(), "-", "+", len(s.added)))
 		return err == nil && len(idle) == pending()
 	}, patience, time.Millisecond)
 	for msg, err := range rest.Messages(ctx) {
 		if redis.AsErrorx(err).IsOfType(redis.ErrIO) && ctx.Err() == nil {
-			continue // no node answers a starved client in time: it reads again
+			continue // if the client gets little processor time, no node answers it in time: it reads again
 		}
 		require.NoError(s.t, err)
 		require.True(s.t, s.lossy || !s.acked[msg.ID], msg.ID)
@@ -144,6 +144,7 @@ func (s *stream) verify() {
 	require.Zero(s.t, missing(), "delivered to nobody")
 }
 
-// restMinIdle is longer than a starved client waits for two answers: a reader drops what it has
-// claimed longer ago than that, and claims it again two seconds later, or never gets to it.
+// restMinIdle is longer than the time of two answers to a client with little processor time. A
+// reader drops entries that it has claimed longer ago than that, and claims them again two seconds
+// later. With a shorter time it might never deliver them.
 const restMinIdle = 500 * time.Millisecond

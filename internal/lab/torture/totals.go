@@ -8,16 +8,16 @@ import (
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 )
 
-// Totals are what a Soak did and found.
+// Totals are the counts and findings of a Soak.
 type Totals struct {
 	Report    oracle.Report
 	Precision Precision
 	// Faults counts the faults by kind.
 	Faults map[string]int
-	// Pops says what happened to the elements of blocking pops.
+	// Pops tells what happened to the elements of blocking pops.
 	Pops oracle.Tally
-	// Rounds counts the judgements. In Lossy of them, the servers might have lost acknowledged
-	// writes.
+	// Rounds counts the rounds that were judged. In Lossy of them, the servers might have lost
+	// acknowledged writes.
 	Rounds, Lossy int
 	Took          time.Duration
 	// Samples are taken after a garbage collection, at the end of each round,

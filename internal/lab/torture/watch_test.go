@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// adders is how many goroutines increment one key.
+// adders is the number of goroutines that increment one key.
 const adders = 64
 
 // increments starts goroutines that increment the counter with optimistic transactions until ctx
@@ -36,7 +36,7 @@ func (w *Witnesses) increments(ctx context.Context, t *testing.T, sender redis.S
 	wg.Wait()
 }
 
-// increment returns what a key was set to, or an error.
+// increment returns the value to which it has set a key, or an error.
 func increment(ctx context.Context, sender redis.Sender, key string) any {
 	ctx, cancel := context.WithTimeout(ctx, patience/3)
 	defer cancel()
@@ -57,17 +57,17 @@ func increment(ctx context.Context, sender redis.Sender, key string) any {
 	return n
 }
 
-// answersOf counts the requests that have an answer.
+// answersOf returns a function that counts the answered requests.
 func answersOf(l *oracle.Ledger) func() int64 {
 	return func() int64 { return l.Report.Outcomes(oracle.Value) }
 }
 
-// always is a condition.
+// always is a condition that always holds.
 func always() bool { return true }
 
 // T25: callers read a counter and write the next number, while connections and the server are lost.
-// Its value is at least the number of acknowledged increments, and at most that of acknowledged and
-// unknown ones.
+// The value is at least the number of acknowledged increments, and at most the number of
+// acknowledged and unknown ones.
 func TestT25IncrementsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {

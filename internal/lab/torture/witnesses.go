@@ -10,7 +10,7 @@ import (
 // Witnesses record what happened to the requests of a client: the client's results, and what the
 // servers executed.
 type Witnesses struct {
-	// Name begins all keys and tags.
+	// Name is the beginning of all keys and tags.
 	Name    string
 	Ledger  *oracle.Ledger
 	Log     *oracle.ExecLog
@@ -21,7 +21,7 @@ type Witnesses struct {
 	counter string
 }
 
-// NewLedger begins a new ledger, with its own log and counter. Its name must be unique among the
+// NewLedger begins a new ledger, with its own log and counter. name must be unique among the
 // ledgers of the same servers.
 func (w *Witnesses) NewLedger(name string) {
 	w.Name, w.counter = name, "counter:"+name
@@ -31,7 +31,7 @@ func (w *Witnesses) NewLedger(name string) {
 	w.Queue = oracle.NewQueue(w.Ledger)
 }
 
-// AllowLoss is for faults that lose acknowledged writes.
+// AllowLoss allows the servers to lose acknowledged writes, as some faults make them do.
 func (w *Witnesses) AllowLoss() { w.Log.Lossy, w.Counter.Lossy, w.Queue.Lossy = true, true, true }
 
 // load returns a load on a client.
@@ -42,7 +42,7 @@ func (w *Witnesses) load(client redis.Sender, workers, requests int) *Load {
 	}
 }
 
-// pops returns blocking pops on a client: of that many lists, with that many goroutines each.
+// pops returns blocking pops on a client: on so many lists, with so many poppers and pushers each.
 func (w *Witnesses) pops(client redis.Sender, lists, poppers, pushers int) *Pops {
 	return &Pops{
 		Sender: client, Ledger: w.Ledger, Queue: w.Queue, Name: w.Name, Seed: w.seed,
@@ -50,7 +50,7 @@ func (w *Witnesses) pops(client redis.Sender, lists, poppers, pushers int) *Pops
 	}
 }
 
-// soakPops returns the pops that run beside a load.
+// soakPops returns the pops that run together with a load.
 func (w *Witnesses) soakPops(client redis.Sender) *Pops {
 	return w.pops(client, 2, soakPoppers/2, 1)
 }
@@ -60,7 +60,7 @@ func (w *Witnesses) soakPops(client redis.Sender) *Pops {
 const soakPoppers = 8
 
 // verify waits for all requests, for up to within, and compares the results with what the servers
-// executed. do sends requests to the servers past the client.
+// executed. do sends requests to the servers without the client under test.
 func (w *Witnesses) verify(do func(cmd string, args ...any) any, within time.Duration) (*oracle.Report, error) {
 	report := w.Ledger.Finish(within)
 	if err := w.Log.Verify(readList(do)); err != nil {

@@ -19,7 +19,8 @@ import (
 	own "github.com/joomcode/redispipe/redis"
 )
 
-// BenchmarkCallers measures the time per request, SET and GET in turn, with that many goroutines.
+// BenchmarkCallers measures the time per request, SET and GET in turn, for several numbers of
+// goroutines.
 func BenchmarkCallers(b *testing.B) {
 	ctx := context.Background()
 	commands := func(c redis.Cmdable) func(int) error {
@@ -112,7 +113,7 @@ func tuned(o *redis.Options) {
 	o.ReadBufferSize, o.WriteBufferSize = 1<<10, 1<<10
 }
 
-// warm makes each caller dial, if it has a connection of its own.
+// warm makes each caller send a request, so that each connection of a pool is dialed.
 func warm(b *testing.B, callers int, do func(int) error) {
 	var all sync.WaitGroup
 	for range callers {
@@ -145,7 +146,7 @@ func (c *instant) Read(p []byte) (n int, _ error) {
 	runtime.Gosched()
 	for ; c.replies > 0; c.replies-- {
 		reply := "+OK\r\n"
-		if c.refuses { // what needs RESP3
+		if c.refuses { // commands that need RESP3
 			reply = "-ERR\r\n"
 		}
 		n += copy(p[n:], reply)

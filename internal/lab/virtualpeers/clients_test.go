@@ -68,7 +68,7 @@ func TestRedigo(t *testing.T) {
 	require.Equal(t, "hello", string(sub.Receive().(redis.Message).Data))
 }
 
-// dialer is the interface that radix takes.
+// dialer is the type of dialer that radix takes.
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {

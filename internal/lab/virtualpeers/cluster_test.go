@@ -93,7 +93,7 @@ func TestClusterProtocol(t *testing.T) {
 			}
 			require.ErrorContains(t, err, "let the client send HELLO 3")
 			require.Equal(t, own.OutcomeNotSent, own.OutcomeOf(err))
-			break // it dialed again and waited before it reported that
+			break // go-redis dialed again, and waited before it reported the error
 		}
 		require.NoError(t, rdb.Close())
 	}

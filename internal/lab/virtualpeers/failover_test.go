@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// sockets keeps the addresses that were dialed without a virtual connection.
+// sockets records the addresses that were dialed without a virtual connection.
 type sockets struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	mu   sync.Mutex
@@ -68,7 +68,7 @@ func TestFailover(t *testing.T) {
 		defer mu.Unlock()
 		return len(acknowledged)
 	}
-	for i := range 8 { // until stop
+	for i := range 8 { // until stop is closed
 		all.Go(func() {
 			for n := 0; !stop.Load(); n++ {
 				id := fmt.Sprint(i, ":", n)

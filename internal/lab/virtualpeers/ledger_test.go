@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/ledger"
 )
 
-// judged is a go-redis client whose pushes are in a ledger, on its way through a proxy.
+// judged is a go-redis client behind a proxy, whose pushes are recorded in a ledger.
 type judged struct {
 	t     *testing.T
 	proxy *chaos.Proxy
@@ -33,12 +33,12 @@ func newJudged(t *testing.T, retries int, patience time.Duration) judged {
 		Addr: proxy.Addr(), MaxRetries: retries, ReadTimeout: patience, PoolSize: 1,
 	})
 	t.Cleanup(func() { _ = rdb.Close() })
-	name := fmt.Sprintf("%s#%d", t.Name(), judgedRuns.Add(1)) // requests of an earlier run may be late
+	name := fmt.Sprintf("%s#%d", t.Name(), judgedRuns.Add(1)) // unique, because requests of an earlier run may still be under way
 	book := ledger.New(name)
 	return judged{t, proxy, rdb, "ledger:" + name, book, ledger.NewLists(book)}
 }
 
-// push sends one request, and tells the ledger what go-redis says of it.
+// push sends one request, and records the outcome that go-redis reports.
 func (j judged) push() error {
 	tag, id := j.lists.Issue(j.key)
 	n, err := j.rdb.RPush(context.Background(), j.key, tag).Result()
@@ -54,7 +54,7 @@ func (j judged) push() error {
 	return err
 }
 
-// judge heals the network, and compares with what the server has.
+// judge heals the network, and compares the ledger with the lists on the server.
 func (j judged) judge() *ledger.Report {
 	j.proxy.Heal()
 	require.Eventually(j.t, func() bool { return j.push() == nil }, time.Minute, time.Millisecond)
@@ -66,7 +66,7 @@ func (j judged) judge() *ledger.Report {
 	return j.book.Finish(time.Minute)
 }
 
-// Without its own retries, go-redis reports correct outcomes under every preset.
+// If its retries are turned off, go-redis reports correct outcomes under every preset.
 func TestLedgerOfGoRedis(t *testing.T) {
 	for name, fault := range map[string]chaos.Fault{
 		"freeze": chaos.Freeze(), "cut": chaos.CutAfter(1), "half-open": chaos.HalfOpen(),
@@ -88,7 +88,7 @@ func TestLedgerOfGoRedis(t *testing.T) {
 	}
 }
 
-// With its default of three retries, go-redis runs a request twice if the reply was lost.
+// By default go-redis retries three times, so it runs a request twice if the reply was lost.
 func TestLedgerFindsRepeats(t *testing.T) {
 	j := newJudged(t, 0, time.Minute)
 	require.Eventually(t, func() bool { return j.push() == nil }, time.Minute, time.Millisecond)

@@ -19,7 +19,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// eachGuest runs a test with go-redis over a connection of either protocol.
+// eachGuest runs a test with go-redis over a connection of each protocol.
 func eachGuest(t *testing.T, test func(t *testing.T, rdb *redis.Client)) {
 	for _, protocol := range []int{2, 3} {
 		t.Run(fmt.Sprint("RESP", protocol), func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 var connect = conntest.Connect
 
-// guest returns go-redis over a connection.
+// guest returns a go-redis client over a connection.
 func guest(t testing.TB, conn *redisconn.Connection, change ...func(*redis.Options)) *redis.Client {
 	o := &redis.Options{Addr: conn.Addr(), Dialer: redisvirtual.Dialer(conn), ReadTimeout: time.Minute, PoolSize: 1000}
 	for _, f := range change {

@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// stalled has a connection to a server of chaos.ScriptedStalls.
+// stalled runs a test with a connection to a server that runs chaos.ScriptedStalls.
 func stalled(t *testing.T, opts redisconn.Opts, test func(t *testing.T, conn *redisconn.Connection)) {
 	Run(t, func(t *testing.T) {
 		l := newPipes("10.0.0.1:6379")
@@ -31,12 +31,12 @@ func stalled(t *testing.T, opts redisconn.Opts, test func(t *testing.T, conn *re
 // heldUp is how long requests are held up.
 const heldUp = time.Second
 
-// The errors of requests tell what has held them up when the connection has given up.
+// If the connection gives up, the error of each request shows the stage that held the request up.
 func TestDelayBlamesTheRightStage(t *testing.T) {
 	for stage, stall := range map[redis.Stage]func(conn *redisconn.Connection, release chan struct{}){
 		redis.StageQueue: func(conn *redisconn.Connection, _ chan struct{}) {
 			conn.Send(redis.Req("STALL"), nil, 0)
-			conn.Send(redis.Req("SET", "key", bytes.Repeat([]byte("x"), 16<<20)), nil, 0) // the server does not read
+			conn.Send(redis.Req("SET", "key", bytes.Repeat([]byte("x"), 16<<20)), nil, 0) // the server does not read it
 			synctest.Wait()
 		},
 		redis.StageWire: func(conn *redisconn.Connection, _ chan struct{}) {
@@ -69,7 +69,7 @@ func TestDelayBlamesTheRightStage(t *testing.T) {
 	}
 }
 
-// A caller that reads its own reply gets the same error as others when the reply is cut short.
+// If a reply is cut short, a caller that reads the reply itself gets the same error as others.
 func TestDelayOfTypedReply(t *testing.T) {
 	stalled(t, redisconn.Opts{IOTimeout: heldUp}, func(t *testing.T, conn *redisconn.Connection) {
 		var v string
@@ -82,13 +82,13 @@ func TestDelayOfTypedReply(t *testing.T) {
 	})
 }
 
-// slowly is a reader and a writer that takes its time.
+// slowly is a slow reader and writer.
 type slowly struct{}
 
 func (slowly) Read(p []byte) (int, error)  { time.Sleep(heldUp); return len(p), nil }
 func (slowly) Write(p []byte) (int, error) { time.Sleep(heldUp); return len(p), nil }
 
-// The delay of a request on a dedicated connection says where the time went as well.
+// The delay of a request on a dedicated connection shows the stages, too.
 func TestDelayOnAConnectionOfItsOwn(t *testing.T) {
 	session := func(cmd string) func(ctx context.Context, conn *redisconn.Connection) error {
 		return func(ctx context.Context, conn *redisconn.Connection) error {

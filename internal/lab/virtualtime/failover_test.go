@@ -25,21 +25,20 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// pipeGroup plays a sentinel and the servers of a group, over pipes, for tests with a
-// clock of their own.
+// pipeGroup acts as a sentinel and the servers of a group, over pipes, for tests with a fake clock.
 type pipeGroup struct {
-	mu          sync.Mutex // guards the rest
+	mu          sync.Mutex // guards the fields below
 	master      string
 	epoch       int
-	silent      string // a server that answers nothing
-	dead        string // a server that is gone
-	refuses     int    // how many connections the next master still refuses
+	silent      string // address of a server that answers nothing
+	dead        string // address of a server that is down
+	refuses     int    // number of connections that the next master still refuses
 	conns       map[string][]net.Conn
 	subscribers []net.Conn
-	written     time.Time // when the old master got a write last
+	written     time.Time // when the old master last got a write
 }
 
-// dial is for Opts.Dialer.
+// dial is an Opts.Dialer.
 func (g *pipeGroup) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,7 +127,7 @@ func (g *pipeGroup) kill() {
 	}
 }
 
-// killAndRefuse kills it, and makes the next one refuse the first two connections.
+// killAndRefuse kills the old master, and makes the next one refuse the first two connections.
 func (g *pipeGroup) killAndRefuse() {
 	g.kill()
 	g.refuses = 2
@@ -150,10 +149,10 @@ func stringsReply(list ...string) string {
 const old, next = "10.0.0.1:6379", "10.0.0.2:6379"
 
 // Writes continue soon after the announcement, no matter how the old master failed and how long
-// before. An old master with unanswered requests has 50 ms to answer. The client sends nothing more
-// to it once it has asked the sentinel again, which it does at most every 5 ms. If the next master
-// refuses the first two connections, the client dials again within half of ReconnectPause, which is
-// 250 ms. A request that was refused for long waits longer than that.
+// before. An old master with unanswered requests has 50 ms to answer. After the client has asked
+// the sentinel again, which it does at most every 5 ms, it sends nothing more to the old master. If
+// the next master refuses the first two connections, the client dials again within half of
+// ReconnectPause, which is 250 ms. A request that was refused for long waits longer than that.
 func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
 	drill.Halved(t)
 	Run(t, func(t *testing.T) {
@@ -175,8 +174,8 @@ func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
 	})
 }
 
-// writesResume returns the time from the announcement until all callers have written again. The
-// fault happens some time before the announcement.
+// writesResume returns the time from the announcement until all callers have written again. before
+// is the time from the fault to the announcement.
 func writesResume(t *testing.T, fault func(*pipeGroup), before time.Duration) (last time.Duration) {
 	g := &pipeGroup{master: old, conns: make(map[string][]net.Conn)}
 	opts := redisconn.Opts{Dialer: g.dial}
@@ -187,7 +186,7 @@ func writesResume(t *testing.T, fault func(*pipeGroup), before time.Duration) (l
 	defer c.Close()
 	db := redis.Sync{S: c}
 	require.Equal(t, "OK", db.Do("SET", "a", "1"))
-	time.Sleep(time.Second) // it listens
+	time.Sleep(time.Second) // the client has subscribed by then
 	g.mu.Lock()
 	fault(g)
 	g.mu.Unlock()

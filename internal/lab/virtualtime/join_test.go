@@ -15,7 +15,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// eachJoin has a subscription subscribe a channel, with a server that has not answered.
+// eachJoin runs a test in which a subscription is subscribing a channel, and the server has not
+// answered.
 func eachJoin(t *testing.T, test func(t *testing.T, o *owner, sub *redispubsub.Subscription, cancel context.CancelFunc, done chan error)) {
 	eachProtocol(t, func(t *testing.T, protocol int) {
 		o := newOwner(t, protocol, time.Hour)
@@ -32,14 +33,15 @@ func eachJoin(t *testing.T, test func(t *testing.T, o *owner, sub *redispubsub.S
 	})
 }
 
-// delivers makes the server send a message of the channel, and waits until it arrives.
+// delivers makes the server send a message of the channel, and waits until the message arrives.
 func delivers(t *testing.T, o *owner, sub *redispubsub.Subscription) {
 	t.Helper()
 	o.publishes("1")
 	assert.Equal(t, "1", payload(t, sub))
 }
 
-// joins subscribes the channel and another one, and returns when both are wanted.
+// joins subscribes the channel and another one. It returns when both are wanted; done receives the
+// result.
 func joins(t *testing.T, sub *redispubsub.Subscription) (done chan error) {
 	t.Helper()
 	done = make(chan error, 1)
@@ -49,7 +51,7 @@ func joins(t *testing.T, sub *redispubsub.Subscription) (done chan error) {
 	return done
 }
 
-// takesOther confirms the other channel.
+// takesOther confirms the subscription of the other channel.
 func takesOther(o *owner) {
 	o.t.Helper()
 	o.expects("SSUBSCRIBE")
@@ -71,7 +73,7 @@ func TestASecondSubscribeWaits(t *testing.T) {
 	})
 }
 
-// The second caller also keeps the topic when the first gives up.
+// If the first caller gives up, the second one keeps the topic.
 func TestTheFirstSubscribeGivesUp(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, cancel context.CancelFunc, done chan error) {
 		second := joins(t, sub)
@@ -85,7 +87,7 @@ func TestTheFirstSubscribeGivesUp(t *testing.T) {
 	})
 }
 
-// Every caller that waits for a topic gets its refusal.
+// If a topic is refused, every caller that waits for it gets the refusal.
 func TestASecondSubscribeIsRefused(t *testing.T) {
 	eachJoin(t, func(t *testing.T, o *owner, sub *redispubsub.Subscription, _ context.CancelFunc, done chan error) {
 		second := joins(t, sub)

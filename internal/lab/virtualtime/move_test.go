@@ -11,7 +11,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// move has a channel on an old node, and a new one that the topology may name.
+// move is a channel that moves from an old node to a new one, when the topology names that.
 type move struct {
 	*testing.T
 	old, new *owner
@@ -33,7 +33,7 @@ func newMove(t *testing.T, protocol int, timeout time.Duration) *move {
 	return m
 }
 
-// socket returns the state of the socket to a node: none if there is none.
+// socket returns the state of the subscriber's socket to a node, or zero if there is none.
 func (m *move) socket(of *owner) redispubsub.SocketStats {
 	synctest.Wait()
 	for _, socket := range m.s.Stats().Sockets {
@@ -44,20 +44,20 @@ func (m *move) socket(of *owner) redispubsub.SocketStats {
 	return redispubsub.SocketStats{}
 }
 
-// sockets returns how many there are.
+// sockets returns the number of the subscriber's sockets.
 func (m *move) sockets() int {
 	synctest.Wait()
 	return len(m.s.Stats().Sockets)
 }
 
-// subscribe asks for the channel, and returns where the result will be.
+// subscribe subscribes the channel. The returned channel receives the result.
 func (m *move) subscribe() chan error {
 	done := make(chan error, 1)
 	go func() { done <- m.sub.Subscribe(m.Context(), redispubsub.Sharded("a")) }()
 	return done
 }
 
-// move makes the topology name the new node, after the old one has delivered a message.
+// move makes the topology name the new node, after the old node has delivered a message.
 func (m *move) move() {
 	m.Helper()
 	done := m.subscribe()
@@ -72,7 +72,7 @@ func (m *move) move() {
 	assert.Equal(m, redispubsub.SlotMoved, gap.Reason)
 }
 
-// missed makes a node send a message that nobody gets, since the gap is open.
+// missed makes a node send a message that the subscription does not get, because a gap is open.
 func (m *move) missed(by *owner) {
 	m.Helper()
 	before := m.socket(by).Messages
@@ -81,8 +81,7 @@ func (m *move) missed(by *owner) {
 	assert.Equal(m, 1, m.s.Stats().OpenGaps)
 }
 
-// restored waits for the end of the gap, and for a message of the node that has the
-// channel then.
+// restored waits for the end of the gap, and for a message of the node that then has the channel.
 func (m *move) restored(by *owner, began time.Time) {
 	m.Helper()
 	gap, ok := take(m, m.sub).(redispubsub.Gap)
@@ -92,8 +91,8 @@ func (m *move) restored(by *owner, began time.Time) {
 	assert.Equal(m, "2", payload(m, m.sub))
 }
 
-// The new owner of a slot may accept messages before the old one knows, while the old one accepts
-// them, too. The gap is open until both have reported the owner, in any order.
+// The new owner of a slot may accept messages while the old one does not know of it and still
+// accepts them, too. The gap is open until both have reported the owner, in any order.
 func TestGapWhileASlotHasTwoOwners(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -135,10 +134,10 @@ func TestTheOldOwnerIsLost(t *testing.T) {
 	})
 }
 
-// kept is how long the subscriber waits for an old owner that answers, and keeps the channel.
+// kept is how long the subscriber waits for an old owner that answers and keeps the channel.
 const kept = 2 * time.Second
 
-// The gap does not stay open forever if the old owner still answers and keeps the channel.
+// If the old owner still answers and keeps the channel, the gap is closed after a while.
 func TestTheOldOwnerKeepsTheChannel(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -150,14 +149,14 @@ func TestTheOldOwnerKeepsTheChannel(t *testing.T) {
 	})
 }
 
-// When a slot comes back, the subscriber waits for the node that had it in the meantime.
+// If a slot comes back, the subscriber waits for the node that had the slot in between.
 func TestAMoveBack(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
 		m.new.takes()
 		m.missed(m.new)
 		m.nodes.change(m.old, m.new)
-		m.old.takes() // once more, since what is on its way is older
+		m.old.takes() // confirms once more, because earlier messages may still be under way
 		m.missed(m.old)
 		began := time.Now()
 		m.new.givesUp()
@@ -165,8 +164,8 @@ func TestAMoveBack(t *testing.T) {
 	})
 }
 
-// When a slot comes back to a node, messages that this node sent before are dropped, because they
-// would arrive after newer ones of the other node.
+// If a slot comes back to a node, messages that this node had sent before are dropped, because they
+// would arrive after newer messages of the other node.
 func TestAReturnBringsNothingOld(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -181,7 +180,7 @@ func TestAReturnBringsNothingOld(t *testing.T) {
 	})
 }
 
-// Unsubscribe does not wait for any of this.
+// Unsubscribe does not wait for either owner.
 func TestUnsubscribeWhileASlotHasTwoOwners(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -199,7 +198,7 @@ func TestUnsubscribeWhileASlotHasTwoOwners(t *testing.T) {
 	})
 }
 
-// Subscribe waits for the old owner's answer, and then for the node that the answer names.
+// Subscribe waits for the old owner's answer, and then for the node that this answer names.
 func TestSubscribeWhileASlotMoves(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  func(o *owner) string
@@ -236,8 +235,8 @@ func TestSubscribeWhileASlotMoves(t *testing.T) {
 // spread is how long it may take until all nodes know a new owner.
 const spread = 100 * time.Millisecond
 
-// Until all nodes know the new owner they pass on messages to the old one, so the new one
-// is not asked before: the gap has to last as long.
+// Until all nodes know the new owner, they pass messages on to the old one. So the subscriber does
+// not ask the new owner before that, and the gap lasts at least as long.
 func TestTheNewOwnerIsAskedWhenAllKnowIt(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -255,8 +254,8 @@ func (m *move) reloads() int {
 	return m.nodes.reloads
 }
 
-// The node that confirms may have become a replica, because replicas also confirm: so the
-// subscriber looks up the nodes once more.
+// The node that confirms a subscription may have become a replica, because replicas confirm, too.
+// So the subscriber looks up the nodes once more.
 func TestTheNodesAreFoundOutOnceMore(t *testing.T) {
 	eachMove(t, func(m *move) {
 		m.move()
@@ -269,7 +268,7 @@ func TestTheNodesAreFoundOutOnceMore(t *testing.T) {
 	})
 }
 
-// The same goes for a channel that nobody has subscribed before.
+// The subscriber also looks up the nodes once more for a channel that it has not subscribed before.
 func TestSubscribeAfterASlotHasMoved(t *testing.T) {
 	eachMove(t, func(m *move) {
 		moved := time.Now()
@@ -291,7 +290,7 @@ func TestAGapBeginsBeforeTheNewsOfAnotherOwner(t *testing.T) {
 		m.old.takes()
 		require.NoError(t, <-done)
 		subscribed := time.Now()
-		time.Sleep(time.Second) // heartbeats are answered
+		time.Sleep(time.Second) // the server answers heartbeats in this time
 		assert.True(t, m.socket(m.old).Confirmed.After(subscribed))
 		m.nodes.change(m.new, m.old)
 		gap := take(t, m.sub).(redispubsub.Gap)
@@ -300,8 +299,8 @@ func TestAGapBeginsBeforeTheNewsOfAnotherOwner(t *testing.T) {
 	})
 }
 
-// A channel that is wanted again before it was unsubscribed was given up by its user, not by
-// the server: it is not asked for more often than that.
+// A channel may be wanted again before its unsubscription is confirmed. Then the user has given it
+// up, not the server, so it is subscribed only once more.
 func TestSubscribeWhileUnsubscribing(t *testing.T) {
 	eachMove(t, func(m *move) {
 		done := m.subscribe()

@@ -20,7 +20,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// pipes is a listener that is dialed by pipes.
+// pipes is a listener whose connections are pipes.
 type pipes struct {
 	addr   string
 	conns  chan net.Conn
@@ -32,7 +32,7 @@ func newPipes(addr string) *pipes {
 	return &pipes{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// dial is for Opts.Dialer.
+// dial is an Opts.Dialer.
 func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
@@ -63,7 +63,7 @@ func (p *pipes) Addr() net.Addr  { return p }
 func (p *pipes) Network() string { return "tcp" }
 func (p *pipes) String() string  { return p.addr }
 
-// eachProtocol runs a test with RESP2 and RESP3, each with a clock of its own.
+// eachProtocol runs a test with RESP2 and RESP3, each with its own fake clock.
 func eachProtocol(t *testing.T, test func(t *testing.T, protocol int)) {
 	for _, protocol := range []int{2, 3} {
 		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) {
@@ -72,15 +72,15 @@ func eachProtocol(t *testing.T, test func(t *testing.T, protocol int)) {
 	}
 }
 
-// owner is a node that takes sharded channels, and gives them up, when a test says so.
+// owner is a node that confirms and gives up sharded channels when the test tells it to.
 type owner struct {
 	t       testing.TB
-	head    string // of a push
+	head    string // the head of a push
 	server  *chaos.ScriptedServer
 	conn    *redisconn.Connection
-	asked   chan string // commands, each of which waits for an answer
+	asked   chan string // commands; each waits for an answer
 	answers chan string
-	sock    chan *chaos.ScriptedConn // that the last command came by
+	sock    chan *chaos.ScriptedConn // the connection on which the last command came
 	last    *chaos.ScriptedConn
 }
 
@@ -114,16 +114,16 @@ func newOwner(t testing.TB, protocol int, timeout time.Duration) *owner {
 	return o
 }
 
-// owners is how many there have been: each has an address of its own.
+// owners counts all owners, so that each gets its own address.
 var owners atomic.Int64
 
-// expects waits for a command.
+// expects waits for the command cmd.
 func (o *owner) expects(cmd string) {
 	o.t.Helper()
 	require.Equal(o.t, cmd, <-o.asked)
 }
 
-// answer answers the command that waits.
+// answer answers the waiting command.
 func (o *owner) answer(answer string) {
 	o.answers <- answer
 	o.last = <-o.sock
@@ -136,7 +136,7 @@ func (o *owner) takes() {
 	o.answer(o.push("ssubscribe", ":1\r\n"))
 }
 
-// givesUp unsubscribes the channel, as a master does that hears of a new owner.
+// givesUp unsubscribes the channel, like a master that learns of a new owner.
 func (o *owner) givesUp() { o.sends(o.push("sunsubscribe", ":0\r\n")) }
 
 func (o *owner) publishes(payload string) { o.sends(o.push("smessage", chaos.ScriptedBulk(payload))) }
@@ -151,12 +151,12 @@ func (o *owner) push(kind, rest string) string {
 	return fmt.Sprintf("%s3\r\n%s%s%s", o.head, chaos.ScriptedBulk(kind), chaos.ScriptedBulk("a"), rest)
 }
 
-// movingNodes puts all topics on one of its masters, which the test chooses.
+// movingNodes has all topics on one of its masters, which the test chooses.
 type movingNodes struct {
-	*redisconn.Connection // for Ctx
+	*redisconn.Connection // only Ctx is used
 	backend.NodesHolder
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	masters []backend.Node
 	changed chan struct{}
 	reloads int
@@ -169,7 +169,7 @@ func newMovingNodes(first, second *owner) *movingNodes {
 	return n
 }
 
-// change puts all topics on the first master.
+// change puts all topics on the node first. The other master is second.
 func (n *movingNodes) change(first, second *owner) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -186,7 +186,7 @@ func (n *movingNodes) ForceReloading() {
 
 // seenNodes is movingNodes as package redispubsub sees it.
 type seenNodes struct {
-	send.Backend[redis.Future] // nil: nothing is sent
+	send.Backend[redis.Future] // nil, because nothing is sent
 	*movingNodes
 }
 
@@ -231,7 +231,7 @@ func take(t testing.TB, sub *redispubsub.Subscription) redispubsub.Event {
 	return nil
 }
 
-// payload takes a message.
+// payload returns the payload of the next event, which must be a message.
 func payload(t testing.TB, sub *redispubsub.Subscription) string {
 	t.Helper()
 	ev := take(t, sub)

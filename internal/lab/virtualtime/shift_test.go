@@ -24,18 +24,18 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// database is a member that counts in memory, and fails as a test says.
+// database is a member of a client. It counts in memory, and fails when the test tells it to.
 type database struct {
 	*chaos.ScriptedServer
 	pipes       *pipes
 	name        string
-	conns       sync.Map     // *chaos.ScriptedConn that have sent something
-	gets, incrs atomic.Int64 // that ran
-	// frozen holds up all answers, dead refuses connections, and mute runs what comes but does not
-	// answer it.
+	conns       sync.Map     // the *chaos.ScriptedConns that have sent a request
+	gets, incrs atomic.Int64 // the number of GETs and INCRs that ran
+	// While frozen is set, no answer is sent. While dead is set, connections are refused. While
+	// mute is set, requests run but are not answered.
 	frozen, dead, mute atomic.Bool
-	loading            atomic.Bool  // refuse two of three INCRs
-	asked              atomic.Int64 // INCRs while it is set
+	loading            atomic.Bool  // while set, two of three INCRs are refused
+	asked              atomic.Int64 // number of INCRs while loading is set
 }
 
 func newDatabase(t *testing.T, n int) *database {
@@ -44,7 +44,7 @@ func newDatabase(t *testing.T, n int) *database {
 	return d
 }
 
-// dial is for redisconn.Opts.Dialer.
+// dial is a redisconn.Opts.Dialer.
 func (d *database) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if d.dead.Load() {
 		return nil, fmt.Errorf("connection refused")
@@ -88,7 +88,7 @@ func (d *database) answer(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error 
 	return err
 }
 
-// kill closes all connections and refuses others.
+// kill closes all connections and refuses new ones.
 func (d *database) kill() {
 	d.dead.Store(true)
 	d.conns.Range(func(c, _ any) bool {
@@ -97,7 +97,7 @@ func (d *database) kill() {
 	})
 }
 
-// events are those of a client, as text.
+// events is a logger that keeps a client's events as text.
 type events struct {
 	mu   sync.Mutex // guards seen
 	seen []string
@@ -141,8 +141,8 @@ func failing(t *testing.T, test func(t *testing.T, db *redisfailover.Client, m1,
 	})
 }
 
-// Requests succeed again within one IOTimeout after the active member was lost, no matter how it
-// fails.
+// Requests succeed again within one IOTimeout after the active member was lost, no matter how the
+// member fails.
 func TestShift(t *testing.T) {
 	const within = time.Second // IOTimeout
 	for name, fault := range map[string]func(*database){
@@ -157,7 +157,7 @@ func TestShift(t *testing.T) {
 				began := time.Now()
 				var all sync.WaitGroup
 				var good atomic.Int64
-				var first atomic.Int64 // when the first good answer came
+				var first atomic.Int64 // when the first value came
 				for range 40 {
 					time.Sleep(25 * time.Millisecond)
 					all.Go(func() {
@@ -179,7 +179,7 @@ func TestShift(t *testing.T) {
 	}
 }
 
-// A request that may have run is sent to the other member only if it is a read.
+// A request that may have run on the lost member is sent to the other one only if it is a read.
 func TestShiftByOutcome(t *testing.T) {
 	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, _ *events) {
 		m1.mute.Store(true)
@@ -198,7 +198,7 @@ func TestShiftByOutcome(t *testing.T) {
 	})
 }
 
-// A member that was restored becomes active again, after Failback.
+// After a member is restored, it becomes active again when Failback has passed.
 func TestShiftBack(t *testing.T) {
 	failing(t, func(t *testing.T, db *redisfailover.Client, m1, m2 *database, seen *events) {
 		m1.kill()
@@ -273,15 +273,16 @@ func TestShiftUnblocks(t *testing.T) {
 		go func() { popped <- db.Do(t.Context(), "BLPOP", "k", 0) }()
 		synctest.Wait()
 		require.NoError(t, db.SwitchTo("m2"))
-		res := <-popped // m1 can't say that it did nothing
+		res := <-popped // m1 can't tell that the command did nothing
 		require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res), "%v", res)
 		require.ErrorContains(t, redis.Err(res), "m1 is not the active member any more")
 		require.NotErrorIs(t, redis.Err(res), context.Canceled, "its caller's context has not ended")
 	})
 }
 
-// While both members refuse two of three requests, though probes succeed, there is at most one shift per Failback, and
-// each request that succeeded ran once. It takes a minute of virtual time, and half an hour with REDISPIPE_LONG.
+// While both members refuse two of three requests, although probes succeed, the client shifts at
+// most once per Failback. Each request that succeeded ran once. The test takes a minute of virtual
+// time, and half an hour with REDISPIPE_LONG.
 func TestShiftsWhileBothFail(t *testing.T) {
 	minutes := 1
 	if os.Getenv("REDISPIPE_LONG") != "" {

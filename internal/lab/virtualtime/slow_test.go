@@ -11,7 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// T7: a large value over a slow link lives while 64 KiB come in each IOTimeout, and no longer.
+// T7: reading a large value over a slow link succeeds as long as 64 KiB arrive within each
+// IOTimeout.
 func TestALargeValueOverASlowLink(t *testing.T) {
 	const size, slice, timeout = 2 << 20, 16 << 10, time.Second
 	for name, tt := range map[string]struct {

@@ -11,7 +11,8 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// The same calls inside and outside of bubbles, each waiting for a channel of a pool.
+// Run makes the same calls inside and outside of bubbles. Each call waits for a channel from a
+// pool.
 func TestRun(t *testing.T) {
 	call := func(t *testing.T) {
 		l := newPipes("10.0.0.1:6379")

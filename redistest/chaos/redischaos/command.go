@@ -25,7 +25,7 @@ const usage = `  freeze                      hold everything back, and lose noth
   stats                       show counters
 `
 
-// do executes a command, and returns the answer.
+// do executes a command and returns its answer.
 func do(proxy *chaos.Proxy, command string) (answer string, err error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
@@ -49,7 +49,7 @@ func do(proxy *chaos.Proxy, command string) (answer string, err error) {
 	return "ok: " + strings.Join(words, " "), nil
 }
 
-// parse makes the fault of a command.
+// parse returns the fault that a command arms.
 func parse(name string, args []string, self string) (chaos.Fault, error) {
 	arg := append(args, "", "")
 	switch name {

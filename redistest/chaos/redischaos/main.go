@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// run is the program, until ctx is done.
+// run is the program. It ends when ctx is done.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	flags := flag.NewFlagSet("redischaos", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -79,13 +79,13 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return nil
 }
 
-// console takes commands for a proxy.
+// console executes commands for a proxy.
 type console struct {
 	proxy *chaos.Proxy
 	out   *log.Logger
 }
 
-// obey executes a command, and prints the answer.
+// obey executes a command and prints its answer.
 func (c *console) obey(command string) error {
 	answer, err := do(c.proxy, command)
 	if err == nil {

@@ -59,10 +59,10 @@ func (p program) say(command string) string {
 	return p.line()
 }
 
-// ask sends a request over a connection of its own and returns the first line of the reply.
+// ask sends a request over a new connection and returns the first line of the reply.
 func ask(t *testing.T, addr, request string) (string, error) {
 	conn, err := net.Dial("tcp", addr)
-	if err != nil { // a reset may come as early
+	if err != nil { // a reset may come so early that the write fails
 		return "", err
 	}
 	defer conn.Close()

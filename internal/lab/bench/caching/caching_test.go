@@ -16,7 +16,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// version reads the version that key has for the client.
+// version reads the version that the client returns for key.
 func version(b *testing.B, c cached, key string) int {
 	text, err := c.get(key)
 	require.NoError(b, err)
@@ -25,7 +25,7 @@ func version(b *testing.B, c cached, key string) int {
 	return n
 }
 
-// uncached sends requests like another client, without the cache.
+// uncached sends requests as another client, without a cache.
 func uncached(b *testing.B, server *testbed.Server) redis.Sync {
 	conn, err := redisconn.Connect(b.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	require.NoError(b, err)
@@ -38,12 +38,12 @@ const (
 	ownWrites   = 20_000
 	otherWrites = 2_000
 	boundKeys   = 200_000
-	// patient is how long a benchmark waits at most until an outdated value disappears.
+	// patient bounds how long a benchmark waits until an outdated value disappears.
 	patient = 15 * time.Second
 )
 
-// BenchmarkOwnWrites writes a key that is in memory, and reads it when the write is acknowledged:
-// in the same goroutine, and in another one.
+// BenchmarkOwnWrites writes a key that is in memory. After the write is acknowledged, the same
+// goroutine and another one read the key.
 func BenchmarkOwnWrites(b *testing.B) {
 	server := testbed.NewServer(b)
 	for _, c := range clients {
@@ -77,8 +77,8 @@ func BenchmarkOwnWrites(b *testing.B) {
 	}
 }
 
-// BenchmarkOthersWrites measures the time from when another client's write is acknowledged until
-// it is seen, by a goroutine that reads every 20 µs.
+// BenchmarkOthersWrites measures the time from the acknowledgment of another client's write until a
+// goroutine that reads the key every 20 µs gets the new value.
 func BenchmarkOthersWrites(b *testing.B) {
 	server := testbed.NewServer(b)
 	other := uncached(b, server)
@@ -103,7 +103,7 @@ func BenchmarkOthersWrites(b *testing.B) {
 	}
 }
 
-// BenchmarkBound reads more values than fit into the bound, and reports the size of the heap.
+// BenchmarkBound reads more values than the bound allows, and reports the size of the heap.
 func BenchmarkBound(b *testing.B) {
 	server := testbed.NewServer(b)
 	other := uncached(b, server)

@@ -27,7 +27,7 @@ const bound = 16 << 20
 var clients = []struct {
 	name    string
 	connect func(b *testing.B, addr string) cached
-	// cluster connects to a cluster; it is nil if the client caches only with a single server.
+	// cluster connects to a cluster. It is nil if the client caches only with a single server.
 	cluster func(b *testing.B, addrs []string) cached
 }{
 	{"redispipe", redispipe, redispipeCluster},
@@ -50,7 +50,7 @@ func redispipeCluster(b *testing.B, addrs []string) cached {
 func redispipeCache(b *testing.B, s redis.Sender) cached {
 	cache, err := rediscache.New(s, rediscache.Opts{
 		Prefixes: []string{""}, MaxBytes: bound,
-		NullAge: time.Minute, // long, so that the test does not measure the age of null
+		NullAge: time.Minute, // long, so that it does not end during a benchmark
 	})
 	require.NoError(b, err)
 	b.Cleanup(cache.Close)

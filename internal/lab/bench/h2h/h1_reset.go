@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Each of resetCallers pushes to its own list. A reset comes every resetEvery.
+// Each of resetCallers pushes to its own list. The network resets a connection every resetEvery.
 const (
 	resetCallers = 32
 	resetEvery   = 40 * time.Millisecond
@@ -63,7 +63,7 @@ func resetAgainAndAgain(proxy *chaos.Proxy, done <-chan struct{}) {
 	}
 }
 
-// pushAndCompare pushes ids and then reads the lists past the proxy.
+// pushAndCompare pushes IDs, and then reads the lists from the server directly.
 func pushAndCompare(a *act) error {
 	s, err := a.open()
 	if err != nil {
@@ -72,7 +72,7 @@ func pushAndCompare(a *act) error {
 	if err := a.ready(); err != nil {
 		return err
 	}
-	var mu sync.Mutex // guards the three below
+	var mu sync.Mutex // guards the three variables below
 	acknowledged := map[string]bool{}
 	var refused []refusal
 	requests := 0
@@ -152,8 +152,8 @@ func readLists(addr string) (map[string]int, error) {
 	return executed, nil
 }
 
-// scoreNotSent looks at the failed requests of which the proxy saw no byte, and counts those that
-// the client called not sent.
+// scoreNotSent counts the failed requests of which the proxy saw no byte, and those among them that
+// the client reported as not sent.
 func scoreNotSent(f *finding, log []chaos.LoggedRequest) {
 	if _, promises := f.Values["“not sent”, though executed"]; !promises {
 		return

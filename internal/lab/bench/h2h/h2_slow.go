@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// slowCallers call with deadlines of slowDeadline.
+	// slowCallers make calls with deadlines of slowDeadline.
 	slowCallers  = 1000
 	slowDeadline = 50 * time.Millisecond
 	// slowValue is the size of the values that they fetch.
 	slowValue = 16 << 10
-	// slowBegins is when the fault begins, under full load. Calls that return after slowCounts
+	// slowBegins is when the fault begins, under full load. Only calls that return after slowCounts
 	// count.
 	slowBegins = 200 * time.Millisecond
 	slowCounts = 500 * time.Millisecond
@@ -114,7 +114,7 @@ func callWithDeadlines(a *act) error {
 				}
 				took := time.Since(begin)
 				cancel()
-				// A client that refuses requests at once must not make the callers spin.
+				// If a client refuses requests at once, the callers must not spin.
 				time.Sleep(max(0, 5*time.Millisecond-took))
 				if begin.Add(took).Before(counts) {
 					continue
@@ -142,8 +142,8 @@ func callWithDeadlines(a *act) error {
 	return a.found(finding{Values: values})
 }
 
-// watch samples, until end, the goroutines and the memory that the process has got from the system
-// and not returned.
+// watch samples, until end, the number of goroutines, and the memory that the process has obtained
+// from the system and not returned. It returns the greatest values.
 func watch(end time.Time) (memory uint64, goroutines int) {
 	for time.Now().Before(end) {
 		var m runtime.MemStats
@@ -155,7 +155,7 @@ func watch(end time.Time) (memory uint64, goroutines int) {
 	return memory, goroutines
 }
 
-// short rounds a duration for a table.
+// short formats a duration for a table.
 func short(d time.Duration) string {
 	switch {
 	case d > 10*time.Second:

@@ -112,10 +112,10 @@ func TestOutagesOfFailovers(t *testing.T) {
 	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
 	s := &failoverStage{seen: []seenFailover{{began: at(0), announced: at(100)}, {began: at(1000), announced: at(1100)}, {began: at(2000), announced: at(2100)}}, until: at(3000)}
 	lasted, resumed := s.outages([]torture.Gap{
-		{From: at(-50), To: at(-10)},                              // before the first
-		{From: at(50), To: at(130)}, {From: at(500), To: at(510)}, // of the first, which costs more
+		{From: at(-50), To: at(-10)},                              // before the first failover
+		{From: at(50), To: at(130)}, {From: at(500), To: at(510)}, // two of the first failover, of which the longer one counts
 		{From: at(999), To: at(1090)},                                  // over before the announcement
-		{From: at(2800), To: at(3500)}, {From: at(3600), To: at(9000)}, // of the third, and of one that nobody saw end
+		{From: at(2800), To: at(3500)}, {From: at(3600), To: at(9000)}, // of the third failover, and of one whose end the client did not see
 	})
 	assert.Equal(t, []time.Duration{80 * time.Millisecond, 91 * time.Millisecond, 700 * time.Millisecond}, lasted)
 	assert.Equal(t, []time.Duration{30 * time.Millisecond, 0, 1400 * time.Millisecond}, resumed)

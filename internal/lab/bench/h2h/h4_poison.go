@@ -11,7 +11,7 @@ import (
 )
 
 // poisonCallers read their own keys for poisonTime. Half of them start before the poison and half
-// after it, so that a pool cannot leave the poisoned connection unused.
+// after it, so that a pool can't leave the poisoned connection unused.
 const (
 	poisonCallers = 16
 	poisonTime    = time.Second
@@ -37,7 +37,7 @@ func poisons() []poison {
 	}
 }
 
-// poisoned makes a scenario for each poison.
+// poisoned returns a scenario for each poison.
 func poisoned() []scenario {
 	var out []scenario
 	for i, p := range poisons() {
@@ -143,8 +143,8 @@ func drinkPoison(a *act, p poison) error {
 	return a.found(finding{Values: values})
 }
 
-// administer sends the poison and describes the result. The socket's time-out may come a moment
-// before that of the context.
+// administer sends the poison and describes the result. The time-out of the socket may come
+// slightly before that of the context.
 func administer(s Subject, args []string) string {
 	ctx, cancel := deadline(poisonCall)
 	defer cancel()

@@ -49,7 +49,7 @@ func closeUnder(a *act, callers int) error {
 	if err := a.ready(); err != nil {
 		return err
 	}
-	time.Sleep(100 * time.Millisecond) // frozen by now
+	time.Sleep(100 * time.Millisecond) // the server is frozen by then
 	var left, values atomic.Int64
 	left.Store(int64(callers))
 	for i := range callers {

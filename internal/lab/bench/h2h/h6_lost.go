@@ -18,22 +18,22 @@ type witness struct {
 	done  chan struct{}
 	all   sync.WaitGroup
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the fields below
 	monitors map[string][]*torture.Monitor
 	reigns   []reign
 }
 
-// reign is the time since when a sentinel has named the master of a greater epoch.
+// reign is when a sentinel first named the master of a greater epoch.
 type reign struct {
 	since  time.Time
 	epoch  uint64
 	master string
 }
 
-// witnessEvery is how often servers that are down are dialed, and sentinels asked.
+// witnessEvery is the interval at which a witness dials servers that are down, and asks sentinels.
 const witnessEvery = 2 * time.Millisecond
 
-// watchGroup watches until ran is called.
+// watchGroup watches a group until ran is called.
 func watchGroup(group *testbed.Group) *witness {
 	w := &witness{group: group, done: make(chan struct{}), monitors: make(map[string][]*torture.Monitor)}
 	for _, s := range group.Servers() {
@@ -62,8 +62,8 @@ func (w *witness) again(f func()) {
 	}
 }
 
-// monitor watches a server until the server closes the connection, which it does when it is killed
-// or promoted.
+// monitor records the writes on a server until the server closes the connection, which it does when
+// it is killed or promoted.
 func (w *witness) monitor(s *testbed.Server) {
 	m, err := torture.StartMonitor(s)
 	if err != nil {
@@ -78,7 +78,8 @@ func (w *witness) monitor(s *testbed.Server) {
 	}
 }
 
-// ask asks a sentinel for its master, before and after the epoch, which changes first.
+// ask asks a sentinel for its epoch, then its master, then the epoch again. The epoch changes
+// before the master.
 func (w *witness) ask(conn *redisdumb.Conn) {
 	name := w.group.MasterName()
 	before := fmt.Sprintf("%s", conn.Do("SENTINEL GET-MASTER-ADDR-BY-NAME", name))
@@ -104,7 +105,7 @@ func (w *witness) names(r reign) {
 	}
 }
 
-// standing is the role of a server when it ran a write.
+// standing is the role of a server at the time when it ran a write.
 type standing uint8
 
 const (
@@ -122,7 +123,7 @@ func (w *witness) ran() (by map[string]standing, late int) {
 		for _, m := range monitors {
 			for _, write := range m.Stop() {
 				if len(write.Args) < 3 || slices.Contains(w.group.Addrs(), write.From) {
-					continue // it came from its master
+					continue // a replica got the write from its master
 				}
 				as := w.standing(addr, write.At)
 				by[write.Args[2]] |= as
@@ -153,11 +154,11 @@ func (w *witness) standing(addr string, when time.Time) standing {
 // lostWrites counts writes that were acknowledged and lost.
 type lostWrites struct {
 	// unreplicated writes ran on the master of the greatest epoch but did not reach the promoted
-	// replica: no client could know that.
+	// replica. No client could know that.
 	unreplicated int
 	// late writes ran on a master that had been replaced.
 	late int
-	// unexplained writes ran on no server that was watched.
+	// unexplained writes ran on no watched server.
 	unexplained int
 }
 

@@ -19,13 +19,13 @@ const (
 	failoverRest    = time.Millisecond
 	// failoverGap is the shortest time without a write that counts as an outage.
 	failoverGap = 5 * time.Millisecond
-	// failoverMargin is how long before a failover the last write may have ended, if the outage is
-	// to be attributed to the failover.
+	// failoverMargin is how long before a failover an outage may begin and still be attributed to
+	// that failover.
 	failoverMargin = 100 * time.Millisecond
 	// failoverPause is the time without faults between two failovers.
 	failoverPause = 500 * time.Millisecond
-	// failoverStay is how long an old master still acts as a master. Sentinels leave it in that role
-	// for 10 to 30 s, which would allow only few failovers.
+	// failoverStay is how long an old master still acts as a master. Sentinels would leave it in
+	// that role for 10 to 30 s, which would allow only few failovers.
 	failoverStay = 2 * time.Second
 )
 
@@ -48,7 +48,7 @@ func failovers() []scenario {
 				if _, err := g.WaitPromoted(old); err != nil {
 					return err
 				}
-				return old.Restart() // it claims to be a master
+				return old.Restart() // the old master claims to be a master
 			}),
 	}
 }
@@ -76,12 +76,12 @@ func failoverScenario(id, text string, how failover) scenario {
 	}
 }
 
-// failoverStage fails over until it is done.
+// failoverStage makes failovers until the child is done.
 type failoverStage struct {
 	group *testbed.Group
 	how   failover
 
-	ended   chan struct{} // closed when run has returned; the rest is run's until then
+	ended   chan struct{} // closed when run has returned; until then only run uses the fields below
 	seen    []seenFailover
 	until   time.Time // when the last failover began whose end the client did not see
 	err     error
@@ -130,11 +130,11 @@ func (s *failoverStage) once() error {
 	f.announced = <-announced
 	s.seen = append(s.seen, f)
 	time.Sleep(failoverStay)
-	promoted, err := s.group.WaitPromoted(old) // they may have replaced the first one by now
+	promoted, err := s.group.WaitPromoted(old) // the sentinels may have promoted yet another server by now
 	if err != nil {
 		return err
 	}
-	if err := s.group.Promote(promoted); err != nil { // like an operator who does not wait until they demote the other
+	if err := s.group.Promote(promoted); err != nil { // like an operator who does not wait until the sentinels demote the old master
 		return err
 	}
 	return s.group.WaitSettled(promoted)
@@ -185,8 +185,8 @@ func pushThroughFailovers(a *act) error {
 	return a.found(found)
 }
 
-// score compares the replies to callers with the contents of the last master and with the writes
-// that masters ran.
+// score compares the replies that callers got with the contents of the last master and with the
+// writes that masters ran.
 func (s *failoverStage) score(f *finding) {
 	<-s.ended
 	master, err := s.group.Master()
@@ -234,8 +234,8 @@ func (s *failoverStage) score(f *finding) {
 	}
 }
 
-// outages returns, for each failover, the longest time without a write, and how long after the
-// announcement that time ended.
+// outages returns, for each failover, the longest time without a write, and the time from the
+// announcement of the new master to the end of that time.
 func (s *failoverStage) outages(gaps []torture.Gap) (lasted, resumed []time.Duration) {
 	lasted, resumed = make([]time.Duration, len(s.seen)), make([]time.Duration, len(s.seen))
 	for i, one := range s.seen {

@@ -18,17 +18,17 @@ import (
 type Config struct {
 	// Child is the command line of a child process. It must call RunChild.
 	Child []string
-	// Only is a pattern of scenarios, such as H1 or H5*; empty is all.
+	// Only is a pattern of scenarios, such as H1 or H5*. Empty means all.
 	Only string
-	// Clients are names, separated by commas; empty is all.
+	// Clients are names, separated by commas. Empty means all.
 	Clients string
-	// Duration is the length of the scenarios whose length can be chosen.
+	// Duration is how long a scenario takes, if that can be chosen.
 	Duration time.Duration
 	// Log gets progress.
 	Log io.Writer
 }
 
-// Run plays the scenarios and returns a Markdown report.
+// Run runs the scenarios and returns a Markdown report.
 func Run(c Config) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s; `GOMAXPROCS` as it comes.\n\n", time.Now().UTC().Format("2006-01-02"))
@@ -74,7 +74,7 @@ func (c Config) wants(name string) bool {
 	return false
 }
 
-// versions lists the clients that are compared.
+// versions lists the compared clients with their versions.
 func versions() string {
 	found := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -147,7 +147,7 @@ func (c Config) child(j job, st *stage) (f finding, died string) {
 	if err := cmd.Start(); err != nil {
 		return f, err.Error()
 	}
-	// A hung process is killed after a minute more than it can need.
+	// A hung process is killed a minute after it should have ended.
 	watchdog := time.AfterFunc(j.Duration+time.Minute, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
 	done := make(chan struct{})
@@ -156,7 +156,7 @@ func (c Config) child(j job, st *stage) (f finding, died string) {
 	for lines.Scan() {
 		var ev event
 		if json.Unmarshal(lines.Bytes(), &ev) != nil {
-			continue // a line that the client printed
+			continue // the client has printed this line
 		}
 		switch {
 		case ev.Ready && st.fault != nil:
@@ -190,7 +190,7 @@ func death(err error, stderr string) string {
 	return strings.Split(strings.TrimSpace(stderr)+"\n", "\n")[0]
 }
 
-// Self is the command line that runs this program with some flag.
+// Self returns the command line that runs this program with the given flag.
 func Self(flag string) ([]string, error) {
 	exe, err := os.Executable()
 	return []string{exe, flag}, err

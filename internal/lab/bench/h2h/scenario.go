@@ -14,20 +14,20 @@ type scenario struct {
 	id, text string
 	// columns are the keys of finding.Values that the table shows, in order.
 	columns []string
-	// sentinel: only clients that ask sentinels for their master take part.
+	// sentinel is set if only clients that ask sentinels for their master take part.
 	sentinel bool
-	// oursOnly: no other client has the API.
+	// oursOnly is set if no other client has the API.
 	oursOnly bool
-	// lasts is how many times Config.Duration it takes; 0 is once.
+	// lasts is how many times Config.Duration the scenario takes. 0 means once.
 	lasts int
 	// stage prepares the part of the parent process for one client.
 	stage func() (*stage, error)
-	// act is the child's part. It may leave subjects and their goroutines behind, because the
+	// act runs in the child process. It may leave subjects and their goroutines behind, because the
 	// process ends.
 	act func(*act) error
 }
 
-// scenarios are all scenarios, in the order of the report.
+// scenarios returns all scenarios, in the order of the report.
 func scenarios() []scenario {
 	list := []scenario{resetAfterExecution, frozen, trickling}
 	list = append(list, poisoned()...)
@@ -42,7 +42,7 @@ func (s scenario) duration(c Config) time.Duration {
 
 // stage is the parent's part of a scenario, for one client.
 type stage struct {
-	// addr is what the client dials; direct is the real server, past any proxy.
+	// The client dials addr. direct is the address of the real server, behind any proxy.
 	addr, direct string
 	// sentinels are the addresses for clients that ask sentinels.
 	sentinels []string
@@ -56,15 +56,15 @@ type stage struct {
 // finding is the result of a child.
 type finding struct {
 	Values map[string]string
-	// Refused are the ids of requests that ended with an error.
+	// Refused has the requests that ended with an error.
 	Refused []refusal
-	// Issued is how many requests each caller has issued, and Gaps are the times without
-	// one that succeeded.
+	// Issued is how many requests each caller has issued. Gaps are the times without a successful
+	// request.
 	Issued []int
 	Gaps   []torture.Gap
 }
 
-// refusal is a failed request, and whether its error promises that it was not sent.
+// refusal is a failed request. It tells whether the error promises that the request was not sent.
 type refusal struct {
 	ID      string
 	NotSent bool
@@ -104,7 +104,7 @@ func (a *act) promised(err error) bool { return a.entry.notSent != nil && a.entr
 const (
 	// openTimeout bounds the first connection.
 	openTimeout = 5 * time.Second
-	// patience is the time after which something that should have ended counts as hung.
+	// patience is how long something may take to end before it counts as hung.
 	patience = 5 * time.Second
 )
 

@@ -1,8 +1,8 @@
-// Package h2h runs clients side by side under the same faults, and compares what they lose, repeat,
-// mix up and survive.
+// Package h2h runs clients under the same faults, and compares which requests they lose, repeat or
+// mix up, and which faults they survive.
 //
-// Each client runs in a process of its own, against servers and proxies of the parent process, at its
-// defaults and at its safest settings. See Run.
+// Each client runs in a separate process, against servers and proxies of the parent process, with
+// its default settings and with its safest settings. See Run.
 package h2h
 
 import (
@@ -18,7 +18,7 @@ type Subject interface {
 	Close()
 }
 
-// entry is a client with one way of using it.
+// entry is a client, used in one way.
 type entry struct {
 	name, module string
 	open         func(target) (Subject, error)
@@ -31,7 +31,7 @@ type entry struct {
 	sentinel bool
 }
 
-// target is what to connect to, and how.
+// target tells a client where and how to connect.
 type target struct {
 	Addr string
 	// Sentinels, if any, are asked for the master called masterName.
@@ -58,7 +58,7 @@ func entryByName(name string) (entry, bool) {
 	return entry{}, false
 }
 
-// normal converts a client's results into the types that Subject promises.
+// normal converts a client's results to the types of Subject.Do.
 func normal(v any) any {
 	switch v := v.(type) {
 	case nil, string, int64:

@@ -73,10 +73,10 @@ type goRedisSubject struct {
 	closers []io.Closer
 }
 
-// Do goes through Process: AutoPipeliner.Do would run outside the pipeline.
+// Do calls Process, because AutoPipeliner.Do would run outside the pipeline.
 func (s goRedisSubject) Do(ctx context.Context, args ...string) (any, error) {
 	cmd := redis.NewCmd(ctx, anys(args)...)
-	_ = s.c.Process(ctx, cmd) // the command has the error too
+	_ = s.c.Process(ctx, cmd) // cmd contains the error, too
 	res, err := cmd.Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 var radixPool = entry{
 	name: "radix", module: "github.com/mediocregopher/radix/v4",
 	open: func(t target) (Subject, error) {
-		// A client that never connects is an error here, not a hang.
+		// If a client never connects, that is an error here, not a hang.
 		ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 		defer cancel()
 		c, err := radix.PoolConfig{}.New(ctx, "tcp", t.Addr)

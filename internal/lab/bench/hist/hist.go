@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// subBits makes 32 buckets for each power of two. The error is at most 3 %, less than the
-	// difference between two runs. A histogram takes 4.7 KiB, so a thousand callers can each have
-	// one within the processor's cache.
+	// subBits divides each power of two into 32 buckets. The error is smaller than the difference
+	// between two runs. A histogram is so small that a thousand callers can each have one in the
+	// processor's cache.
 	subBits = 5
 	subSize = 1 << subBits
 	// topBits: durations of 2^40 ns (18 minutes) and more share the last bucket.
@@ -26,7 +26,7 @@ type Hist struct {
 	total uint64
 }
 
-// Record adds a sample; negative ones count as zero.
+// Record adds a sample. A negative sample counts as zero.
 func (h *Hist) Record(d time.Duration) {
 	h.count[bucket(d)]++
 	h.total++
@@ -40,11 +40,11 @@ func (h *Hist) Merge(o *Hist) {
 	h.total += o.total
 }
 
-// Total is the number of samples.
+// Total returns the number of samples.
 func (h *Hist) Total() uint64 { return h.total }
 
-// Quantile returns the duration that the fraction q (0 to 1) of the samples
-// does not exceed, within the width of a bucket; 0 if there are none.
+// Quantile returns a duration that the fraction q (0 to 1) of the samples does not exceed, with the
+// precision of a bucket. Without samples it returns 0.
 func (h *Hist) Quantile(q float64) time.Duration {
 	if h.total == 0 {
 		return 0
@@ -60,8 +60,8 @@ func (h *Hist) Quantile(q float64) time.Duration {
 	return middle(buckets - 1)
 }
 
-// bucket of a duration: the first two powers of two are exact, then each power
-// has subSize buckets.
+// bucket returns the index of the bucket for a duration. The first two powers of two are exact.
+// Each further power has subSize buckets.
 func bucket(d time.Duration) int {
 	v := uint64(max(d, 0))
 	if v < subSize {
@@ -71,7 +71,7 @@ func bucket(d time.Duration) int {
 	return min((exp+1)<<subBits+int(v>>exp)-subSize, buckets-1)
 }
 
-// middle is the middle of a bucket.
+// middle returns the middle of bucket i.
 func middle(i int) time.Duration {
 	if i < 2*subSize {
 		return time.Duration(i)

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// delayChunk is the most bytes that are read at once. delayQueue is the number of chunks that
-	// may be on their way in one direction. Their product is far above what loopback carries in the
-	// longest delay, so they limit nothing.
+	// delayChunk is how many bytes are read at once, at most. delayQueue is the number of chunks
+	// that may be on their way in one direction. Together they allow far more bytes than loopback
+	// carries during the longest delay.
 	delayChunk = 64 << 10
 	delayQueue = 1 << 16
 	// delaySocket is the size of the sockets' buffers. It is large, so that no write waits for its
@@ -17,8 +17,8 @@ const (
 	delaySocket = 4 << 20
 )
 
-// Delay is a TCP proxy that forwards every byte after a fixed delay, like a longer wire: the
-// bandwidth stays the same.
+// Delay is a TCP proxy that forwards every byte after a fixed delay, like a longer wire. It does
+// not change the bandwidth.
 type Delay struct {
 	listener net.Listener
 	target   string
@@ -38,11 +38,10 @@ type parcel struct {
 	bytes []byte
 }
 
-// ListenDelay starts a proxy in front of target that adds roundTrip to every
-// round trip. Close it.
+// ListenDelay starts a proxy in front of target that adds roundTrip to every round trip. Close it.
 //
-// It starts a goroutine that accepts, two per connection that read, and one
-// per direction that writes when the time has come; all end by Close.
+// It starts one goroutine that accepts. For each connection it starts two that read, and two that
+// write when the bytes are due. Close ends all of them.
 func ListenDelay(target string, roundTrip time.Duration) (*Delay, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -129,7 +128,7 @@ func (d *Delay) read(from, to *net.TCPConn, queue chan<- parcel) {
 	}
 }
 
-// put returns false when the proxy is closed.
+// put puts a parcel into a queue. It returns false when the proxy is closed.
 func (d *Delay) put(queue chan<- parcel, p parcel) bool {
 	select {
 	case queue <- p:

@@ -14,13 +14,14 @@ import (
 type Info struct {
 	// CPU is the processor time used by the server's process.
 	CPU time.Duration
-	// Commands were processed and Reads made on the sockets of clients.
+	// Commands is the number of processed commands. Reads is the number of reads from clients'
+	// sockets.
 	Commands, Reads float64
 	// Clients is the number of open connections, including ours.
 	Clients float64
 }
 
-// Sub returns the differences since before. It leaves out the one INFO that was sent to each server.
+// Sub returns the differences from before. It does not count the INFO that was sent to each server.
 func (i Info) Sub(before Info, servers int) Info {
 	return Info{
 		CPU:      i.CPU - before.CPU,
@@ -115,7 +116,7 @@ func (c *controlConn) do(command string) (string, error) {
 	return line[1:], nil
 }
 
-// fields are the numbers of an INFO.
+// fields returns the numbers in the answer to INFO.
 func fields(info string) map[string]float64 {
 	out := map[string]float64{}
 	for line := range strings.Lines(info) {
@@ -127,7 +128,7 @@ func fields(info string) map[string]float64 {
 	return out
 }
 
-// Version of the server.
+// Version returns the version of the server.
 func (c *Control) Version() string {
 	answers, err := c.Do("INFO server")
 	if err != nil || len(answers) == 0 {

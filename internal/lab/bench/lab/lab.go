@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Lab is a server, which also speaks TLS, and one cluster of masters at a time.
+// Lab has a server, which also has a TLS port, and at most one cluster of masters.
 type Lab struct {
 	ca      *testbed.CA
 	server  *testbed.Server
@@ -48,8 +48,8 @@ func (l *Lab) closeCluster() {
 func (l *Lab) Server() string    { return l.server.Addr() }
 func (l *Lab) ServerTLS() string { return l.server.TLSAddr() }
 
-// Cluster returns the addresses of a cluster of so many masters. A cluster of another number is closed,
-// because its nodes use the processor even when nobody sends to them.
+// Cluster returns the addresses of a cluster with so many masters. It closes a cluster with another
+// number of masters, because idle nodes also use the processor.
 func (l *Lab) Cluster(masters int) ([]string, error) {
 	if l.cluster != nil && len(l.cluster.Addrs()) == masters {
 		return l.cluster.Addrs(), nil
@@ -64,10 +64,11 @@ func (l *Lab) Cluster(masters int) ([]string, error) {
 	return l.cluster.Addrs(), nil
 }
 
-// CA is the certificate of the authority that signed the server's, in PEM.
+// CA returns the certificate, in PEM, of the authority that signed the server's certificate.
 func (l *Lab) CA() []byte { return l.ca.PEM() }
 
-// TrustOnly makes a client's TLS configuration in another process from the result of CA.
+// TrustOnly returns the TLS configuration of a client, given the result of CA. The client may be in
+// another process.
 func TrustOnly(ca []byte) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {

@@ -4,5 +4,5 @@ package lab
 
 import "time"
 
-// PreciseSleeper is as precise as the runtime's timers here.
+// PreciseSleeper returns time.Sleep, which is as precise as the runtime's timers.
 func PreciseSleeper() func(time.Duration) { return time.Sleep }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Service is what each client does in its own way.
+// Service is the service, which each client implements in its own way.
 type Service interface {
 	// User returns a user out of the cache, or loads and caches it.
 	User(ctx context.Context, id string) (User, error)
-	// SaveSession keeps a session for sessionTTL, all or nothing.
+	// SaveSession stores a session for sessionTTL, as a whole or not at all.
 	SaveSession(ctx context.Context, id string, s Session) error
 	// Session returns a session, or ErrNoSession.
 	Session(ctx context.Context, id string) (Session, error)
@@ -25,7 +25,7 @@ type Service interface {
 	Close()
 }
 
-// User is what the cache holds, as JSON.
+// User is the value in the cache, as JSON.
 type User struct {
 	Name string
 	Age  int
@@ -43,7 +43,7 @@ type Rank struct {
 	Score  float64
 }
 
-// ErrNoSession is returned for a session that is not there.
+// ErrNoSession is returned for a session that does not exist.
 var ErrNoSession = errors.New("no such session")
 
 const (
@@ -51,5 +51,5 @@ const (
 	sessionTTL = time.Hour
 )
 
-// loader is where users come from that are not in the cache.
+// loader loads users that are not in the cache.
 type loader func(ctx context.Context, id string) (User, error)

@@ -10,7 +10,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// TestServices checks that the service is the same on each client.
+// TestServices checks that the service behaves alike with each client.
 func TestServices(t *testing.T) {
 	server := testbed.NewServer(t)
 	for name, connect := range map[string]func(ctx context.Context, url string, load loader) (Service, error){

@@ -43,8 +43,7 @@ var goRedisDuplex = Driver{
 	},
 }
 
-// goRedis makes a client of default options: 10 connections for each
-// processor.
+// goRedis returns a client with default options: 10 connections for each processor.
 func goRedis(o Options) redis.UniversalClient {
 	if o.Cluster {
 		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: o.Addrs, TLSConfig: o.TLS})
@@ -52,7 +51,7 @@ func goRedis(o Options) redis.UniversalClient {
 	return redis.NewClient(&redis.Options{Addr: o.Addrs[0], TLSConfig: o.TLS})
 }
 
-// autoPipelined is what both kinds of client have and UniversalClient lacks.
+// autoPipelined has the methods that both kinds of client have and UniversalClient lacks.
 type autoPipelined interface {
 	AutoPipeline() (*redis.AutoPipeliner, error)
 	AutoPipelineWithOptions(*redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)

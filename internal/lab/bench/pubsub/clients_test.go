@@ -12,8 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// A client subscribes to a channel of a server, and calls take with the length of each
-// message until that returns false. It returns when it is subscribed.
+// client connects to a server and subscribes to a channel, and returns. From then on, it calls take
+// with the length of each message, until take returns false.
 type client struct {
 	name      string
 	subscribe func(b *testing.B, addr, channel string, take func(payload int) bool) (done <-chan struct{})

@@ -18,8 +18,8 @@ type flood struct {
 	listener net.Listener
 	target   string
 
-	mu     sync.Mutex // guards the rest, and that nothing is sent in the middle of a message
-	client net.Conn   // the last one that has subscribed
+	mu     sync.Mutex // guards the fields below, and prevents bytes from being sent in the middle of a message
+	client net.Conn   // the last client that has subscribed
 	resp3  bool
 }
 
@@ -42,7 +42,7 @@ func newFlood(b *testing.B, target string) *flood {
 
 func (f *flood) addr() string { return f.listener.Addr().String() }
 
-// relay passes bytes between client and server. It ends with both.
+// relay passes bytes between client and server. It ends when both connections end.
 func (f *flood) relay(client net.Conn) {
 	server, err := net.Dial("tcp", f.target)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *flood) relay(client net.Conn) {
 	both.Go(func() {
 		defer client.Close()
 		buf := make([]byte, 64<<10)
-		for { // what servers answer here is short, and comes whole
+		for { // the server's answers are short and arrive as a whole
 			n, err := server.Read(buf)
 			if err != nil {
 				return

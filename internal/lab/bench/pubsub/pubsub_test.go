@@ -18,7 +18,7 @@ const (
 	payload = "0123456789abcdef"
 )
 
-// BenchmarkThroughput takes messages of 16 bytes as they come.
+// BenchmarkThroughput receives messages of 16 bytes as fast as it can.
 func BenchmarkThroughput(b *testing.B) {
 	server := testbed.NewServer(b)
 	for _, c := range clients {
@@ -44,8 +44,8 @@ func BenchmarkThroughput(b *testing.B) {
 // publishEvery is the pause between two messages of BenchmarkLatency.
 const publishEvery = 200 * time.Microsecond
 
-// BenchmarkLatency measures the time from before a PUBLISH until the consumer has the
-// message, on a server that has nothing else to do.
+// BenchmarkLatency measures the time from before a PUBLISH until the consumer has the message, on
+// an otherwise idle server.
 func BenchmarkLatency(b *testing.B) {
 	server := testbed.NewServer(b)
 	conn, err := redisconn.Connect(b.Context(), server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// oneIn: one call of Here in this many pauses. It is STOPS, or 1000.
+// oneIn is the number of calls of Here of which one pauses: STOPS, or 1000.
 var oneIn = func() uint32 {
 	if n, err := strconv.ParseUint(os.Getenv("STOPS"), 10, 32); err == nil && n > 0 {
 		return uint32(n)

@@ -21,7 +21,7 @@ import (
 	"github.com/joomcode/redispipe/rediscache"
 )
 
-// key returns the key of a caller, or the same one for all.
+// key returns a separate key for each caller if each is set, and otherwise the same key for all.
 func key(each bool, caller int) string {
 	if each {
 		return fmt.Sprint("key:", caller)
@@ -106,7 +106,7 @@ func locks(ours *redispipe.Client, theirs *redis.Client) (all []contest) {
 	return all
 }
 
-// load is a loader of 50 ms. It returns early if its context ends.
+// load stands for a loader that takes 50 ms. It returns early if its context ends.
 func load(ctx context.Context) (string, error) {
 	select {
 	case <-time.After(50 * time.Millisecond):

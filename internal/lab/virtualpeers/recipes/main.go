@@ -29,7 +29,7 @@ type contest struct {
 	sides   []side
 }
 
-// side is a library. op is one operation of a caller.
+// side is one library. op makes one operation for a caller.
 type side struct {
 	name string
 	op   func(ctx context.Context, caller int) error
@@ -66,7 +66,8 @@ func check(err error) {
 	}
 }
 
-// run prints the median rate of each side, the slowest and the fastest round, and the server's time.
+// run prints the median rate of each library, the rates of its slowest and fastest round, and the
+// CPU time that the server has used for each call.
 func (c contest) run(server *testbed.Server) {
 	rates, used, ops := make([][]float64, len(c.sides)), make([]time.Duration, len(c.sides)), make([]float64, len(c.sides))
 	for range rounds {

@@ -23,7 +23,7 @@ func (f figures) print(name string) {
 	fmt.Printf(row, name, perSecond(f.tasks), perSecond(f.beside), fmt.Sprint(f.sockets), fmt.Sprint(f.failed))
 }
 
-// after returns what follows a field's name in the answer to INFO.
+// after returns the value of a field in the answer to INFO.
 func after(info, name string) string {
 	_, rest, _ := strings.Cut(info, name)
 	return rest

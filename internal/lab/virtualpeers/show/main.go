@@ -3,9 +3,9 @@
 //
 //	make run GOREDIS=1
 //
-// The server is a redis-server of its own, or the one that $REDIS_ADDR names ($REDIS_PASSWORD is
-// used if it is set). There it uses keys that begin with "quickstart:", and asynq's queue
-// "quickstart", and deletes them.
+// Show starts a redis-server, or uses the server that $REDIS_ADDR names ($REDIS_PASSWORD is used if
+// it is set). There it uses keys that begin with "quickstart:", and asynq's queue "quickstart", and
+// deletes them.
 package main
 
 import (

@@ -21,16 +21,16 @@ const (
 	producers   = 50
 	workers     = 50
 	neighbours  = 100
-	pool        = 300 // for all of them
+	pool        = 300 // for all goroutines together
 	queue       = "quickstart"
 )
 
 // work is the work that runs over one client of go-redis.
 type work struct {
 	rdb    *redis.Client
-	done   atomic.Int64 // tasks
+	done   atomic.Int64 // tasks that are done
 	beside atomic.Int64 // requests of the neighbours
-	failed atomic.Int64 // requests of all, and tasks
+	failed atomic.Int64 // failed requests and tasks
 	first  atomic.Pointer[error]
 }
 
@@ -39,8 +39,8 @@ func (w *work) fail(err error) {
 	w.first.CompareAndSwap(nil, &err)
 }
 
-// measure does the work over go-redis with these options, and then deletes what it has left.
-// shared counts the sockets of the server.
+// measure does the work over go-redis with these options, and then deletes its keys. shared counts
+// the sockets of the server.
 func measure(ctx context.Context, o *redis.Options, shared own.Sender, tasks int) (figures, error) {
 	rdb := redis.NewClient(o)
 	defer func() { _ = rdb.Close() }()
@@ -68,7 +68,7 @@ func measure(ctx context.Context, o *redis.Options, shared own.Sender, tasks int
 	return f, errors.Join(err, w.clean(context.WithoutCancel(ctx)))
 }
 
-// run returns when all tasks are done. It calls look now and then.
+// run returns when all tasks are done. It calls look from time to time.
 func (w *work) run(ctx context.Context, tasks int, look func() error) error {
 	server := asynq.NewServerFromRedisClient(w.rdb, asynq.Config{
 		Concurrency: workers, Queues: map[string]int{queue: 1}, LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond,
@@ -78,7 +78,7 @@ func (w *work) run(ctx context.Context, tasks int, look func() error) error {
 	}
 	var busy sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
-	for i := range neighbours { // until stop
+	for i := range neighbours { // until stop is closed
 		busy.Go(func() { w.neighbour(ctx, i) })
 	}
 	client := asynq.NewClientFromRedisClient(w.rdb)
@@ -151,7 +151,7 @@ func (w *work) clean(ctx context.Context) error {
 	return errors.Join(err, w.rdb.Del(ctx, keys...).Err())
 }
 
-// sockets returns how many the server has.
+// sockets returns the number of sockets of the server.
 func sockets(ctx context.Context, db own.SyncCtx) (n int, err error) {
 	var info string
 	if err := db.DoInto(ctx, &info, "INFO", "clients"); err != nil {

@@ -2,28 +2,31 @@ package main
 
 import "slices"
 
-// suite is the tests of a module, as they are published.
+// suite has the published tests of a module.
 type suite struct {
 	name, module string
 	packages     []string
-	// run and skip are the flags of go test, specsSkipped that of Ginkgo, if the tests are specs.
+	// run and skip are flags of go test. specsSkipped is a flag of Ginkgo, for tests that are
+	// specs.
 	run, skip, specsSkipped string
-	// protocol is that of the shared connection.
+	// protocol is the version of RESP on the shared connection.
 	protocol int
 	edits    []edit
 	servers  []server
-	// differs has the tests that end differently over virtual connections, with the reasons.
+	// differs has the tests that end differently over virtual connections, with the reason for
+	// each.
 	differs map[string]string
 }
 
-// edit is a change of a file: every occurrence of old, of which there must be at least one, becomes
-// new.
+// edit is a change of a file. It replaces every occurrence of old by new. There must be at least
+// one.
 type edit struct{ file, old, new string }
 
 // one is the server that most suites want.
 var one = []server{{port: 6379}}
 
-// library is a suite that runs over go-redis, in the copy that the suite of go-redis has changed.
+// library returns the suite of a library that is built on go-redis. It uses the changed copy of
+// go-redis that the suite goredis has made.
 func library(name, module string) suite {
 	return suite{name: name, module: module, packages: []string{"."}, protocol: 3, servers: one}
 }
@@ -31,10 +34,10 @@ func library(name, module string) suite {
 func suites() []suite {
 	asynq := library("asynq", "github.com/hibiken/asynq")
 	asynq.packages = []string{".", "./internal/rdb"}
-	asynq.skip = "^TestParseOption$" // the names of its cases contain the time
+	asynq.skip = "^TestParseOption$" // the names of the test's cases contain the time
 	redsync := library("redsync", "github.com/go-redsync/redsync/v4")
 	redsync.run = "/goredis_v9|/redigo|Script|Error"
-	redsync.servers = nil // it starts its own servers, on ports that the system may also give to clients
+	redsync.servers = nil // redsync starts its own servers, on ports that the system may also give to clients
 	redsync.edits = []edit{{"redsync_test.go", "51200", "21200"}}
 	return []suite{
 		goredis(),
@@ -73,8 +76,9 @@ func goredis() suite {
 	s := suite{
 		name: "goredis", module: "github.com/redis/go-redis/v9", packages: []string{"."}, protocol: 3,
 		run: "^TestGinkgoSuite$",
-		// The last but one looks for a name that sockets of the spec before it may have. The last one passes
-		// over virtual connections only after a spec that has opened the shared connection to its database.
+		// The last but one looks for a name that sockets of the previous spec may still have. The
+		// last one passes over virtual connections only after a spec that has opened the shared
+		// connection to its database.
 		specsSkipped: "RediSearch|JSON|TimeSeries|Probabilistic|VectorSet|E2E|Sentinel|Ring|TLS|sentinel cluster client setname|" +
 			"initialize idle connections created by MinIdleConns",
 		edits: []edit{{
@@ -84,7 +88,7 @@ func goredis() suite {
 				"		opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {\n" +
 				"			return VirtualDial(ctx, network, addr, opt.DB)\n		}\n	}\n" +
 				"	if opt.Dialer == nil {\n		opt.Dialer = NewDialer(opt)\n",
-		}, { // two specs fail in goroutines of their own, which would end the suite
+		}, { // two specs fail in separate goroutines, which would end the suite
 			"osscluster_test.go",
 			"				val, err := c.ClientList(ctx).Result()\n",
 			"				defer GinkgoRecover()\n				val, err := c.ClientList(ctx).Result()\n",

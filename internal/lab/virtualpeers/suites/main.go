@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// compareAll runs suites in a directory, and reports whether all end as the list of known
+// compareAll runs suites in a directory. It reports whether all tests end as the list of known
 // differences says.
 func compareAll(ctx context.Context, dir, only string) (same bool, err error) {
 	wanted, err := regexp.Compile(only)
@@ -82,8 +82,8 @@ func compareAll(ctx context.Context, dir, only string) (same bool, err error) {
 	return same, nil
 }
 
-// compare prints the tests that fail over sockets, or end differently over virtual connections, and
-// reports whether the latter are exactly those of the list.
+// compare prints the tests that fail over sockets, and those that end differently over virtual
+// connections. It reports whether the latter are exactly the known differences.
 func (s suite) compare(sockets, virtual results) (same bool) {
 	names := maps.Clone(sockets)
 	maps.Copy(names, virtual)

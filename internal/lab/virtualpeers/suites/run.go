@@ -43,7 +43,7 @@ func (s suite) test(ctx context.Context, dir string, virtual bool) (results, err
 		mode, protocol = "virtual", fmt.Sprint(s.protocol)
 	}
 	log := filepath.Join(dir, s.name+"-"+mode)
-	_ = os.Remove(filepath.Join(dir, s.name, "dump.rdb")) // of servers that a suite has started
+	_ = os.Remove(filepath.Join(dir, s.name, "dump.rdb")) // a server that a suite has started may have written it
 	args := []string{"test", "-json", "-vet=off", "-count=1", "-p=1", "-timeout=20m"}
 	if s.run != "" {
 		args = append(args, "-run="+s.run)
@@ -77,7 +77,7 @@ func (s suite) test(ctx context.Context, dir string, virtual bool) (results, err
 	return got, nil
 }
 
-// ofTests reads what go test -json has printed.
+// ofTests returns the results in the output of go test -json.
 func ofTests(out []byte) results {
 	got := results{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -95,7 +95,7 @@ func ofTests(out []byte) results {
 	return got
 }
 
-// ofSpecs reads a report of Ginkgo.
+// ofSpecs returns the results in a report of Ginkgo.
 func ofSpecs(path string) (results, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// goCommand is $GO, or go.
+// goCommand returns a command that runs $GO, or go.
 func goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	name := os.Getenv("GO")
 	if name == "" {
@@ -24,7 +24,7 @@ func goCommand(ctx context.Context, args ...string) *exec.Cmd {
 //go:embed dialer/dialer.go
 var dialer string
 
-// clients are the suites whose modules dial, with the package that does it.
+// clients are the suites of clients, with the package in which each client dials.
 var clients = map[string]string{"goredis": "redis", "redigo": "redis", "radix": "radix"}
 
 // fetch copies a module, in the version that this module requires, into a directory, and applies

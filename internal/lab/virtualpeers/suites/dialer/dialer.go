@@ -1,5 +1,5 @@
 // Package dialer dials for a client whose tests run over virtual connections. Command suites puts
-// this file into the client's own package, whose code it then calls.
+// this file into the client's own package, which calls VirtualDial.
 package dialer
 
 import (
