@@ -31,7 +31,7 @@
 //
 // A cache belongs to one database and one user: if the user of the connection changes, the cache drops
 // all entries. In a cluster, the cache reads the keys that it caches from masters, even the first time
-// and whatever the policy of the client. Only while a master has no lease, the policy applies.
+// and whatever the policy of the client. The policy applies only while a master has no lease.
 //
 // # Why no read is stale after a write
 //

@@ -24,8 +24,8 @@ func rounds() int {
 	return 2
 }
 
-// runWhile judges reads while fault is called again and again: for all rounds, and then until enough reads
-// were judged.
+// runWhile judges reads, and calls fault again and again at the same time. It ends when all rounds are over and
+// enough reads were judged.
 func (j *judge) runWhile(t *testing.T, reads int64, fault func(round int) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

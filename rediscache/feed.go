@@ -30,7 +30,7 @@ type feed struct {
 	// unknown. Set it after tracker, and read it before tracker.
 	lease   atomic.Pointer[memory.Lease]
 	tracker atomic.Pointer[tracker]
-	mu      sync.Mutex // held while lease or tracker is set, except by replaceLease
+	mu      sync.Mutex // must be held to change lease or tracker, except in replaceLease
 }
 
 // tracker is a tracking connection. It has one socket, and ends with it.

@@ -40,7 +40,7 @@ type judged struct {
 	of      int // the number of the key
 }
 
-// keyLife is a key as long as the outcomes of all its writes are known. A write with an unknown outcome may
+// keyLife is a key for as long as the outcomes of all its writes are known. A write with an unknown outcome may
 // still run later, so after such a write the judge goes on with another key.
 type keyLife struct {
 	key     string
@@ -120,7 +120,7 @@ func (j *judge) read(ctx context.Context, k *judged, way int) {
 		return
 	}
 	// A server may have lost an acknowledged write. In that case an uncached read does not return the
-	// value now, either.
+	// value either.
 	now, ok := versionOf(j.uncached.Do(ctx, "GET", l.key))
 	if !ok || now < acked {
 		j.lost.Add(1)

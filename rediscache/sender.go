@@ -103,7 +103,8 @@ const (
 	isAnswered                // from memory or over a tracking socket
 )
 
-// read answers a request, if it returns isAnswered. Otherwise the caller must send it to that source.
+// read answers a request from memory or over a tracker, and then returns isAnswered. Otherwise the caller must send
+// the request to the source that read returns.
 func (s *sender) read(r *send.Request, w waiter) source {
 	q, from := s.question(r)
 	if from != isAnswered {

@@ -40,7 +40,7 @@ func seen(s *scriptedNode, cmd string) (n int) {
 	return n
 }
 
-// requireCancelled requires the error that a caller gets whose context has ended.
+// requireCancelled requires the error that a caller gets when its context has ended.
 func requireCancelled(t *testing.T, res any, notSent bool) {
 	t.Helper()
 	err := redis.AsErrorx(res)
@@ -120,7 +120,7 @@ func TestCancelInFlight(t *testing.T) {
 				return err
 			})
 			c, _ := connect(t, []string{node.Addr()}, patient)
-			// After this answer, no callback of an earlier batch is running that could take time.
+			// After this answer, no callback of an earlier batch is running. A callback would add to the delay.
 			require.Equal(t, []byte("ok"), redis.Sync{S: c}.Do("GET", "key"))
 			began := time.Now()
 			result, cancel := start(func(ctx context.Context) any { return send(ctx, redis.SyncCtx{S: c}) })
@@ -254,8 +254,8 @@ func TestCancelAfterRedirect(t *testing.T) {
 	}
 }
 
-// A caller relies on its connection to tell it when to listen to its context. If its request then
-// goes to a connection that does not tell callers, it still listens.
+// A deaf caller (see package redis) ignores its context until its connection tells it to listen. If a redirect
+// sends the request to a connection that never tells callers, the caller still notices the end of its context.
 func TestCancelAfterRedirectToFarNode(t *testing.T) {
 	hold := make(chan struct{})
 	target := newScriptedNode(t, func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -275,12 +275,12 @@ func TestCancelAfterRedirectToFarNode(t *testing.T) {
 	source.serve(target.Addr(), source.Addr()) // the slot of "key" is in the second half, that of "hello" in the first
 	target.serve(target.Addr(), source.Addr())
 	opts := patient
-	opts.HostOpts.Integrity = true // callers read no replies: a caller that does listens to its context afterwards
+	opts.HostOpts.Integrity = true // so callers do not read replies: a caller that has read replies listens to its context
 	c, _ := connect(t, []string{source.Addr()}, opts)
 	for range 20 { // the target answers slowly, so its queue does not tell callers to listen
 		require.Equal(t, "OK", redis.Sync{S: c}.Do("GET", "hello"))
 	}
-	for range 10 { // now and then the first connection may be slow, and tell the caller to listen
+	for range 10 { // several times, because the first connection may happen to be slow and tell the caller to listen
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
 		res := redis.SyncCtx{S: c}.Do(ctx, "INCR", "key")
 		cancel()

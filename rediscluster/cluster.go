@@ -237,7 +237,8 @@ type userSeed struct {
 	RoundRobinSeed
 }
 
-// seedOf returns the seed to use for a given one.
+// seedOf wraps the user's own kinds of seeds, which may panic, in a userSeed. It returns the library's
+// seeds unchanged.
 func (c *Cluster) seedOf(given RoundRobinSeed) RoundRobinSeed {
 	switch given.(type) {
 	case *FairRoundRobinSeed, *TimedRoundRobinSeed:

@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lateness delays replies: one value in of comes late, and so do all replies behind it on the same socket.
+// lateness delays one in every "of" replies with a value, by the time "by". All replies behind it on the same
+// socket are then late as well.
 type lateness struct {
 	of      int
 	by      time.Duration

@@ -136,8 +136,8 @@ const (
 	defaultReplicaLinkDownTolerance = time.Minute
 
 	defaultReconnectPause = 200 * time.Millisecond
-	// The cluster reaches a node within about this time after it has come back. Many clients spread
-	// their dials over it.
+	// The cluster reaches a node within about this time after it has come back. The dials of many
+	// clients are spread over this time.
 	defaultReconnectPauseMax = 500 * time.Millisecond
 )
 

@@ -209,7 +209,7 @@ func (w *routed) specOf(r *send.Request, spec *routeSpec) *errorx.Error {
 }
 
 // specOfAll returns the routeSpec of requests that go to one node together. If they have keys of
-// several slots, it returns an error that calls them what.
+// several slots, it returns an error; what is its word for the requests, such as "the transaction".
 func (w *routed) specOfAll(what string, reqs []*send.Request) (routeSpec, *errorx.Error) {
 	c, spec := w.c, w.spec
 	spec.Replicas = spec.Forced

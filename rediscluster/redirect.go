@@ -50,7 +50,7 @@ type decision struct {
 	MasterOnly bool
 }
 
-// limits are the options that bound what [redirect] decides.
+// limits are the options that bound the decisions of [redirect].
 type limits struct {
 	// MovedRetries is the number of redirects that a request follows.
 	MovedRetries int
@@ -140,7 +140,7 @@ func redirected(err *errorx.Error, done tries, l limits, d decision) decision {
 	ok = ok && port != 0
 	switch {
 	case ok && unknown && d.Action == actFollowAsk:
-		return whileMigrating(done, l) // an ASK without a host: nobody knows the target, and no refresh would tell
+		return whileMigrating(done, l) // an ASK without a host: not even a refresh would show the target
 	case !ok || int(done.hops) >= l.MovedRetries:
 		return decision{Refresh: ok && d.Refresh}
 	case unknown:

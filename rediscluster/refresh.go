@@ -41,7 +41,7 @@ type refresher struct {
 	// goroutine uses it.
 	agreed time.Time
 
-	mu     sync.Mutex               // guards what follows
+	mu     sync.Mutex               // guards the fields below
 	open   map[*route.Link]struct{} // all links, from their creation until they are closed
 	closed redisconn.Stats          // the sum of the statistics of closed links
 }

@@ -253,7 +253,7 @@ func TestRestEndsWithNews(t *testing.T) {
 	node, next := newScriptedNode(t, answer), newScriptedNode(t, answer)
 	c, _ := connect(t, []string{node.Addr()}, calm)
 	await(t, "connection", c.topology.Load().Shards[0].Master.Up)
-	// The refresher's own goroutine has ended: the test is the refresher.
+	// The test takes the place of the refresher, so it ends the refresher's goroutine first.
 	c.cancel(nil)
 	<-c.refresher.done
 	assert.False(t, c.refresher.pause(time.Hour, true))

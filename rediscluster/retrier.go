@@ -32,8 +32,8 @@ type retryable interface {
 	Cancelled() error
 }
 
-// retrier sends its request until the request is resolved. It records what was tried, and does what
-// redirect decides.
+// retrier sends its request until the request is resolved. It counts the attempts, and carries out the
+// decisions of redirect.
 type retrier struct {
 	c       *Cluster
 	request retryable // embeds the retrier

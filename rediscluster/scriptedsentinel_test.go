@@ -12,7 +12,7 @@ import (
 type scriptedSentinel struct {
 	*chaos.ScriptedServer
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	master      string     // empty if the sentinel knows none
 	epoch       int
 	others      []string

@@ -63,7 +63,7 @@ type sentinels struct {
 	seeds []string
 	opts  redisconn.Opts
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	watched map[string]*sentinel
 	reports *topology.Reports
 }

@@ -138,7 +138,7 @@ func (r *refresher) links() map[*route.Link]struct{} {
 func (r *refresher) linksAndClosed() (map[*route.Link]struct{}, redisconn.Stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var closed redisconn.Stats // with its own histograms
+	var closed redisconn.Stats // a copy that does not share the histograms of r.closed
 	closed.Merge(r.closed)
 	return maps.Clone(r.open), closed
 }

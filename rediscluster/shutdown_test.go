@@ -33,7 +33,7 @@ func TestShutdown(t *testing.T) {
 
 func TestShutdownWithoutContext(t *testing.T) {
 	c := &Cluster{}
-	isType(t, redis.ErrContextIsNil, c.Shutdown(nil)) //nolint:staticcheck // what is tested
+	isType(t, redis.ErrContextIsNil, c.Shutdown(nil)) //nolint:staticcheck // the test needs a nil context
 	assert.False(t, c.draining.Load())
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// shape is a result as a program sees it.
+// shape returns the properties of a result that a program can see, as text.
 func shape(res any) string {
 	switch res := res.(type) {
 	case []any:

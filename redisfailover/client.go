@@ -25,7 +25,7 @@ type Client struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	// mu guards what follows, and the state of the members. Terms begin under it.
+	// mu guards the fields below, and the state of the members. Terms begin under it.
 	mu        sync.Mutex
 	preferred *member
 	shifted   time.Time // when the client last shifted by itself; zero if it has not

@@ -46,7 +46,7 @@ type member struct {
 	failure   atomic.Pointer[error]
 	probes    atomic.Uint64 // how many probes in a row have succeeded
 
-	// Client.mu guards what follows.
+	// Client.mu guards the fields below.
 	opened redis.Sender // nil until the member is open
 	sender redis.Sender // opened without its retries
 	up     bool

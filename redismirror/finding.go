@@ -55,7 +55,7 @@ type findingKey struct {
 
 // findings holds the findings of a Mirror.
 type findings struct {
-	mu       sync.Mutex // guards what follows, except most
+	mu       sync.Mutex // guards the fields below, except most
 	of       map[findingKey]*Finding
 	unlisted int // findings for which there was no room
 	most     int

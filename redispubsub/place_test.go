@@ -23,7 +23,7 @@ type fakeNodes struct {
 	*redisconn.Connection // for Ctx
 	backend.NodesHolder
 
-	mu                sync.Mutex // guards the rest
+	mu                sync.Mutex // guards the fields below
 	at                *redisconn.Connection
 	masters, replicas []*redisconn.Connection
 	changed           chan struct{}

@@ -22,7 +22,7 @@ type hookKey struct{}
 type recording struct {
 	before func(ctx context.Context)
 
-	mu   sync.Mutex // guards the rest
+	mu   sync.Mutex // guards the fields below
 	seen []string
 	ends []redis.Completion
 }

@@ -27,7 +27,7 @@ type conn struct {
 	leaving  bool            // the next request needs a separate socket for the client
 	own      net.Conn        // the client's separate socket: all further data goes there; the stream closes it
 
-	mu      sync.Mutex    // guards the rest
+	mu      sync.Mutex    // guards the fields below
 	in      []byte        // data that was written and not sent; the writer sets it, and may read it without mu
 	serving bool          // serve runs
 	taken   chan struct{} // closed when serve takes data from in; nil if no Write waits for that

@@ -31,7 +31,7 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 		if err != nil {
 			return nil, err
 		}
-		if err := ctx.Err(); err != nil { // like a dialer of sockets
+		if err := ctx.Err(); err != nil { // a net.Dialer checks this as well
 			return nil, err
 		}
 		if at := to.At(addr); at != nil {

@@ -13,7 +13,7 @@
 // redisconn.Opts.DedicatedConns); others, such as SUBSCRIBE, MONITOR, SELECT of another database or
 // AUTH as another user, get a separate socket that is dialed like the shared one.
 //
-// docs/virtual.md lists what goes where, and has measurements.
+// docs/virtual.md lists which command takes which connection, and has measurements.
 //
 // # When a connection is lost
 //

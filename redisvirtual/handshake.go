@@ -27,7 +27,7 @@ func (c *conn) hello(r *send.Request) (done bool) {
 		protocol = c.protocol
 	}
 	if protocol > c.to.Protocol {
-		// Like a server without other protocols: clients then continue with RESP2.
+		// A server that knows no other protocol answers like this. Clients then continue with RESP2.
 		c.answer(proto.AppendError(nil, "ERR unknown command 'HELLO': the shared connection speaks RESP2, see redisconn.Opts.Protocol"))
 		return true
 	}

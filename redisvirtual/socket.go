@@ -184,7 +184,7 @@ type socket struct {
 	ctx  context.Context // the context of the sender
 	node backend.Conn
 
-	mu       sync.Mutex // guards the rest; Running.mu is taken under it
+	mu       sync.Mutex // guards the fields below; Running.mu is taken under it
 	requests proto.Frames
 	replies  proto.Frames
 	open     int  // the number of requests without a reply

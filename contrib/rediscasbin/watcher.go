@@ -28,7 +28,7 @@ var (
 	ErrClient = errors.New("rediscasbin: the client is nil, or was not opened with redispipe.Open")
 	// ErrCallback is returned by SetUpdateCallback for nil.
 	ErrCallback = errors.New("rediscasbin: no callback")
-	// ErrClosed is returned by Update after Close. The others are not told.
+	// ErrClosed is returned by Update after Close. The other watchers are not told.
 	ErrClosed = errors.New("rediscasbin: the watcher is closed")
 )
 
@@ -84,7 +84,7 @@ func (w *Watcher) watch(ctx context.Context, sub *redispubsub.Subscription) {
 			by = string(event.Payload)
 		case redispubsub.Gap:
 			if event.Open() {
-				continue // it will come again when it has ended
+				continue // the subscription delivers the gap again when the gap has ended
 			}
 		}
 		if err != nil || by == w.id {

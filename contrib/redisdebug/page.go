@@ -27,7 +27,7 @@ import (
 type Page struct {
 	slow operations
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	sources []source
 }
 

@@ -86,7 +86,7 @@ type Member struct {
 
 // rates are the statistics that rates are computed from.
 type rates struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	at, older time.Time
 	last, old redisconn.Stats
 }

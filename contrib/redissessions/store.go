@@ -41,7 +41,7 @@ const (
 // replaces all values.
 type Store struct {
 	// Options are those of new sessions: path /, 30 days, HttpOnly and [http.SameSiteLaxMode] by default. Change them before
-	// the first use, but the age by [Store.MaxAge].
+	// the first use, except the age, which [Store.MaxAge] sets.
 	Options *sessions.Options
 
 	db     redis.SyncCtx
@@ -69,7 +69,7 @@ func (s *Store) MaxAge(seconds int) {
 	s.Options.MaxAge = seconds
 	for _, codec := range s.codecs {
 		if c, ok := codec.(*securecookie.SecureCookie); ok {
-			c.MaxAge(max(0, seconds)) // 0: the age of the cookie is not checked, that of the key decides
+			c.MaxAge(max(0, seconds)) // 0: the age of the cookie is not checked, and the age of the key decides
 		}
 	}
 }

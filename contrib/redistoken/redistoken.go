@@ -116,7 +116,7 @@ func (t *Tokens) get(waiting, calling context.Context, end func(*kept) time.Dura
 		return nil, err
 	}
 	if k != nil && k.Credentials == token.Credentials && k.Expires.Equal(token.Expires) && time.Now().Before(k.Expires) {
-		return k, nil // it is still due
+		return k, nil // the source has returned the same token, so it stays due
 	}
 	k, err = keep(token)
 	if err == nil {

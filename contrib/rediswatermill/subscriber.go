@@ -29,7 +29,7 @@ type Subscriber struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // guards running against a Subscribe after Close
+	mu      sync.Mutex // held while running grows, so that no Subscribe adds to it after Close
 	running sync.WaitGroup
 }
 
@@ -39,8 +39,8 @@ var _ message.Subscriber = (*Subscriber)(nil)
 // empty, each subscription has a name of its own; it stays in the group when the
 // subscription ends, and others get its unfinished messages after opts.MinIdle. With a name, subscribe to
 // each topic only once, and in one process: after a restart the subscription then continues at once. The logger
-// gets errors of reading, after which the subscription continues. It returns a redis.ErrGroupOpts if the
-// options are invalid.
+// gets errors of reading, after which the subscription continues. NewSubscriber returns a redis.ErrGroupOpts if
+// the options are invalid.
 func NewSubscriber(s redis.Sender, opts redis.GroupOpts, logger watermill.LoggerAdapter) (*Subscriber, error) {
 	if opts.MinIdle == 0 {
 		opts.MinIdle = time.Minute
@@ -96,8 +96,8 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return sub.out, nil
 }
 
-// Close ends all subscriptions, and waits until they have acknowledged what was acknowledged. The Sender remains
-// open.
+// Close ends all subscriptions. It waits until they have sent XACK for all messages that their handlers have
+// acknowledged. The Sender remains open.
 func (s *Subscriber) Close() error {
 	s.mu.Lock()
 	s.cancel()

@@ -49,7 +49,7 @@ type Cache struct {
 	db     redis.Sender // for requests: the client, or Opts.Memory
 	opts   Opts
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	flights map[string]*flight
 	// refreshes has the keys that goroutines of the process load in the background.
 	refreshes map[string]struct{}
@@ -79,9 +79,9 @@ func New(db Client, opts Opts) (*Cache, error) {
 	return c, nil
 }
 
-// Get returns the entry of a key. Do not modify it. If there is no entry, one caller of all processes
+// Get returns the entry of a key. Do not modify it. If there is no entry, one caller among all processes
 // loads it by calling load, and the others wait. If the entry is older than [Opts.RefreshAfter], Get returns it,
-// and one caller of all processes loads it again in the background.
+// and one caller among all processes loads it again in the background.
 //
 // The context of load ends with ctx, or before another process may load. If load fails because ctx has
 // ended, the next waiting caller loads the entry, with its own function. If load returns an error for

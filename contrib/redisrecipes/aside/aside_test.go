@@ -173,7 +173,7 @@ func age(t *testing.T, server *testbed.Server, key string, by time.Duration) {
 	require.NoError(t, redis.Err(server.Do("SET", "aside:{"+key+"}", old, "KEEPTTL")))
 }
 
-// Get returns an old entry at once while one caller of all processes loads it again. If loading fails, Get keeps
+// Get returns an old entry at once while one caller among all processes loads it again. If loading fails, Get keeps
 // returning the old entry, and there is a pause before the next attempt.
 func TestRefresh(t *testing.T) {
 	server := testbed.NewServer(t)

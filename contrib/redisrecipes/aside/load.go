@@ -106,7 +106,7 @@ func (l *loading) run(ctx context.Context, load Load) ([]byte, error) {
 // lease has ended.
 const storing = time.Second
 
-// keep stores an entry, unless another caller may load it by now.
+// keep stores an entry, unless the lease has ended: another caller may then be loading the entry.
 func (l *loading) keep(ctx context.Context, kind byte, value []byte, ttl time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, storing)
 	defer cancel()

@@ -192,7 +192,7 @@ func (l *Limiter) serveOne(g *group) {
 	l.call(ctx, g)
 }
 
-// call sends calls and sets their answers.
+// call sends the script calls of the groups, and stores the answers in the groups.
 func (l *Limiter) call(ctx context.Context, groups ...*group) {
 	sent := make([]time.Time, len(groups))
 	if len(groups) == 1 {

@@ -117,7 +117,7 @@ func (e *exact) window(now time.Duration) bool {
 	return true
 }
 
-// If twice as many requests come as may pass, then in an hour of the server's clock as many pass as with an exact
+// At twice the allowed load, a limiter lets as many requests pass in an hour of the server's clock as an exact
 // limiter, within 1 %. No window has more than its limit.
 func TestAnHour(t *testing.T) {
 	rate := Rate{Count: 20, Per: 200 * time.Second}

@@ -20,7 +20,7 @@ const takesMost = 512
 
 // lines holds the keys with running calls. It is safe for concurrent use.
 type lines struct {
-	mu    sync.Mutex // guards what follows, and the fields of each line and group
+	mu    sync.Mutex // guards the fields below, and the fields of each line and group
 	byKey map[string]*line
 }
 
@@ -38,7 +38,7 @@ type group struct {
 	wanted int   // the number of takes whose callers still wait
 	sent   bool
 
-	done    chan struct{} // closed when what follows is set
+	done    chan struct{} // closed when the fields below are set
 	answers []int64       // answerLen numbers for each take, and how much was taken in advance
 	err     error
 }

@@ -14,7 +14,7 @@ type local struct {
 	perNano float64 // requests that may pass in a nanosecond
 	burst   float64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	buckets map[string]bucket
 }
 

@@ -14,7 +14,7 @@ type Lock struct {
 	token int64
 	hold  *lease.Hold
 
-	unlocking chan struct{} // holds one value while a call of Unlock owns what follows
+	unlocking chan struct{} // holds one value while a call of Unlock owns the fields below
 	released  bool          // a request of Unlock may have released the lock
 	lost      bool          // the lock was no longer certain when Unlock was first called
 }

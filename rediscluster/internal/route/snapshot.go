@@ -53,7 +53,7 @@ func New(l *topology.Layout, get func(topology.Node) *Node) *Snapshot {
 	return t
 }
 
-// Equal reports whether requests take the same ways, over the same connections, with both snapshots.
+// Equal reports whether both snapshots route all requests alike, over the same connections.
 func (t *Snapshot) Equal(o *Snapshot) bool {
 	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
 }
@@ -65,8 +65,8 @@ const changesBurst = time.Second
 // Settled reports whether the next change will count as a separate one: see changesBurst.
 func (t *Snapshot) Settled() bool { return time.Since(t.published) >= changesBurst }
 
-// Follow prepares the snapshot to replace before now. agreed is the last time when before was known to
-// be valid.
+// Follow prepares the snapshot, which is about to replace the snapshot before. agreed is the last time when
+// before was known to be valid.
 func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
 	t.Since, t.published = agreed, time.Now()
 	if !before.Settled() {
@@ -86,8 +86,9 @@ func (t *Snapshot) ReplacedBy(next *Snapshot) {
 	}
 }
 
-// movedSince returns the slots that had another master in the snapshot before, or in one that before has
-// replaced less than backend.BusLag ago; nil if there are none.
+// movedSince returns the slots that had another master in the snapshot before. If before itself replaced another
+// snapshot less than backend.BusLag ago, movedSince includes the slots that moved then. It returns nil if there
+// are none.
 func (t *Snapshot) movedSince(before *Snapshot) *topology.SlotSet {
 	var moved topology.SlotSet
 	if before.moved != nil && t.published.Sub(before.published) < backend.BusLag {

@@ -68,7 +68,7 @@ func (l *Link) letLeave() {
 	}
 }
 
-// keep ends what letLeave began, when the link is no longer silent.
+// keep revokes the permission of letLeave: the link is no longer silent, so reads stay on it.
 func (l *Link) keep() {
 	if l.next > 0 {
 		l.next = 0

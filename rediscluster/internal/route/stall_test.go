@@ -15,7 +15,7 @@ type counted uint64
 
 func (c *counted) Requests() uint64 { return uint64(*c) }
 
-// spent returns a budget that allows one retry for each share requests. Its initial allowance is used up.
+// spent returns a budget that allows one retry for every share requests, and whose initial allowance is used up.
 func spent(c *counted, share int64) *send.Budget {
 	b := send.NewBudget(c, share)
 	for b.Take(1) {

@@ -122,8 +122,8 @@ func (w *Watch) onTime(now time.Duration) bool {
 
 // health records whether a node answers. The Watch owns all fields but spared.
 type health struct {
-	// spared is the part of the node's share of reads that goes to other nodes, in units of which
-	// allSpared are the whole share. While the node is silent, spared is allSpared or more, and grows.
+	// spared is the part of the node's share of reads that goes to other nodes: 0 is none of it, and allSpared
+	// is all of it. While the node is silent, spared is allSpared or more, and grows.
 	spared atomic.Uint32
 	// stalled is the time when the node fell silent, and answers the time when it answered again, both
 	// by timing.Clock; 0 if it has not.

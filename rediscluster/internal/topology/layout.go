@@ -135,7 +135,7 @@ func (l *Layout) Masters() (addrs []string) {
 // complete reports whether all slots have an owner.
 func (l *Layout) complete() bool { return !slices.Contains(l.Slots[:], NoShard) }
 
-// Equal reports whether requests take the same ways with both layouts.
+// Equal reports whether both layouts route all requests alike.
 func (l *Layout) Equal(o *Layout) bool {
 	return (l.Reason == nil) == (o.Reason == nil) &&
 		l.Slots == o.Slots && l.MasterOnly == o.MasterOnly && maps.Equal(l.aliases, o.aliases) && maps.Equal(l.Failed, o.Failed) && slices.Equal(l.others, o.others) &&

@@ -24,7 +24,7 @@ type Inbox struct {
 	// Consumed is set while a goroutine iterates over the events. That goroutine is the consumer.
 	Consumed atomic.Bool
 
-	mu    sync.Mutex // guards the rest, and the intakes
+	mu    sync.Mutex // guards the fields below, and the intakes
 	queue queue
 	ended bool
 	err   error // why the inbox has ended; nil after Discard
@@ -32,8 +32,8 @@ type Inbox struct {
 	// batch. They count towards the bounds until batch is used up.
 	batchCount, batchBytes int
 
-	// batch holds the events that Next will return before it locks the inbox again. It is the rest of
-	// space. Only the consumer uses batch and space.
+	// batch holds the events that Next will return before it locks the inbox again. It is the unread
+	// end of space. Only the consumer uses batch and space.
 	batch, space []any
 }
 

@@ -26,7 +26,7 @@ func (p Policy) String() string {
 // Blocks reports whether Policy is Block.
 func (in *Inbox) Blocks() bool { return in.opts.Policy == Block }
 
-// droppedLocked counts a dropped message, and adds it to the gap for dropped messages in the run to.
+// droppedLocked counts a dropped message, and adds it to the gap for dropped messages in a run.
 func (in *Inbox) droppedLocked(to *run, of Source, at time.Time) {
 	in.counts.Dropped.Add(1)
 	g := newGap(of, at, at, BufferFull)

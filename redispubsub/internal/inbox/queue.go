@@ -55,8 +55,8 @@ func (q *queue) pop() (ev any) {
 	return ev
 }
 
-// evict drops the oldest messages until size more bytes fit. It calls dropped for each of them, which
-// adds it to a gap in front.
+// evict drops the oldest messages until size more bytes fit. It calls dropped for each of them, to
+// add it to a gap in front.
 func (q *queue) evict(size int, dropped func(m Message)) {
 	for q.head < len(q.messages) && !q.fits(size) {
 		ev := q.pop()

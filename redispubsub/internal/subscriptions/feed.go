@@ -208,7 +208,7 @@ func (f *Feed) Answer(reply any) error {
 	if cmd == nil {
 		return err
 	}
-	f.t.touched[f] = struct{}{} // the next batch may be asked for
+	f.t.touched[f] = struct{}{} // Table.Asks may return the next batch
 	topics := make([]*topic, len(cmd.Topics))
 	for i, name := range cmd.Topics {
 		topics[i] = f.topics[name]

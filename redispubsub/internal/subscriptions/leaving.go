@@ -14,11 +14,11 @@ import (
 // subscribed on its old node until that node unsubscribes or refuses it, or the session ends. Until then
 // the gap covers all messages of both nodes.
 
-// leavingMost bounds how long two nodes may both accept the messages of a topic. So it bounds how long an
-// old node that still answers may keep a gap open, and how long before the client learned of the new node
-// a gap starts. A master learns of a slot's new owner within milliseconds, or when a broken link to the
-// other nodes is up again. A node that has not learned of it within leavingMost is cut off from the
-// others, or is not in a cluster but watched by sentinels.
+// leavingMost bounds how long two nodes may both accept the messages of a topic. An old node that still
+// answers keeps a gap open for at most leavingMost, and a gap starts at most leavingMost before the client
+// learned of the new node. A master learns of a slot's new owner within milliseconds, or as soon as its link
+// to the other nodes works again. A node that has not learned of the new owner within leavingMost is cut off
+// from the others, or is not in a cluster but watched by sentinels.
 const leavingMost = 2 * time.Second
 
 // beginLeaving starts to wait until the old node of a moved topic ends the subscription, if that node may

@@ -229,7 +229,7 @@ func (m *Member) leave(err error) *topic {
 	return top
 }
 
-// refuse removes a topic of the set on all nodes, because the node by has refused it.
+// refuse removes a topic of the set on all nodes, because one node has refused it: by.
 func (m *Member) refuse(by backend.Node, err error) {
 	m.answered(by, err)
 	t := m.key.Topic

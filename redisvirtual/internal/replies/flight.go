@@ -43,7 +43,7 @@ type Flight struct {
 	sending bool                // the flight is still being sent
 	gone    bool                // all replies are read: put the flight into the pool when sending ends
 	from    uint64              // the index of the first request that is being sent
-	room    send.CapacityWaiter // not nil if the queue was full: the requests from the index from on must be sent again
+	room    send.CapacityWaiter // not nil if the queue was full: the request at index from, and those after it, must be sent again
 }
 
 // reply is the reply to a request. It belongs to its resolver until done is set, and then to the

@@ -24,7 +24,7 @@ type Terms struct {
 type Stream struct {
 	terms *Terms
 
-	mu         sync.Mutex    // guards the rest, and the fields of flights whose comments say so
+	mu         sync.Mutex    // guards the fields below, and the fields of flights whose comments say so
 	head, tail *Flight       // the flights not read yet, in order
 	unresolved int           // the number of requests in flight
 	settling   chan struct{} // closed when unresolved is 0; nil if nobody waits for that

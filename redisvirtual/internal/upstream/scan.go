@@ -34,7 +34,7 @@ func placeOf(cursor uint64) place {
 	return place{int(cursor % slots), cursor >> slotBits % masters, cursor >> (slotBits + masterBits)}
 }
 
-// join packs a place into a cursor; placeOf unpacks it. It returns false if the master's cursor is
+// join packs a place into a cursor, which placeOf unpacks. join returns false if the master's cursor is
 // too large.
 func (p place) join() (cursor uint64, fits bool) {
 	high := p.cursor << (slotBits + masterBits)

@@ -15,7 +15,7 @@ const ttl = 10 * time.Second
 
 // renewed plays a server that answers requests to renew a lease after some time.
 type renewed struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	took  time.Duration
 	ours  bool
 	err   error

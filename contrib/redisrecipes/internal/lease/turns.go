@@ -8,7 +8,7 @@ import (
 // Turns lets only one goroutine of the process at a time wait for a key; the others queue up in order. So when a key
 // is released, it wakes one goroutine of each process. The zero value is ready to use.
 type Turns struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	turns map[string]*turn
 }
 
