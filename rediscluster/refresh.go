@@ -35,7 +35,7 @@ type refresher struct {
 	// news also has room for one: it signals that the source has a new layout.
 	news  chan struct{}
 	done  chan struct{}   // closed when the goroutine has ended
-	turns *lifetime.Turns // each ends with a refresh or with the cluster
+	turns *lifetime.Turns // each turn ends with a refresh or with the cluster
 
 	// agreed is the time when the source last confirmed the layout in use. Only the
 	// goroutine uses it.

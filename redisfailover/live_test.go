@@ -174,7 +174,7 @@ func TestBlockingGoesOn(t *testing.T) {
 	require.NoError(t, db.Shutdown(ctx))
 }
 
-// Shutdown and Close end a blocking command like those of its member.
+// Shutdown and Close of the client end a blocking command in the same way as Shutdown and Close of its member.
 func TestTheEndOfBlocking(t *testing.T) {
 	t.Parallel()
 	server := testbed.NewServer(t)

@@ -41,7 +41,7 @@ func (r *recording) After(ctx context.Context, op redis.Operation, end redis.Com
 	r.ends = append(r.ends, end)
 }
 
-// last returns the only operation since the last call of last.
+// last returns the operation that was recorded since its previous call. There must be exactly one.
 func (r *recording) last(t *testing.T) (string, redis.Completion) {
 	t.Helper()
 	r.mu.Lock()

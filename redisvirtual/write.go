@@ -133,7 +133,7 @@ func (c *conn) take(buf []byte) (rest []byte, later bool, err error) {
 		}
 		buf = buf[end:]
 	}
-	if !later { // otherwise serve continues with the same transaction
+	if !later { // if later is set, serve continues with the same transaction
 		c.tell()
 	}
 	return buf, later, c.send()

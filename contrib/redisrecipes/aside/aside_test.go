@@ -351,7 +351,7 @@ func TestCuts(t *testing.T) {
 			proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 			c := cache(t, proxy.Addr(), defaults)
 			_, err := c.Get(t.Context(), name+" before", func(context.Context) ([]byte, error) { return nil, nil })
-			require.NoError(t, err) // the server has the scripts
+			require.NoError(t, err) // now the server has the scripts, so EVALSHA succeeds at once
 			var seen atomic.Int32
 			armed := proxy.Arm(chaos.Fault{Do: chaos.Cut, On: on, At: chaos.AtRequest(func(request []byte) bool {
 				return bytes.Contains(request, []byte("EVAL")) && seen.Add(1) == int32(step+1)

@@ -149,7 +149,7 @@ func TestTheCallerLeaves(t *testing.T) {
 	l, other := locker(t, proxy.Addr(), patience), locker(t, server.Addr(), patience)
 	held, err := l.Lock(t.Context(), "a")
 	require.NoError(t, err)
-	require.NoError(t, held.Unlock(t.Context())) // the server has the scripts
+	require.NoError(t, held.Unlock(t.Context())) // now the server has the scripts, so EVALSHA succeeds at once
 
 	armed := proxy.Arm(chaos.Fault{Do: chaos.Swallow, On: chaos.Replies, At: chaos.AtRequest(isScript)})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -124,7 +124,7 @@ func TestCuts(t *testing.T) {
 			proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{})
 			r := runner(t, proxy.Addr(), patience)
 			_, err := r.Do(t.Context(), name+" before", time.Hour, func(context.Context) ([]byte, error) { return nil, nil })
-			require.NoError(t, err) // the server has the scripts
+			require.NoError(t, err) // now the server has the scripts, so EVALSHA succeeds at once
 
 			var seen atomic.Int32
 			armed := proxy.Arm(chaos.Fault{Do: chaos.Cut, On: on, At: chaos.AtRequest(func(request []byte) bool {

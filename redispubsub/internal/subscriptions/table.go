@@ -110,7 +110,7 @@ type topic struct {
 	leaving   time.Time       // if the topic has left this node, when to stop waiting for the node; otherwise zero
 	fences    int             // how many confirmations must arrive before members take messages
 	hops      int             // how often the topic has followed MOVED since it was last subscribed
-	pause     time.Duration   // the last pause of delay
+	pause     time.Duration   // the last pause that the method delay has set
 	away      chan struct{}   // closed when the topic is no longer on the feed; nil if nobody waits for that
 }
 
