@@ -50,6 +50,6 @@
 // If the active member is down, the member with the greatest weight among those that are up becomes
 // active. When the preferred member (of the greatest weight, or the last one given to
 // [Client.SwitchTo]) has been up for Opts.Failback, it becomes active again: at once or, with Opts.Ramp,
-// for more and more keys. Shifts are at least Opts.Failback apart. The exception is a shift from a member
-// on which nothing succeeds to one on which nothing has failed for Opts.Failback.
+// for more and more keys. Two shifts are at least Opts.Failback apart, with one exception: if nothing succeeds
+// on the active member, the client shifts earlier to a member on which nothing has failed for Opts.Failback.
 package redisfailover

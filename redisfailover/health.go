@@ -64,9 +64,9 @@ func (h *health) isDead(at time.Time, patience time.Duration) bool {
 	return h.failed >= leastFailed && at.Sub(h.goodAt) >= patience
 }
 
-// isSound reports whether nothing has failed for that long. at is the time of the last tick.
-func (h *health) isSound(at time.Time, long time.Duration) bool {
-	return h.badAt.IsZero() || at.Sub(h.badAt) >= long
+// isSound reports whether nothing has failed for as long as quiet. at is the time of the last tick.
+func (h *health) isSound(at time.Time, quiet time.Duration) bool {
+	return h.badAt.IsZero() || at.Sub(h.badAt) >= quiet
 }
 
 // failing reports whether too many requests have failed in the half of the window that begins at the index

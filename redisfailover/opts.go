@@ -22,9 +22,9 @@ type Opts struct {
 	// Default 0.5.
 	FailureRate float64
 	// Failback is the least time between two shifts, and the time for which the preferred member must
-	// be up before it becomes active again. A member on which nothing succeeds is left earlier if nothing
-	// has failed on another one for that long. If Failback is negative, only SwitchTo makes the preferred
-	// member active again, and the other rules use 10 s. Default 10 s.
+	// be up before it becomes active again. If nothing succeeds on the active member, the client shifts
+	// earlier to a member on which nothing has failed for Failback. If Failback is negative, only SwitchTo
+	// makes the preferred member active again, and the other rules use 10 s. Default 10 s.
 	Failback time.Duration
 	// Ramp is how long the return to the preferred member takes: its keys, chosen by their slots, move at
 	// a steady rate, so that a member that has just started gets its load gradually. A request whose keys

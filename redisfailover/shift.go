@@ -87,9 +87,9 @@ func (m *member) judged(now time.Time, late bool) LogEvent {
 }
 
 // next decides which member must replace the active one now, and why. It returns nil if the active
-// member stays. Shifts are Opts.Failback apart. The exception is one from a member that is dead to one that
-// is sound. It can't repeat at once, because the dead member is not sound until Opts.Failback has passed.
-// Client.mu is held.
+// member stays. Two shifts are at least Opts.Failback apart, except a shift from a dead member to a sound
+// one. The client can't shift back at once, because the dead member is not sound until Opts.Failback has
+// passed. Client.mu is held.
 func (c *Client) next(now time.Time, active *member) (*member, Reason) {
 	switch between := c.opts.between(); {
 	case !c.shifted.IsZero() && now.Sub(c.shifted) < between:

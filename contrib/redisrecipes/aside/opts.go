@@ -79,7 +79,7 @@ type keys struct {
 	entry string // also the name of the channel that wakes waiting callers
 }
 
-// lease returns the key that holds the owner that loads the entry, or that loading has failed.
+// lease returns the key of the lease. Its value is the owner that loads the entry, or says that loading has failed.
 func (k keys) lease() string { return k.entry + ":lease" }
 
 func (o Opts) keys(key string) (keys, error) {

@@ -25,8 +25,8 @@ type Limiter struct {
 	opts   Opts
 	script *redis.Script
 	lines  lines
-	local  *local  // only for OnUnavailable: Local
-	quotas *quotas // only with Opts.Batch
+	local  *local  // nil unless OnUnavailable is Local
+	quotas *quotas // nil without Opts.Batch
 }
 
 // New returns a limiter. It returns an [ErrOpts] if the options are invalid.
@@ -123,7 +123,7 @@ func (l *Limiter) AllowEach(ctx context.Context, takes ...Take) ([]Decision, err
 	return decisions, nil
 }
 
-// ask sets the decisions about the rest of the takes, which the server decides.
+// ask asks the server about the takes whose indexes are in rest, and sets their decisions.
 func (l *Limiter) ask(ctx context.Context, takes []Take, rest []int, decisions []Decision) (ended error) {
 	timed, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
@@ -218,7 +218,7 @@ func (l *Limiter) call(ctx context.Context, groups ...*group) {
 	}
 }
 
-// args returns the arguments of the script, and when they were made.
+// args returns the arguments of the script, and the time of the call, which is zero without Opts.Batch.
 func (l *Limiter) args(g *group) (args []any, sent time.Time) {
 	ahead := 0
 	if l.quotas != nil {

@@ -39,7 +39,7 @@ type group struct {
 	sent   bool
 
 	done    chan struct{} // closed when the fields below are set
-	answers []int64       // answerLen numbers for each take, and how much was taken in advance
+	answers []int64       // answerLen numbers for each take, and last the number of requests taken in advance
 	err     error
 }
 
@@ -111,7 +111,7 @@ func (l *lines) wait(ctx context.Context, a asked) ([]int64, error) {
 	return nil, fmt.Errorf("limit: no answer, the server may have counted the take: %w", ctx.Err())
 }
 
-// whole reports whether a call has got an answer to all takes.
+// whole reports whether the answer to the call has all of its numbers.
 func (g *group) whole() bool { return len(g.answers) == answerLen*len(g.ns)+1 }
 
 // answer returns the answer to a take of a group whose call has ended.

@@ -68,10 +68,11 @@ type Opts struct {
 	// Processes is the number of processes that share the limit: with OnUnavailable: Local, each process
 	// lets its share of Rate pass, with a burst of at least one. Default 1.
 	Processes int
-	// Batch makes busy keys cost fewer calls. With a call for such a key the process takes up to Batch requests in advance, and
-	// lets them pass by itself, until a 128th of Per (at most a second) has passed; what is left then is lost. For as long it
-	// also refuses requests of a key that has none left. It takes no more than it needs if the key stays as busy as it was, and at most an
-	// eighth of what would pass. At most 1e9. Default 0: the server decides about each take.
+	// Batch makes busy keys cost fewer calls. With a call for a busy key the process takes up to Batch requests in advance. It
+	// lets them pass without further calls for a 128th of Per, but at most for a second; requests that are unused by then are
+	// lost. For the same time it refuses requests of a key for which the server has none left. The process takes no more
+	// than it will need if the key stays as busy as it was, and at most an eighth of the requests that would pass. At most
+	// 1e9. Default 0: the server decides about each take.
 	Batch int
 	// Timeout is how long a decision waits for the server. Default 250 ms.
 	Timeout time.Duration

@@ -5,39 +5,41 @@ import (
 	"time"
 )
 
-// With Opts.Batch, a call for a busy key takes requests in advance, and the process lets them pass by itself. It takes
-// fewer than it will need if the key stays as busy as it was, so little is lost.
+// With Opts.Batch, a call of the script for a busy key takes a quota: requests in advance, which the process lets pass
+// without further calls. The quota is a little smaller than the process will need if the key stays as busy as it was,
+// so little of it is lost.
 
 const (
-	// quotaLife is the part of Per for which a process decides by itself, but quotaMost at most: with it, as with the
-	// steps of a Window, a request counts up to 1 % too early.
+	// A quota lasts for 1/quotaLife of Per, but at most for quotaMost. So a request counts up to 1 % of Per too early, as
+	// with the steps of a Window.
 	quotaLife = 128
 	quotaMost = time.Second
 	// quotaKeys bounds the keys in the memory of a process: some 10 MB.
 	quotaKeys = 65536
 )
 
-// quotas has what a process may decide by itself. It is safe for concurrent use.
+// quotas holds the quotas of a process, by key. It is safe for concurrent use.
 type quotas struct {
 	batch int
 	life  time.Duration
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	byKey map[string]*quota
 }
 
-// quota belongs to a key.
+// quota is what a process knows about a key: the requests that it has taken in advance, and whether the server has
+// refused the key.
 type quota struct {
 	asked time.Time // when the last call was sent
-	next  int       // how much the next call takes in advance
+	next  int       // how many requests the next call takes in advance
 
-	granted, left int       // what was taken in advance, and what is left of it
-	until         time.Time // when the rest of it is lost
-	remaining     int       // what the server said that would pass, with left
+	granted, left int       // how many requests were taken in advance, and how many of them are left
+	until         time.Time // when the quota ends, and the requests in left are lost
+	remaining     int       // Decision.Remaining: the server's number, less the requests that the process has let pass
 	reset         time.Time // when the whole burst passes
 
-	refused time.Time // until then the key has no request left for anybody
-	retry   time.Time // when one passes again
+	refused time.Time // until then the process refuses requests without a call, because the server has none left
+	retry   time.Time // when the next request passes
 }
 
 func newQuotas(opts Opts) *quotas {
@@ -63,7 +65,7 @@ func (q *quotas) take(take Take) (d Decision, decided bool) {
 	return Decision{}, false
 }
 
-// ask returns how much a call that is sent now takes in advance.
+// ask returns how many requests a call that is sent now takes in advance.
 func (q *quotas) ask(key string) (sent time.Time, ahead int) {
 	now := time.Now()
 	q.mu.Lock()
@@ -76,18 +78,19 @@ func (q *quotas) ask(key string) (sent time.Time, ahead int) {
 		of = &quota{}
 		q.byKey[key] = of
 	case now.Sub(of.asked) > 2*q.life:
-		of.next = 0 // not busy
+		of.next = 0 // the key is not busy
 	case of.left == 0:
 		need := float64(of.granted+1) * float64(q.life) / float64(max(1, now.Sub(of.asked)))
 		of.next = int(min(float64(max(1, 2*of.next)), float64(q.batch), 7*need/8))
 	case !now.Before(of.until):
-		of.next = of.granted - of.left // the rest was lost
+		of.next = of.granted - of.left // as many as were used: the others were lost
 	}
 	of.asked = now
 	return now, of.next
 }
 
-// answered notes what a call has taken in advance, and the decision about its last take, which was for n.
+// answered records the answer to a call: how many requests it has taken in advance (granted), and the decision about its
+// last take, which was for n requests.
 func (q *quotas) answered(key string, sent time.Time, granted, n int, last Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,7 +109,7 @@ func (q *quotas) answered(key string, sent time.Time, granted, n int, last Decis
 	}
 }
 
-// roomLocked reports whether there is room for a key, after it has removed keys that are not busy if there was none.
+// roomLocked reports whether there is room for another key. If there is none, it first removes the keys that are not busy.
 func (q *quotas) roomLocked(now time.Time) bool {
 	if len(q.byKey) < quotaKeys {
 		return true

@@ -53,7 +53,7 @@ func (b *bucketServer) limiter(t *testing.T, rate Rate) *Limiter {
 	return limiter
 }
 
-// Three processes with a busy key: as many requests pass as without batches, to 1 %, and most need no call.
+// If three processes use a busy key, as many requests pass as without Batch, within 1 %, and most of them need no call.
 func TestBatchesAreExact(t *testing.T) {
 	rate, end := Rate{Count: 6000, Per: time.Minute, Burst: 600}, time.Minute
 	if os.Getenv("REDISPIPE_LONG") != "" {
@@ -92,7 +92,8 @@ func TestBatchesAreExact(t *testing.T) {
 	}
 }
 
-// What was taken in advance passes at once, and is lost after its life. A key that is seldom used takes nothing in advance.
+// Requests that were taken in advance pass without a call, until the quota ends; then the unused ones are lost. For a key
+// that is seldom used, nothing is taken in advance.
 func TestQuotaEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &bucketServer{}
@@ -125,7 +126,8 @@ func TestQuotaEnds(t *testing.T) {
 	})
 }
 
-// A key that has nothing left is not asked again before the first request passes, or the life of a quota has ended.
+// If the server has refused a key, the process makes no further call for it until a request would pass, or until the time
+// that a quota lasts is over.
 func TestQuotaRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &bucketServer{}
@@ -162,7 +164,7 @@ func TestQuotaKeysAreBounded(t *testing.T) {
 	})
 }
 
-// The scripts take at most an eighth of what is left in advance, and nothing if a take was refused.
+// The scripts take in advance at most an eighth of the requests that would still pass, and none if a take was refused.
 func TestScriptsTakeInAdvance(t *testing.T) {
 	for name, kind := range kinds {
 		server := memserver.Strict(t)

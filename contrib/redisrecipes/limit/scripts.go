@@ -6,9 +6,10 @@ import "github.com/joomcode/redispipe/redis"
 // requests would pass, the microseconds until the take passes, and the microseconds until the burst passes.
 const answerLen = 4
 
-// Both scripts get the key, and Count, Per in microseconds, Burst, how much to take in advance, and N of each take. They decide
-// about the takes one after the other, as if each had a call. If none is refused, they then take in advance, but at
-// most an eighth of what would pass. The last number of the answer is how much that was.
+// Both scripts get the key, and Count, Per in microseconds, Burst, the number of requests to take in advance, and N of each
+// take. They decide about the takes one after the other, as if each take had its own call. If no take is refused, they then
+// take requests in advance, but at most an eighth of those that would pass. The last number of the answer is how many
+// requests were taken in advance.
 
 // smooth keeps the level of a bucket, which falls by Count in each Per, and the time of that level. This is GCRA
 // with a continuous state. If the server's clock is set back, the level stays as it is and falls from the new time
