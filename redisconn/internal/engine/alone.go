@@ -42,7 +42,6 @@ func (q *queue) enterAlone(r *send.Request, fut redis.Future, n uint64) (_ *Sess
 	if !q.admitsAlone(r) {
 		return nil, 0, false
 	}
-	q.opened, q.postponed = timing.Clock(), postponed{}
 	r.Ticket = send.Ticket{Queue: q, Seq: q.seq}
 	q.seq++
 	b := q.newBatch()
@@ -157,19 +156,6 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, 
 		s.fail(redis.ErrIO.Wrap(err, "reading"))
 	}
 	return false, err != nil
-}
-
-// waitDeaf calls wait without watching a context: that takes as long as a small request, and most
-// replies come soon. ended is set if the caller is told to listen before wait has returned.
-func (s *Session) waitDeaf(wait func() error) (ended bool, err error) {
-	n := s.waits.Add(1)
-	if ended = s.listens.Load(); !ended {
-		err = wait()
-	}
-	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
-		return true, nil
-	}
-	return ended, err
 }
 
 // receive reads from the socket. If the batch of exchange is not written yet, receive writes it

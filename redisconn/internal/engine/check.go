@@ -24,13 +24,6 @@ func (s *Session) connCheck() bool {
 	return err == nil
 }
 
-// Unread reports whether the socket has received bytes that nobody has read. It returns false if it
-// can't tell.
-func (p *Pipe) Unread() bool {
-	s := p.Session()
-	return s != nil && s.checker != nil && s.checker.Unread()
-}
-
 // failCheck ends a session with the error of a check.
 func (s *Session) failCheck(err error) {
 	if err == sock.ErrUnsolicited {

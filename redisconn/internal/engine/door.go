@@ -63,3 +63,10 @@ func (p *Pipe) SendInternal(on *Session, req redis.Request, answer send.Internal
 		answer(refused, 0)
 	}
 }
+
+// Unread reports whether the socket has received bytes that nobody has read. It returns false if it
+// can't tell.
+func (p *Pipe) Unread() bool {
+	s := p.Session()
+	return s != nil && s.checker != nil && s.checker.Unread()
+}

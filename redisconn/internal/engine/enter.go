@@ -59,7 +59,6 @@ func (q *queue) enter(reqs []*send.Request, e *Entry) (s *Session, _ duty, refus
 func (q *queue) addOpen(reqs []*send.Request, e *Entry, internal bool) (tells duty) {
 	if q.open == nil {
 		q.open = q.newBatch()
-		q.opened, q.postponed = timing.Clock(), postponed{}
 	}
 	m := q.open.mark()
 	last := q.append(m, reqs, e, internal)
@@ -144,11 +143,4 @@ func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (l
 		e.Queuer.Queued(last)
 	}
 	return last
-}
-
-// nextSeq returns the sequence number for the next request.
-func (f *flight) nextSeq() (seq uint64) {
-	seq = f.seq
-	f.seq++
-	return seq
 }

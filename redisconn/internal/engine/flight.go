@@ -12,13 +12,21 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// newBatch returns an empty batch.
-func (f *flight) newBatch() *batch {
-	if b := f.last; b != nil {
-		f.last = nil
+// nextSeq returns the sequence number for the next request.
+func (f *flight) nextSeq() (seq uint64) {
+	seq = f.seq
+	f.seq++
+	return seq
+}
+
+// newBatch returns an empty batch, for requests that enter now.
+func (q *queue) newBatch() *batch {
+	q.opened, q.postponed = timing.Clock(), postponed{}
+	if b := q.last; b != nil {
+		q.last = nil
 		return b
 	}
-	return f.spares.batch()
+	return q.spares.batch()
 }
 
 // fly puts a taken batch in flight, and updates counts and measurements.
@@ -57,6 +65,13 @@ func (q *queue) fly(b *batch, now time.Duration) {
 	q.crowded.Store(max(q.concurrency, q.everywhere) >= crowd)
 }
 
+// smooth returns the next estimate of the concurrency. It rises to the number of pending requests
+// at once, but falls by only an eighth per batch. So a burst of replies does not look like
+// idleness, and a goroutine that is left alone soon counts as alone.
+func smooth(concurrency, pending int) int {
+	return max(pending, concurrency-(concurrency+7)/8)
+}
+
 // giveBoth gives both rights, which must be free, to the caller that waits for the request of number
 // last, or to the sender if no caller takes them. Only one batch is pending: first, which giveBoth puts
 // in flight, or the open batch if first is nil. A caller that will read also checks and writes, because
@@ -85,13 +100,6 @@ func (q *queue) judgePostponing(b *batch) {
 	case !hasPaid(len(b.items)-p.atAnswer, p.answered):
 		q.pause = postponePause(q.concurrency)
 	}
-}
-
-// smooth returns the next estimate of the concurrency. It rises to the number of pending requests
-// at once, but falls by only an eighth per batch. So a burst of replies does not look like
-// idleness, and a goroutine that is left alone soon counts as alone.
-func smooth(concurrency, pending int) int {
-	return max(pending, concurrency-(concurrency+7)/8)
 }
 
 // wrote accounts for a batch that was written whole. It returns true if more requests wait to be
@@ -217,6 +225,14 @@ func (q *queue) retireLocked(b *batch) (long bool) {
 	return b.written && !q.recycle(b)
 }
 
+// clearMost is the number of items up to which a batch is cleared under the lock.
+// Clearing a longer one takes microseconds, so the lock is released and taken again.
+const clearMost = 16
+
+// smallMost is the capacity, in bytes, up to which a buffer stays with its batch until the batch is
+// answered. Larger buffers are reused as soon as they are written.
+const smallMost = 4 << 10
+
 // answered measures and counts a batch that was answered now.
 func (q *queue) answered(b *batch) {
 	now := timing.Clock()
@@ -260,23 +276,6 @@ func leastInFlight(old, latest time.Duration) time.Duration {
 	return min(latest, old+old/64+1)
 }
 
-// takeFirst takes the batch in Session.first, which is in flight although nobody has begun to write
-// it. It returns nil if there is none.
-func (s *Session) takeFirst() *batch {
-	if s.first.Load() == nil {
-		return nil
-	}
-	return s.first.Swap(nil)
-}
-
-// clearMost is the number of items up to which a batch is cleared under the lock.
-// Clearing a longer one takes microseconds, so the lock is released and taken again.
-const clearMost = 16
-
-// smallMost is the capacity, in bytes, up to which a buffer stays with its batch until the batch is
-// answered. Larger buffers are reused as soon as they are written.
-const smallMost = 4 << 10
-
 // recycle keeps a batch that nobody uses any more, unless it is long. It reports whether it kept it.
 func (f *flight) recycle(b *batch) bool {
 	if len(b.items) > clearMost {
@@ -313,4 +312,17 @@ func (q *queue) takeOpen() (b *batch) {
 		q.lingering = 0
 	}
 	return b
+}
+
+// trim reports whether the connection is idle: since the last trim at most one request has entered,
+// a heartbeat. If so, it drops the memory that is kept for reuse.
+func (q *queue) trim() (idle bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := &q.spares
+	if idle = q.seq-s.trimmed <= 1; idle {
+		s.batches, s.buffers, s.bytes, q.last = nil, nil, 0, nil
+	}
+	s.trimmed = q.seq
+	return idle
 }

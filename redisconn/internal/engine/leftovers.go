@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -110,6 +111,41 @@ func (l *leftovers) collect(b *batch, unsent, unknown *errorx.Error) {
 	}
 }
 
+// countPart counts the requests of b that were answered before the session failed;
+// [queue.CountLeft] counts the others. answered is one more than the number of the last answered
+// request. A transaction without an answer to EXEC is unknown.
+func (q *queue) countPart(b *batch, answered uint64) {
+	ended, unclear, transaction := 0, 0, false
+	for i := range b.find(answered) {
+		switch it := &b.items[i]; {
+		case it.multi:
+			transaction = true
+		case it.exec:
+			if b.items[i-1].multi { // EXEC counts only in an empty transaction
+				unclear = 1
+			}
+			ended, unclear, transaction = ended+unclear, 0, false
+		case it.internal:
+		case transaction:
+			unclear++
+		default:
+			ended++
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.countAnsweredLocked(b, ended)
+	q.stats.Unknown += uint64(unclear)
+}
+
+// CountLeft counts requests that were not answered.
+func (q *queue) CountLeft(notSent, unknown uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.NotSent += notSent
+	q.stats.Unknown += unknown
+}
+
 // resolveAll resolves all leftovers. It waits until that is done, so that leftovers are resolved
 // before requests of the next socket. If a future blocks, resolveAll returns after
 // leftoverPatience.
@@ -183,6 +219,35 @@ func (l *leftovers) watch() {
 		}
 		last = at
 	}
+}
+
+// StopWrites stops the writing of users' requests. A goroutine that is just about to write still
+// does so, if the socket takes the bytes at once. Requests that are not written fail with the error
+// closed. If a batch is written only in part, the session ends. stop waits until nobody writes any
+// more.
+func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
+	left, writes := p.queue.withhold()
+	l := &leftovers{p: p}
+	l.collect(left, closed, closed)
+	p.queue.CountLeft(l.notSent, 0)
+	if len(l.items) > 0 {
+		l.begin()
+	}
+	return func() {
+		if writes != nil {
+			writes.endWrite()
+		}
+	}
+}
+
+// endWrite waits until nobody has the right to write. A writer that waits for the socket gives up,
+// which ends the session: see writeWaiting.
+func (s *Session) endWrite() {
+	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
+		s.fail(redis.ErrIO.Wrap(err, "interrupting a write"))
+	}
+	s.p.queue.awaitRelease()
+	_ = s.SetWriteDeadline(time.Time{})
 }
 
 // resolveCancelled resolves cancelled items in goroutines of its own. It does not wait, because its

@@ -9,6 +9,13 @@ import (
 	"github.com/joomcode/redispipe/internal/timing"
 )
 
+// listenEvery is the interval at which listen is called while callers are deaf.
+const listenEvery = time.Millisecond
+
+// deafMost is how long a request is pending before its caller is told to listen to its context even
+// though the context has not ended.
+const deafMost = 4 * listenEvery
+
 // listen tells callers to listen to their contexts if the contexts have ended, or if the requests
 // have been pending for long. If again is set, call listen again after listenEvery. If reads is
 // set, one of these callers has the right to read, so it must be interrupted: see
@@ -78,6 +85,19 @@ func (q *queue) clock() time.Duration {
 func (l *listening) arrangeListen() duty {
 	l.due, l.called = true, timing.Clock()
 	return mustListen
+}
+
+// waitDeaf calls wait without watching a context: that takes as long as a small request, and most
+// replies come soon. ended is set if the caller is told to listen before wait has returned.
+func (s *Session) waitDeaf(wait func() error) (ended bool, err error) {
+	n := s.waits.Add(1)
+	if ended = s.listens.Load(); !ended {
+		err = wait()
+	}
+	if !s.waits.CompareAndSwap(n, n+1) && s.wasInterrupted(err) {
+		return true, nil
+	}
+	return ended, err
 }
 
 // interruptDeaf interrupts the deaf caller that waits for a reply, if there is one.

@@ -46,33 +46,6 @@ type postponed struct {
 	atAnswer, answered int
 }
 
-// countPart counts the requests of b that were answered before the session failed;
-// [queue.CountLeft] counts the others. answered is one more than the number of the last answered
-// request. A transaction without an answer to EXEC is unknown.
-func (q *queue) countPart(b *batch, answered uint64) {
-	ended, unclear, transaction := 0, 0, false
-	for i := range b.find(answered) {
-		switch it := &b.items[i]; {
-		case it.multi:
-			transaction = true
-		case it.exec:
-			if b.items[i-1].multi { // EXEC counts only in an empty transaction
-				unclear = 1
-			}
-			ended, unclear, transaction = ended+unclear, 0, false
-		case it.internal:
-		case transaction:
-			unclear++
-		default:
-			ended++
-		}
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.countAnsweredLocked(b, ended)
-	q.stats.Unknown += uint64(unclear)
-}
-
 // Counts are the counters of a queue.
 type Counts struct {
 	// Values, Refused, NotSent and Unknown count requests by their outcome.
@@ -229,12 +202,4 @@ func (q *queue) countLastCallback() {
 	defer q.mu.Unlock()
 	q.stages[redis.StageCallback].Add(q.lastCallback+timing.Clock()-q.lastRetired, q.lastRequests)
 	q.lastRequests = 0
-}
-
-// CountLeft counts requests that were not answered.
-func (q *queue) CountLeft(notSent, unknown uint64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stats.NotSent += notSent
-	q.stats.Unknown += unknown
 }

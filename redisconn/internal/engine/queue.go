@@ -195,42 +195,6 @@ type listening struct {
 	called time.Duration // when clock or listen last read the time
 }
 
-// listenEvery is the interval at which listen is called while callers are deaf.
-const listenEvery = time.Millisecond
-
-// deafMost is how long a request is pending before its caller is told to listen to its context even
-// though the context has not ended.
-const deafMost = 4 * listenEvery
-
-// State is the state of a connection:
-//
-//	           ┌──────────────── failure ───────────────┐
-//	           ▼                                        │
-//	disconnected ──── dialing ───► connecting ──── handshake done ──► connected
-//	      │                             │                                 │
-//	      └────────── Close, or the end of the context ──────► closed ◄───┘
-//
-// A failure while connecting also leads back to disconnected. Requests are accepted while
-// connecting (they wait) and while connected; in the other states they fail at once and are not
-// sent. [queue.Change] makes all changes.
-type State uint8
-
-// The states.
-const (
-	Disconnected State = iota
-	Connecting
-	Connected
-	Closed
-)
-
-// Accepts reports whether requests are accepted.
-func (s State) Accepts() bool { return s == Connecting || s == Connected }
-
-// String implements fmt.Stringer.
-func (s State) String() string {
-	return [...]string{"disconnected", "connecting", "connected", "closed"}[s]
-}
-
 // rights are the two rights of a connection, each with one holder at a time. They change hands
 // under queue.mu; the holder acts without the lock, and passes the right on.
 //
@@ -240,7 +204,7 @@ func (s State) String() string {
 // writes the rest. A sender that yields, which means that it first lets other goroutines run, can
 // lose the right to a sender whose request fills the batch.
 //
-// Nobody has the right to write while the open batch is postponed: see policy.go.
+// Nobody has the right to write while the open batch is postponed: see postpone.go.
 //
 // The caller of the oldest unanswered request gets the right to read. It reads in its own
 // goroutine, up to its own reply, and passes the right to the caller of the oldest request that is
@@ -293,30 +257,3 @@ const (
 	readLoop
 	readCaller
 )
-
-// awaitRelease returns when nobody has the right to write.
-func (q *queue) awaitRelease() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.awaitReleaseLocked()
-}
-
-// awaitReleaseLocked is awaitRelease for a caller that has the lock. It releases the lock while it
-// waits.
-func (q *queue) awaitReleaseLocked() {
-	for q.writing {
-		q.awaitReleasedLocked()
-	}
-}
-
-// awaitReleasedLocked waits until the right to write is released the next time. It releases the lock while it
-// waits.
-func (q *queue) awaitReleasedLocked() {
-	if q.released == nil {
-		q.released = make(chan struct{})
-	}
-	released := q.released
-	q.mu.Unlock()
-	<-released
-	q.mu.Lock()
-}

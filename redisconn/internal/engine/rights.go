@@ -249,3 +249,30 @@ func (r *rights) pass(b *batch, open bool) {
 	}
 	r.session.wake <- b // does not block: wake has room for one, and there is only one right to write
 }
+
+// awaitRelease returns when nobody has the right to write.
+func (q *queue) awaitRelease() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.awaitReleaseLocked()
+}
+
+// awaitReleaseLocked is awaitRelease for a caller that has the lock. It releases the lock while it
+// waits.
+func (q *queue) awaitReleaseLocked() {
+	for q.writing {
+		q.awaitReleasedLocked()
+	}
+}
+
+// awaitReleasedLocked waits until the right to write is released the next time. It releases the lock
+// while it waits.
+func (q *queue) awaitReleasedLocked() {
+	if q.released == nil {
+		q.released = make(chan struct{})
+	}
+	released := q.released
+	q.mu.Unlock()
+	<-released
+	q.mu.Lock()
+}

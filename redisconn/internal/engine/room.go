@@ -76,27 +76,6 @@ func (q *queue) Entered() uint64 {
 	return q.seq
 }
 
-// Restored returns a channel that is closed as soon as the connection has a socket, or will accept
-// no more requests. It may be closed already.
-func (q *queue) Restored() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.restored == nil {
-		q.restored = make(chan struct{})
-	}
-	restored := q.restored
-	q.tellRestored()
-	return restored
-}
-
-// tellRestored closes the channel that Restored has returned, if the time for that has come.
-func (q *queue) tellRestored() {
-	if q.restored != nil && (q.state == Connected || q.state == Closed || q.draining != nil) {
-		close(q.restored)
-		q.restored = nil
-	}
-}
-
 // Draining reports whether Drain was called.
 func (q *queue) Draining() bool {
 	q.mu.Lock()

@@ -155,3 +155,12 @@ func (s *Session) unknownError() *errorx.Error {
 	}
 	return s.p.opts.WithConn(redis.ErrIO.Wrap(s.err, "connection lost"))
 }
+
+// takeFirst takes the batch in Session.first, which is in flight although nobody has begun to write
+// it. It returns nil if there is none.
+func (s *Session) takeFirst() *batch {
+	if s.first.Load() == nil {
+		return nil
+	}
+	return s.first.Swap(nil)
+}

@@ -82,3 +82,16 @@ func (q *queue) takeBackFirst() *batch {
 	}
 	return b
 }
+
+// abort waits until nobody writes, and returns what is left: the batches in flight and the open one. The
+// state must be one that accepts no requests.
+func (q *queue) abort() (inflight, open *batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.awaitReleaseLocked()
+	inflight, open = q.head, q.open
+	q.head, q.tail, q.open = nil, nil, nil
+	q.pending, q.internal, q.bytes, q.lingering, q.concurrency = 0, 0, 0, 0, 0
+	q.admitWaiting()
+	return inflight, open
+}

@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/joomcode/errorx"
-
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -189,32 +187,3 @@ func (s *Session) writePart(buf []byte) (n int, err error) {
 
 // recordMost is the greatest number of bytes in a TLS record.
 const recordMost = 16 << 10
-
-// StopWrites stops the writing of users' requests. A goroutine that is just about to write still
-// does so, if the socket takes the bytes at once. Requests that are not written fail with the error
-// closed. If a batch is written only in part, the session ends. stop waits until nobody writes any
-// more.
-func (p *Pipe) StopWrites(closed *errorx.Error) (stop func()) {
-	left, writes := p.queue.withhold()
-	l := &leftovers{p: p}
-	l.collect(left, closed, closed)
-	p.queue.CountLeft(l.notSent, 0)
-	if len(l.items) > 0 {
-		l.begin()
-	}
-	return func() {
-		if writes != nil {
-			writes.endWrite()
-		}
-	}
-}
-
-// endWrite waits until nobody has the right to write. A writer that waits for the socket gives up,
-// which ends the session: see writeWaiting.
-func (s *Session) endWrite() {
-	if err := s.SetWriteDeadline(sock.LongAgo); err != nil {
-		s.fail(redis.ErrIO.Wrap(err, "interrupting a write"))
-	}
-	s.p.queue.awaitRelease()
-	_ = s.SetWriteDeadline(time.Time{})
-}

@@ -1,0 +1,38 @@
+package engine
+
+// While a caller reads the answer to a batch in flight, the open batch is postponed if that is
+// worth it (see [worthPostponing]). Then nobody has the right to write it. It is written
+//
+//   - by the sender whose request gives it enough (see [enough]);
+//   - when nothing is in flight any more: by the next caller that is to read, which gets
+//     both rights;
+//   - by the loop, when it gets the right to read: the loop is about to resolve a future, and that
+//     future may wait for the effect of a postponed request.
+//
+// If few of the callers that the answer woke have sent anything by then, postponing has not paid,
+// and the next batches are not postponed: the callers do something else in between.
+
+// gathers reports whether batches are postponed at present, so that requests of several callers
+// gather.
+func (q *queue) gathers() bool {
+	return q.reading == readCaller && q.opts.Yields && q.pause == 0 && q.minTrip <= postponeMost
+}
+
+// postponable reports whether nobody should write the open batch yet. A batch with futures that may
+// be cancelled is not postponed, because nobody would ask them before it is written.
+func (q *queue) postponable() bool {
+	return q.gathers() && q.head != nil && !q.open.customFutures &&
+		worthPostponing(q.concurrency, max(q.minTrip, q.opened-q.head.Taken)) &&
+		!q.enough() && 2*q.bytes < q.maxBytes
+}
+
+// enough reports whether the open batch is large enough to be written without waiting for more
+// requests.
+func (q *queue) enough() bool {
+	b := q.open
+	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.mostWaited, q.others != nil)
+}
+
+// maxConcurrency returns the concurrency at this server or, if that is higher, at all servers
+// together.
+func (q *queue) maxConcurrency() int { return max(q.concurrency, q.everywhere) }
