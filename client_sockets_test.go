@@ -203,6 +203,7 @@ func TestShutdownOfAllSockets(t *testing.T) {
 
 // Shutdown waits for each owner of a socket, even if there is nothing else to wait for.
 func TestShutdownOfEachSocket(t *testing.T) {
+	drill.Halved(t)
 	server := testbed.NewServer(t)
 	for _, o := range socketOwners {
 		shutDown(t, "redis://"+server.Addr(), server, 1, []socketOwner{o})

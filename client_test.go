@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -25,6 +26,7 @@ import (
 
 // TestTopologies uses clients of each kind of server in the same way.
 func TestTopologies(t *testing.T) {
+	drill.Halved(t)
 	server := testbed.NewServer(t, testbed.Options{Unix: true})
 	cluster := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -43,6 +44,7 @@ func frozen(t *testing.T) (*redisconn.Connection, *rediscluster.Cluster) {
 // If a context has ended a request, errors.Is tells whether it was cancelled or its deadline has
 // passed, and what happened to the request.
 func TestContextErrors(t *testing.T) {
+	drill.Halved(t)
 	conn, cluster := frozen(t)
 	live, err := redisconn.Connect(t.Context(), testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Hour, DedicatedConns: 2, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)

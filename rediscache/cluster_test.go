@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -262,6 +263,7 @@ func TestSlotOnTheWay(t *testing.T) {
 // If the cache is full, the first read of a key also goes to a master, whatever the policy is,
 // because replicas may lack the latest writes.
 func TestFirstOfMasters(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 1})
 	cluster := clusterOf(t, bed)

@@ -141,6 +141,7 @@ func TestGracefulFailover(t *testing.T) {
 }
 
 func TestFailoverByKill(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

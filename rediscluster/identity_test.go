@@ -101,6 +101,7 @@ func uselessSeeds(t *testing.T, d *Detours) (good *testbed.Cluster) {
 // T39: a client with a good and a useless seed works, in either order, no matter what the useless
 // seed's address is.
 func TestUselessSeedsSpoilNoGoodOne(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	var d Detours
 	uselessSeeds(t, &d)
@@ -121,6 +122,7 @@ func TestUselessSeedsSpoilNoGoodOne(t *testing.T) {
 
 // A client that found only the useless seed switches to the good one as soon as that answers.
 func TestAGoodSeedThatComesLater(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	var d Detours
 	good := uselessSeeds(t, &d)
@@ -135,6 +137,7 @@ func TestAGoodSeedThatComesLater(t *testing.T) {
 // If another cluster has taken all addresses, a client switches to it and reports that, unless it must
 // refuse strangers: then it waits for its own cluster.
 func TestAnotherClusterAtAllAddresses(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	one := func() *testbed.Node {
 		return testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1}).Node(0)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/slot"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -136,6 +137,7 @@ func TestPublishWithOthers(t *testing.T) {
 
 // A topology contains the times when it was last read, and when it last changed.
 func TestSinceWhenNodesAreThere(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Masters: 2})
 	c, _ := connect(t, tb.Addrs(), calm)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -67,6 +68,7 @@ func TestWrongPassword(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}})
@@ -109,6 +111,7 @@ func TestTLS(t *testing.T) {
 // A node may announce its hostname after the client has begun to dial the node by its IP. Its certificate
 // may be valid only for the hostname.
 func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}, Replicas: -1})
@@ -135,6 +138,7 @@ func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
 
 // The certificate of a node that announces a hostname may be valid only for its IP.
 func TestTLSOfCertificatesForIPsOnly(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS, testbed.Version(7, 0))
 	ca, err := testbed.NewCA()

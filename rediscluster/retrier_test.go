@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -173,6 +174,7 @@ func TestForgedRedirects(t *testing.T) {
 }
 
 func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	c, rec := connect(t, tb.Addrs(), calm)

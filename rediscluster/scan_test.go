@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -185,6 +186,7 @@ func scanKeys() int {
 
 // A cursor is also invalid after a restart of the server.
 func TestScanOverRestart(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{Persist: true}})
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -221,6 +223,7 @@ func TestScanOverRestart(t *testing.T) {
 // While a scan runs, half of the slots move, first from masters that the scan has not walked yet to one that
 // it has walked. Some moves are left unfinished.
 func TestScanOverMigration(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/testbed"
@@ -15,6 +16,7 @@ import (
 // The cursors of HSCAN, SSCAN and ZSCAN are invalid on another server: if the key has moved, or its
 // master was replaced, the walk begins again.
 func TestScanKeyThatMoves(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

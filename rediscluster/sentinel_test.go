@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -251,6 +252,7 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 
 // The same sentinels may watch several masters. These have hostnames.
 func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	opts := testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3, DownAfter: noElection}
 	g := testbed.NewGroup(t, opts)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -124,6 +125,7 @@ func TestRetryIsOfNoUseOnAReplica(t *testing.T) {
 // A connection to one cluster node refuses requests for other nodes' slots. The error says that a
 // retry can't help.
 func TestRetryIsOfNoUseOnOneNode(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	cluster := testbed.NewCluster(t)
 	slot, err := cluster.Slot("a")

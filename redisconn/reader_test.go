@@ -14,6 +14,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -87,6 +88,7 @@ func TestHostileReplies(t *testing.T) {
 
 // A reply that breaks off is an error, no matter after how many bytes.
 func TestTruncatedReplies(t *testing.T) {
+	drill.Halved(t)
 	whole := "*3\r\n$3\r\nfoo\r\n:12\r\n+OK\r\n"
 	for n := range len(whole) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -37,6 +38,7 @@ func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbe
 
 // Keyspace notifications arrive from every node, including nodes that join later.
 func TestEveryNode(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0)) // older servers hold up writes for long during a manual failover
 	events := redispubsub.Pattern("__keyevent@0__:set")

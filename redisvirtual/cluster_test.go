@@ -12,6 +12,7 @@ import (
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -22,6 +23,7 @@ import (
 
 // Over a cluster, requests go to the node of their keys, or to the node that was dialed.
 func TestCluster(t *testing.T) {
+	drill.Halved(t)
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
@@ -62,6 +64,7 @@ func TestCluster(t *testing.T) {
 
 // If the nodes use TLS, the library dials nothing without TLS.
 func TestClusterWithTLS(t *testing.T) {
+	drill.Halved(t)
 	testbed.Needs(t, testbed.TLS)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{TLS: true}})
 	config, err := nodes.Node(0).ClientTLS()
@@ -88,6 +91,7 @@ func TestClusterWithTLS(t *testing.T) {
 
 // Unless a client has sent READONLY, a replica redirects its reads to the master.
 func TestReplica(t *testing.T) {
+	drill.Halved(t)
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
@@ -136,6 +140,7 @@ func TestReplica(t *testing.T) {
 // because a separate socket would lead to only one master. A connection to one node, and requests
 // that need a separate socket anyway, work as with a single server.
 func TestClusterProtocol(t *testing.T) {
+	drill.Halved(t)
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
@@ -163,6 +164,7 @@ func TestTransactionOfTwoSlots(t *testing.T) {
 // A SCAN finds all keys while masters are replaced and slots move, except keys that move to a master
 // that was already scanned.
 func TestScanOfChangingCluster(t *testing.T) {
+	drill.Halved(t)
 	nodes := testbed.NewCluster(t)
 	cluster := clusterOf(t, nodes, redisconn.Opts{})
 	v := over(t, cluster)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisdumb"
 )
@@ -45,6 +46,7 @@ func get(n *Node, key string) any {
 }
 
 func TestCluster(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	begin := time.Now()
 	c := NewCluster(t)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/internal/lab/drill"
 )
 
 func TestGroupReplicatesAndPromotes(t *testing.T) {
@@ -28,6 +30,7 @@ func TestGroupReplicatesAndPromotes(t *testing.T) {
 }
 
 func TestSentinelsFailOver(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	g := NewGroup(t, GroupOptions{
 		Options: Options{Password: "secret", Persist: true}, SentinelOptions: Options{Password: "other"},
@@ -50,6 +53,7 @@ func TestSentinelsFailOver(t *testing.T) {
 }
 
 func TestGroupsShareSentinelsAndHaveHostnames(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	g := NewGroup(t, GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3})
 	other := NewGroup(t, GroupOptions{

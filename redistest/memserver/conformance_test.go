@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/memserver"
@@ -30,6 +31,7 @@ type row struct {
 // TestConformance checks that the server in memory answers like a real one, with the same Go types,
 // and the same types, codes and traits of errors. If a difference is listed, it must exist.
 func TestConformance(t *testing.T) {
+	drill.Halved(t)
 	same, _ := rows(t, "testdata/conformance.txt")
 	different, reasons := rows(t, "testdata/differences.txt")
 	only3, reasons3 := rows(t, "testdata/differences_resp3.txt")

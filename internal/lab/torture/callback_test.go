@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -55,6 +56,7 @@ func TestT12SendRacesClose(t *testing.T) {
 
 // T12: futures that send, close, block or panic.
 func TestT12Callbacks(t *testing.T) {
+	drill.Halved(t)
 	server := testbed.NewServer(t)
 	echo := func(r *Rig) (redis.Request, uint64) {
 		id := r.Ledger.IssueTagged(oracle.IsBulk)

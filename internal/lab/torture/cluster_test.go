@@ -60,6 +60,7 @@ func answers(t *testing.T, r *ClusterRig) time.Duration {
 
 // T16: masters fail over under load, gracefully and after a kill.
 func TestT16Failover(t *testing.T) {
+	drill.Halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: nodeTimeout})
 
@@ -109,6 +110,7 @@ func TestT16Failover(t *testing.T) {
 // T17: slots move back and forth under load, including transactions. Callers get no MOVED or ASK.
 // T30: other callers leave at the same time, and no caller gets another caller's value.
 func TestT17MovingSlots(t *testing.T) {
+	drill.Halved(t)
 	beside(t)
 	movingSlots(t, (*testbed.Cluster).MoveSlot)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/testbed"
@@ -17,6 +18,7 @@ import (
 
 // T2: the server is frozen, and thousands of callers each have a deadline of 50 ms.
 func TestT2FrozenServer(t *testing.T) {
+	drill.Halved(t)
 	beside(t)
 	const deadline, bound, callers = 50 * time.Millisecond, 1000, 2000
 	opts := fast()

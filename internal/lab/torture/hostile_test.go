@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -128,6 +129,7 @@ func withConn(f func(ctx context.Context, c *redisconn.Connection) error) func(c
 // T31: each entry gets hostile replies. The process survives, malformed replies are typed errors,
 // and no goroutine or socket is left.
 func TestT31HostileBytes(t *testing.T) {
+	drill.Halved(t)
 	family := oracle.NewFamily()
 	bad := hostile()
 	replies := maps.Clone(bad)
