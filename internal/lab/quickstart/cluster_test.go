@@ -6,13 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
 )
 
 // This is make run CLUSTER=1, shortened. It fails if a request fails because a slot moves.
 func TestRunCluster(t *testing.T) {
-	if testing.Short() {
+	if !drill.InFull {
 		t.Skip("it breaks a cluster for seconds, as internal/lab/torture does")
 	}
 	// Before 7.0, a master that has handed over refuses writes for some 10 s, even if it becomes
