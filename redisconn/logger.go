@@ -11,7 +11,6 @@ import (
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // Logger gets the events of a connection. Its methods run in the connection's
@@ -53,12 +52,6 @@ func (NoopLogger) Report(*Connection, LogEvent) {}
 
 // ReqStat implements Logger.
 func (NoopLogger) ReqStat(*Connection, Request, any, int64, int64, int64) {}
-
-// Request is redis.Request.
-type Request = redis.Request
-
-// Future is redis.Future.
-type Future = redis.Future
 
 // report passes an event to the logger. It must not be called under a lock. If the logger
 // panics, the process and the reporting goroutine survive.

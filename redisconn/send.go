@@ -10,6 +10,12 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
+// Request is redis.Request.
+type Request = redis.Request
+
+// Future is redis.Future.
+type Future = redis.Future
+
 const (
 	// DoAsking makes SendBatchFlags send ASKING before the requests.
 	DoAsking = 1 << iota
