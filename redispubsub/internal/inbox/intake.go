@@ -51,8 +51,8 @@ const (
 	Overflown         // Policy is EndWithError: the inbox has ended
 )
 
-// Offer adds msg to the inbox if t takes the messages of the session from and the inbox has room. msg
-// counts as size bytes.
+// Offer adds a message of the session "from" to the inbox, if t takes the messages of that session and the inbox
+// has room. msg counts as size bytes.
 func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	in := t.in
 	in.mu.Lock()
@@ -68,7 +68,7 @@ func (t *Intake) Offer(from, msg any, size int, now time.Time) Outcome {
 	return fits
 }
 
-// Restore makes t take the messages of the session from, starting now. It ends the gap.
+// Restore makes t take the messages of the session "from", starting now. It ends the gap.
 func (t *Intake) Restore(from any, now time.Time) {
 	in := t.in
 	in.mu.Lock()
@@ -83,7 +83,7 @@ func (t *Intake) Restore(from any, now time.Time) {
 	in.stateLocked(t.of, true, now, nil)
 }
 
-// Lose opens a gap if t takes the messages of the session from. If the reason is None, the consumer
+// Lose opens a gap if t takes the messages of the session "from". If the reason is None, the consumer
 // gets the gap only when Lose is called again or the gap ends.
 func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
 	in := t.in
