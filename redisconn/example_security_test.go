@@ -130,7 +130,7 @@ func Rotate(ctx context.Context, admin redis.SyncCtx, vault *Vault, conn *redisc
 	}
 	old := vault.password.Swap(&password)
 	if err := conn.Reauthenticate(ctx); err != nil {
-		return err // the old password is still valid, and in use
+		return err // the old password is still valid and in use
 	}
 	return redis.Err(admin.Do(ctx, "ACL SETUSER", "visits", "<"+*old))
 }
