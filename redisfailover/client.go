@@ -21,6 +21,7 @@ type Client struct {
 	sender  redis.Sender // sends to the active member, with hooks and retries
 	opts    Opts
 	members []*member // ordered by weight
+	slots   bool      // the slots of requests may be needed
 	active  atomic.Pointer[term]
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -71,6 +72,7 @@ func Open(ctx context.Context, members []Member, opts Opts) (*Client, error) {
 		}
 		return nil, err
 	}
+	c.slots = c.opts.Ramp > 0 || slices.ContainsFunc(c.members, (*member).mayWantSlot)
 	s := redis.Sender(&sender{c})
 	for _, hook := range slices.Backward(c.opts.Hooks) {
 		s = redis.WithHook(s, hook)

@@ -94,6 +94,15 @@ func (m *member) open(ctx context.Context) (redis.Sender, error) {
 	return client, nil
 }
 
+// mayWantSlot reports whether the member needs the slots of requests, or is not open yet.
+func (m *member) mayWantSlot() bool {
+	if m.opened == nil {
+		return true
+	}
+	to, _ := backendOf(m.sender)
+	return to != nil && to.WantsSlot()
+}
+
 // note counts the result of a request.
 func (m *member) note(res any) {
 	switch signOf(res) {

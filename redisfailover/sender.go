@@ -37,9 +37,9 @@ func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	t.backend.SendEncoded(r, a, n)
 }
 
-// WantsSlot implements send.Backend. It returns true, because a member that needs the slot may become
-// active before the request is sent.
-func (s *sender) WantsSlot() bool { return true }
+// WantsSlot implements send.Backend. It returns true if any member needs the slot, because that member may
+// become active before the request is sent.
+func (s *sender) WantsSlot() bool { return s.c.slots }
 
 // OpenDedicated implements send.Backend.
 func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (send.Dedicated, error) {

@@ -8,11 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest"
 	"github.com/joomcode/redispipe/redistest/memserver"
+	"github.com/joomcode/redispipe/testbed"
 )
 
 // well is a probe that always succeeds.
@@ -26,6 +28,29 @@ func mocks(t *testing.T, opts Opts) (db *Client, a, b *redistest.Mock) {
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	return db, a, b
+}
+
+// The slots of requests are found only if a member may need them.
+func TestWantsSlot(t *testing.T) {
+	server := testbed.NewServer(t)
+	one := Member{URL: "redis://" + server.Addr(), Options: []redispipe.Option{redispipe.Logger(nil)}}
+	list := Member{URL: "redis-replicated://" + server.Addr(), Options: one.Options}
+	for _, tt := range []struct {
+		members []Member
+		ramp    time.Duration
+		wants   bool
+	}{
+		{[]Member{one, one}, 0, false},
+		{[]Member{one, {Sender: redistest.NewMock(t)}}, 0, false},
+		{[]Member{one, one}, time.Minute, true},
+		{[]Member{one, list}, 0, true},
+		{[]Member{one, {URL: "redis-replicated://127.0.0.1:1", Options: one.Options}}, 0, true},
+	} {
+		db, err := Open(t.Context(), tt.members, Opts{Logger: NoopLogger{}, Ramp: tt.ramp, Probe: well})
+		require.NoError(t, err)
+		require.Equal(t, tt.wants, (&sender{db}).WantsSlot(), "%v", tt.members)
+		db.Close()
+	}
 }
 
 // Requests go to the active member, no matter how they are sent.
