@@ -100,7 +100,7 @@ func BenchmarkLateReplies(b *testing.B) {
 							ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 							defer cancel()
 							began := time.Now()
-							assert.NoError(b, ids.read(ctx, 4*i+3))
+							assert.NoError(b, ids.read(ctx, 5*i+4))
 							took[i] = time.Since(began)
 						})
 					}

@@ -77,7 +77,7 @@ func (ids *identities) read(ctx context.Context, i int) error {
 		}
 		got = value
 	case 3:
-		return ids.readMany(ctx, i, 4)
+		return ids.readMany(ctx, i)
 	default:
 		switch res := ids.db.Do(ctx, "GET", key).(type) {
 		case []byte:
@@ -92,9 +92,12 @@ func (ids *identities) read(ctx context.Context, i int) error {
 	return nil
 }
 
-// readMany is read for n keys in one batch.
-func (ids *identities) readMany(ctx context.Context, i, n int) error {
-	reqs := make([]redis.Request, n)
+// manyReads is how many keys readMany reads.
+const manyReads = 4
+
+// readMany is read for some keys, in one batch.
+func (ids *identities) readMany(ctx context.Context, i int) error {
+	reqs := make([]redis.Request, manyReads)
 	for j := range reqs {
 		reqs[j] = redis.Req("GET", ids.keys[(i+j)%len(ids.keys)])
 	}

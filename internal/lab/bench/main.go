@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/lab/bench/calm"
 	"github.com/joomcode/redispipe/internal/lab/bench/h2h"
 )
 
@@ -37,6 +38,7 @@ func run() error {
 		from     = flag.String("from", "", "draw the report of an earlier results.csv again, measure nothing")
 		list     = flag.Bool("list", false, "list the cases and the clients")
 		faults   = flag.Bool("h2h", false, "head to head: faults instead of speed; -cases takes one pattern such as H4*")
+		calmly   = flag.Bool("calm", false, "restarts and failovers; -cases takes one pattern such as restart-*-1000, or freeze")
 		player   = flag.Bool("h2h-child", false, "internal: play one client's part in a fault")
 		child    = flag.Bool("child", false, "internal: measure one client in one case")
 		delay    = flag.String("delay", "", "internal: be a proxy with a delay, TARGET/DELAY")
@@ -49,8 +51,8 @@ func run() error {
 		return h2h.RunChild(os.Stdin, os.Stdout)
 	case *delay != "":
 		return runDelay(*delay)
-	case *faults:
-		return headToHead(*cases, *clients, *duration)
+	case *calmly, *faults:
+		return underFaults(*calmly, *cases, *clients, *duration)
 	}
 	chosenCases, err := selectCases(*cases, *quick)
 	if err != nil {
@@ -85,6 +87,21 @@ func run() error {
 	rep := report{Results: r.results, about: r.about()}
 	fmt.Print(rep.markdown())
 	return rep.write(*out)
+}
+
+// underFaults prints what faults do to each client, or what programs notice of restarts and failovers.
+func underFaults(calmly bool, only, clients string, d time.Duration) error {
+	if !calmly {
+		return headToHead(only, clients, d)
+	}
+	c := calm.Config{Only: only, Clients: clients, Log: os.Stderr}
+	run := c.Run
+	if only == "freeze" {
+		run = c.Freeze
+	}
+	text, err := run()
+	fmt.Print(text)
+	return err
 }
 
 // headToHead prints how each client reacts to faults.
