@@ -97,28 +97,8 @@ func (c *Connection) openSession(ctx context.Context, asking bool) (*dedicated.S
 	return c.pool.Open(ctx, asking)
 }
 
-// withoutSessions returns an error if Opts forbid dedicated connections, and nil otherwise.
-func (c *Connection) withoutSessions() *errorx.Error {
-	if c.opts.DedicatedConns >= 0 {
-		return nil
-	}
-	return redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions")
-}
-
-// Panicked implements backend.Reporter.
-func (s shared) Panicked(v any, stack []byte) {
-	s.report(LogFuturePanic{Value: v, Stack: stack})
-}
-
 // Dialer implements backend.Conn.
 func (s shared) Dialer() *dial.Dialer { return s.dialer }
-
-// DrainBeside implements backend.Conn.
-func (s shared) DrainBeside() {
-	s.pool.Shut()
-	s.trackers.drain()
-	s.streams.Shut()
-}
 
 // Beside implements backend.Conn.
 func (s shared) Beside() *lifetime.Running { return &s.streams }

@@ -8,6 +8,7 @@ import (
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn/internal/dedicated"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
@@ -76,4 +77,12 @@ type sharedSocket struct {
 // Send implements dedicated.Shared.
 func (s sharedSocket) Send(req Request, answer send.Internal) {
 	s.c.pipe.SendInternal(s.Session, req, answer)
+}
+
+// withoutSessions returns an error if Opts forbid dedicated connections, and nil otherwise.
+func (c *Connection) withoutSessions() *errorx.Error {
+	if c.opts.DedicatedConns >= 0 {
+		return nil
+	}
+	return redis.ErrSession.New("Opts.DedicatedConns is negative: there are no sessions")
 }

@@ -276,3 +276,10 @@ func (c *Connection) Pending() int {
 	unsent, unknown := c.left()
 	return unsent + unknown
 }
+
+// DrainBeside implements backend.Conn.
+func (s shared) DrainBeside() {
+	s.pool.Shut()
+	s.trackers.drain()
+	s.streams.Shut()
+}

@@ -51,6 +51,11 @@ func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
 // shared is a Connection with the methods that are only for packages of this module.
 type shared struct{ *Connection }
 
+// Panicked implements backend.Reporter.
+func (s shared) Panicked(v any, stack []byte) {
+	s.report(LogFuturePanic{Value: v, Stack: stack})
+}
+
 // SendEncoded implements send.Backend.
 func (s shared) SendEncoded(r *send.Request, cb Future, n uint64) {
 	if err := s.sendOne(r, cb, n); err != nil {
