@@ -2,6 +2,7 @@ package memserver_test
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,36 @@ func TestWaiterGone(t *testing.T) {
 	require.Eventually(t, blocked(0), patience, time.Millisecond)
 	c.do("RPUSH", "l", "x")
 	assert.Equal(t, "1", c.do("LLEN", "l"))
+}
+
+// Clients that do not read their replies, messages and invalidations hold up nobody else.
+func TestClientsThatDoNotRead(t *testing.T) {
+	t.Parallel()
+	s := memserver.New(t)
+	invalidate := s.Track()
+	large := strings.Repeat("x", 5<<20) // more than the socket of a client that does not read takes
+	slow := func() *client {
+		c := dial(t, s.Addr())
+		require.NoError(t, c.conn.(*net.TCPConn).SetReadBuffer(16<<10))
+		return c
+	}
+	getter, subscriber, tracker, other := slow(), slow(), slow(), dial(t, s.Addr())
+	require.Equal(t, "OK", other.do("SET", "large", large))
+	getter.send([]string{"GET", "large"})
+	require.Equal(t, "[subscribe topic 1]", subscriber.do("SUBSCRIBE", "topic"))
+	tracker.do("HELLO", "3")
+	require.Equal(t, "OK", tracker.do("CLIENT", "TRACKING", "ON"))
+	invalidated := make(chan struct{})
+	go func() {
+		defer close(invalidated)
+		invalidate(large)
+	}()
+	for range 2 {
+		require.Equal(t, "1", other.do("PUBLISH", "topic", large))
+		require.Equal(t, "OK", dial(t, s.Addr()).do("SET", "small", "x"))
+	}
+	require.NoError(t, tracker.conn.Close())
+	<-invalidated
 }
 
 // Unordered replies are never in sorted order, on which a test might rely.

@@ -16,8 +16,7 @@ var subscribes = map[string]bool{"SUBSCRIBE": true, "PSUBSCRIBE": true, "UNSUBSC
 // sending, and is held while a message is written. Take Server.turn before it.
 type subscriber struct {
 	*server.Peer
-	s       *Server
-	client  *server.Peer
+	client  *conn
 	unsent  bytes.Buffer
 	sending bool // send is running
 	// channels and patterns are the subscribed ones. Server.turn guards them.
@@ -35,7 +34,7 @@ func (s *Server) subscribe(c *conn, cmd string, args []string) string {
 }
 
 func newSubscriber(s *Server, c *conn) *subscriber {
-	sub := &subscriber{s: s, client: c.peer, channels: map[string]bool{}, patterns: map[string]bool{}}
+	sub := &subscriber{client: c, channels: map[string]bool{}, patterns: map[string]bool{}}
 	sub.Peer = server.NewPeer(bufio.NewWriter(sub))
 	sub.ClientName, sub.Ctx, sub.Resp3 = innerName, fork(c.ctx), c.peer.Resp3
 	c.peer.OnDisconnect(func() {
@@ -46,8 +45,8 @@ func newSubscriber(s *Server, c *conn) *subscriber {
 	return sub
 }
 
-// Write is called by miniredis, under the lock. It does not wait for Server.turn: the command that
-// holds it may be waiting for miniredis.
+// Write is called by miniredis, under the lock and under Server.turn, so it does not wait for the
+// client.
 func (sub *subscriber) Write(b []byte) (int, error) {
 	sub.unsent.Write(b)
 	if !sub.sending {
@@ -57,13 +56,13 @@ func (sub *subscriber) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// send writes the messages to the client once no command is answered, so the client gets the reply
-// to its own PUBLISH first. Then send ends.
+// send writes the messages to the client once none of its commands is being answered, so the client
+// gets the reply to its own PUBLISH first. Then send ends.
 func (sub *subscriber) send() {
-	sub.s.turn.Lock()
-	sub.client.WriteRaw(sub.take())
-	sub.s.turn.Unlock()
-	sub.client.Flush()
+	sub.client.writing.Lock()
+	defer sub.client.writing.Unlock()
+	sub.client.peer.WriteRaw(sub.take())
+	sub.client.peer.Flush()
 }
 
 // take returns the unsent text and removes it.

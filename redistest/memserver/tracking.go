@@ -11,9 +11,8 @@ import (
 
 // tracking holds the connections with CLIENT TRACKING on.
 type tracking struct {
-	turn  *sync.Mutex // Server.turn
-	mu    sync.Mutex  // guards peers
-	peers map[*server.Peer]bool
+	mu    sync.Mutex // guards conns
+	conns map[*conn]bool
 }
 
 // Track makes the server answer CLIENT TRACKING, so that a cache (package rediscache) keeps the replies
@@ -26,27 +25,28 @@ type tracking struct {
 func (s *Server) Track() (invalidate func(keys ...string)) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	s.tracking = &tracking{turn: &s.turn, peers: map[*server.Peer]bool{}}
+	s.tracking = &tracking{conns: map[*conn]bool{}}
 	return s.tracking.invalidate
 }
 
 // answer answers a command about tracking. For other commands it returns false.
-func (t *tracking) answer(p *server.Peer, cmd string, args ...string) bool {
+func (t *tracking) answer(c *conn, cmd string, args ...string) bool {
 	if cmd != "CLIENT" || len(args) == 0 {
 		return false
 	}
 	switch sub := strings.ToUpper(args[0]); {
 	case sub == "TRACKING" && len(args) == 2:
-		t.set(p, args[1])
+		t.set(c, args[1])
 	case sub == "TRACKINGINFO" && len(args) == 1:
-		t.inform(p)
+		t.inform(c)
 	default:
 		return false
 	}
 	return true
 }
 
-func (t *tracking) set(p *server.Peer, how string) {
+func (t *tracking) set(c *conn, how string) {
+	p := c.peer
 	on := strings.EqualFold(how, "ON")
 	switch {
 	case !on && !strings.EqualFold(how, "OFF"):
@@ -55,16 +55,16 @@ func (t *tracking) set(p *server.Peer, how string) {
 	case on && !p.Resp3:
 		p.WriteError("ERR this server tracks keys only with RESP3")
 		return
-	case on && !t.has(p):
-		p.OnDisconnect(func() { t.put(p, false) })
+	case on && !t.has(c):
+		p.OnDisconnect(func() { t.put(c, false) })
 	}
-	t.put(p, on)
+	t.put(c, on)
 	p.WriteOK()
 }
 
-func (t *tracking) inform(p *server.Peer) {
-	flag := map[bool]string{true: "on", false: "off"}[t.has(p)]
-	p.Block(func(w *server.Writer) {
+func (t *tracking) inform(c *conn) {
+	flag := map[bool]string{true: "on", false: "off"}[t.has(c)]
+	c.peer.Block(func(w *server.Writer) {
 		w.WriteMapLen(3)
 		w.WriteBulk("flags")
 		w.WriteSetLen(1)
@@ -76,40 +76,45 @@ func (t *tracking) inform(p *server.Peer) {
 	})
 }
 
-func (t *tracking) has(p *server.Peer) bool {
+func (t *tracking) has(c *conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.peers[p]
+	return t.conns[c]
 }
 
-func (t *tracking) put(p *server.Peer, on bool) {
+func (t *tracking) put(c *conn, on bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if on {
-		t.peers[p] = true
+		t.conns[c] = true
 	} else {
-		delete(t.peers, p)
+		delete(t.conns, c)
 	}
 }
 
 func (t *tracking) invalidate(keys ...string) {
 	t.mu.Lock()
-	peers := slices.Collect(maps.Keys(t.peers))
+	conns := slices.Collect(maps.Keys(t.conns))
 	t.mu.Unlock()
-	t.turn.Lock() // like commands that answer, because a push must not arrive within a reply
-	for _, p := range peers {
-		p.Block(func(w *server.Writer) {
-			w.WritePushLen(2)
-			w.WriteBulk("invalidate")
-			if len(keys) == 0 {
-				w.WriteNull()
-			} else {
-				w.WriteStrings(keys)
-			}
-		})
+	var all sync.WaitGroup
+	for _, c := range conns {
+		all.Go(func() { c.invalidate(keys) })
 	}
-	t.turn.Unlock()
-	for _, p := range peers {
-		p.Flush()
-	}
+	all.Wait()
+}
+
+// invalidate writes a push about changed keys. If a command is being answered, it waits until the reply is written.
+func (c *conn) invalidate(keys []string) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.peer.Block(func(w *server.Writer) {
+		w.WritePushLen(2)
+		w.WriteBulk("invalidate")
+		if len(keys) == 0 {
+			w.WriteNull()
+		} else {
+			w.WriteStrings(keys)
+		}
+	})
+	c.peer.Flush()
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"reflect"
+	"sync"
 
 	"github.com/alicebob/miniredis/v2/server"
 )
@@ -11,6 +12,10 @@ import (
 // conn is the state of a client's connection. Only the goroutine that holds Server.turn uses it.
 type conn struct {
 	peer *server.Peer
+	// writing is held from before a command is answered until its reply is written, except while the command waits,
+	// and while messages are written. A client that does not read holds up nobody else, because nobody
+	// takes writing during a turn. Take it before Server.turn.
+	writing sync.Mutex
 	// ctx is miniredis's state for all commands except those that subscribe.
 	ctx        any
 	queue      *queue      // not nil between MULTI and EXEC
@@ -33,27 +38,38 @@ func (s *Server) hook(p *server.Peer, cmd string, args ...string) bool {
 		s.warn(c)
 		return c.mend()
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
 	if c == nil {
 		c = s.join(p)
 	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	p.WriteRaw(s.takeTurn(c, cmd, args))
+	return true
+}
+
+// takeTurn returns the reply to a command of a client.
+func (s *Server) takeTurn(c *conn, cmd string, args []string) (reply string) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	s.tick()
 	if s.refusal != "" {
-		p.WriteError(s.refusal)
-		return true
+		out := newReply(nil, false)
+		out.WriteError(s.refusal)
+		return out.text()
 	}
-	if s.tracking == nil || !s.tracking.answer(p, cmd, args...) {
-		p.WriteRaw(s.answer(c, cmd, args))
+	if s.tracking == nil || !s.tracking.answer(c, cmd, args...) {
+		reply = s.answer(c, cmd, args)
 	}
 	s.serve()
-	return true
+	return reply
 }
 
 // join returns the state of a new connection.
 func (s *Server) join(p *server.Peer) *conn {
 	c := &conn{peer: p}
+	s.turn.Lock()
 	s.ask(&c.ctx, "ECHO", "")
+	s.turn.Unlock()
 	s.connsMu.Lock()
 	s.conns[p] = c
 	s.connsMu.Unlock()

@@ -46,23 +46,26 @@ func block(c *call) bool {
 	return true
 }
 
-// wait releases Server.turn until the waiter is served, or until timeout. Then it returns null. A
-// timeout of 0 means forever.
+// wait releases Server.turn and writing until the waiter is served, or until timeout. Then it returns
+// null. A timeout of 0 means forever.
 func (s *Server) wait(w *waiter, timeout time.Duration, null string) string {
 	deadline := s.now().Add(timeout)
 	s.waiters = append(s.waiters, w)
 	for {
 		s.turn.Unlock()
+		w.conn.writing.Unlock()
 		next := time.NewTimer(pollInterval)
 		select {
 		case reply := <-w.served:
 			next.Stop()
+			w.conn.writing.Lock()
 			s.turn.Lock()
 			return reply
 		case <-s.mini.Ctx.Done():
 		case <-next.C:
 		}
 		next.Stop()
+		w.conn.writing.Lock()
 		s.turn.Lock()
 		s.serve()
 		select {
