@@ -12,7 +12,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// pairs are the same requests, as commands, with DoInto and with Do.
+// pairs returns functions that send the same request in three ways: as a command, with DoInto and
+// with Do.
 func pairs(t testing.TB) map[string][3]func() error {
 	ctx, c := t.Context(), open(t)
 	key, n := "some key", 1000

@@ -14,9 +14,10 @@ type call struct {
 	redis.Command
 	words string
 	read  func(ctx context.Context, s redis.Sender) error
-	// newer: older servers know the command, but not these options.
+	// newer is set if older servers know the command, but not the options of the call.
 	newer bool
-	// session: it is sent in one, with those before it. node: it is sent to one of a cluster.
+	// session is set if the call is sent in a session, together with the calls before it. node is set
+	// if the call is sent to a node of a cluster.
 	session, node bool
 	in            func(s Caller) error
 	// unsent is set if the call is only encoded and compared, and not sent. The list of calls gives the reason.
@@ -33,21 +34,21 @@ func of[T any](c Cmd[T], words string) call {
 	}}
 }
 
-// session is a call that is for a session.
+// session returns a call that is sent in a session.
 func session[T any](c Cmd[T], words string) call {
 	made := of(c, words)
 	made.session = true
 	return made
 }
 
-// clustered is a call that is for a node of a cluster.
+// clustered returns a call that is sent to a node of a cluster.
 func clustered[T any](c Cmd[T], words string) call {
 	made := of(c, words)
 	made.node = true
 	return made
 }
 
-// newer is a call with options of which older servers know nothing.
+// newer returns a call with options that older servers do not know.
 func newer[T any](c Cmd[T], words string) call {
 	made := of(c, words)
 	made.newer = true
@@ -60,17 +61,17 @@ func unsent[T any](c Cmd[T], words string) call {
 	return made
 }
 
-// before makes what the calls behind it need.
+// before returns a command that prepares the server for the calls after it.
 func before(cmd string, args ...any) call { return call{Command: redis.Req(cmd, args...)} }
 
 type fields = map[string]string
 
 var at = time.Date(2100, 1, 2, 3, 4, 5, 6_000_000, time.UTC) // 4102542245
 
-// calls are all functions, in an order in which each has something to answer.
+// calls returns calls of all functions. Earlier calls write the data that later calls read.
 func calls() []call { return callsOf("0000000000000000000000000000000000000000") }
 
-// callsOf are calls about a node.
+// callsOf returns the calls. Those about a node of a cluster contain the ID node.
 func callsOf(node string) []call {
 	const script, library = "return 1", "#!lua name=lib\nredis.register_function{function_name='f', callback=function() return 1 end, flags={'no-writes'}}"
 	const sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"
@@ -393,7 +394,7 @@ func callsOf(node string) []call {
 		of(XTrim("x", MAXLEN(1), nil), "XTRIM x MAXLEN 1"),
 		newer(XSetID("x", "9999999999999-0", ENTRIESADDED(9), MAXDELETEDID("2-0")), "XSETID x 9999999999999-0 ENTRIESADDED 9 MAXDELETEDID 2-0"),
 		of(XCfgSet("x", IDMPDURATION(time.Minute), IDMPMAXSIZE(10)), "XCFGSET x IDMP-DURATION 60 IDMP-MAXSIZE 10"),
-		unsent(XIdmpRecord("x", "p", "i2", "1-0"), "XIDMPRECORD x p i2 1-0"), // what an AOF has of XADD
+		unsent(XIdmpRecord("x", "p", "i2", "1-0"), "XIDMPRECORD x p i2 1-0"), // servers write it to the AOF in place of XADD
 		of(XGroupDelConsumer("x", "g", "ann"), "XGROUP DELCONSUMER x g ann"),
 		of(XGroupDestroy("x", "g"), "XGROUP DESTROY x g"),
 		of(XGroupHelp(), "XGROUP HELP"),
@@ -599,7 +600,7 @@ func callsOf(node string) []call {
 		of(FlushDB(SYNC), "FLUSHDB SYNC"),
 		of(FlushAll(nil), "FLUSHALL"),
 
-		// Options that stand nowhere above.
+		// Options that no call above has.
 		of(BitOp(NOT, "to", "bits"), "BITOP NOT to bits"),
 		of(BitOp(XOR, "to", "bits", "a"), "BITOP XOR to bits a"),
 		newer(BitOp(DIFF, "to", "bits", "a"), "BITOP DIFF to bits a"),
@@ -611,7 +612,7 @@ func callsOf(node string) []call {
 		newer(ZInter[string]([]string{"z"}, AGGREGATE(ZInterCOUNT)), "ZINTER 1 z AGGREGATE COUNT"),
 		before("ZADD", "z", 1, "a"),
 		newer(ZScanNoScores[string]("z", 0), "ZSCAN z 0 NOSCORES"),
-		before("GEOADD", "g", 15, 37, "x"), // without it 6.2 answers with an array
+		before("GEOADD", "g", 15, 37, "x"), // without this key, Redis 6.2 answers with an array
 		of(GeoSearchStore("g2", "g", FROMLONLAT(15, 37), BYBOX(400, 400, MI), ASC, COUNT(3), GeoSearchStoreSTOREDIST), "GEOSEARCHSTORE g2 g FROMLONLAT 15 37 BYBOX 400 400 mi ASC COUNT 3 STOREDIST"),
 		of(HSetEx("h2", []Field{F("n", 1)}, nil, nil, FNX), "HSETEX h2 FNX FIELDS 1 n 1"),
 		of(XAdd("x2", "*", []Field{F("a", 1)}, nil, nil, MAXLENLIMIT(10, 5)), "XADD x2 MAXLEN ~ 10 LIMIT 5 * a 1"),
@@ -645,7 +646,7 @@ func callsOf(node string) []call {
 		unsent(FunctionRestore("\x00", FLUSH), "FUNCTION RESTORE \x00 FLUSH"), // needs what FUNCTION DUMP has answered
 		clustered(HotKeysStart(METRICSCPU, SLOTS(1, 2)), "HOTKEYS START METRICS 1 CPU SLOTS 2 1 2"),
 		unsent(Shutdown(SAVE, FAILOVER), "SHUTDOWN SAVE FAILOVER"),          // it ends the server
-		unsent(Shutdown(nil, ABORT), "SHUTDOWN ABORT"),                      // needs one that waits
+		unsent(Shutdown(nil, ABORT), "SHUTDOWN ABORT"),                      // needs a SHUTDOWN that waits
 		unsent(Failover(TO("10.0.0.1", 6379)), "FAILOVER TO 10.0.0.1 6379"), // needs a replica
 		clustered(ClusterSetSlot(1, NODE(node)), "CLUSTER SETSLOT 1 NODE "+node),
 		clustered(ClusterMigration(STATUS(ALL)), "CLUSTER MIGRATION STATUS ALL"),
@@ -655,7 +656,7 @@ func callsOf(node string) []call {
 		clustered(ClusterSetSlot(1, STABLE), "CLUSTER SETSLOT 1 STABLE"),
 		clustered(ClusterMigration(CANCEL(ClusterMigrationID("t"))), "CLUSTER MIGRATION CANCEL ID t"),
 
-		// Clusters. A server alone refuses most of it.
+		// Clusters. A server outside a cluster refuses most of these commands.
 		clustered(ClusterAddSlots(1, 2), "CLUSTER ADDSLOTS 1 2"),
 		clustered(ClusterAddSlotsRange(SlotRange{StartSlot: 1, EndSlot: 2}), "CLUSTER ADDSLOTSRANGE 1 2"),
 		clustered(ClusterBumpEpoch(), "CLUSTER BUMPEPOCH"),

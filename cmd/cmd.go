@@ -60,9 +60,9 @@ const inline = 5
 type request struct {
 	name      string
 	answersOK bool // the server may answer OK where the result is a number
-	n         int  // words
+	n         int  // the number of words
 	words     [inline]word
-	more      []any // behind them
+	more      []any // the words after the first inline ones
 }
 
 // add adds a word. It is not inlined, to keep programs small: an option adds several words.
@@ -94,8 +94,8 @@ func (r *request) args() []any {
 // value. Otherwise it uses allocated, because dst may be on its caller's stack; if allocated is nil, it
 // sends nothing and returns false. It is not generic, so that programs have it only once.
 func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (done bool, err error) {
-	// The interfaces are on the stack, each in a place of its own: made in a loop, or by
-	// another function, they would be allocated.
+	// The interfaces are on the stack, each in its own variable. If a loop or another function made
+	// them, they would be allocated.
 	var words [inline]any
 	switch r.n {
 	case 5:
@@ -171,7 +171,7 @@ func (d *done) UnmarshalRedis(res any) error {
 	return err
 }
 
-// answersList makes the request fail, unsent, if a list can't be read into a t.
+// answersList makes the request fail without being sent if a list can't be read into a t.
 func (r *request) answersList(t reflect.Type) {
 	list := t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 || t.Kind() == reflect.Interface
 	if !list && !reflect.PointerTo(t).Implements(reflect.TypeFor[redis.ResultUnmarshaler]()) {

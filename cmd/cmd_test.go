@@ -35,7 +35,7 @@ func TestDo(t *testing.T) {
 	require.Nil(t, some)
 
 	set := cmd.Set("k", "v", cmd.EX(time.Minute), cmd.NX)
-	for _, want := range []bool{true, false} { // a value can be sent again
+	for _, want := range []bool{true, false} { // a command can be sent again
 		done, err := set.Do(ctx, db)
 		require.NoError(t, err)
 		require.Equal(t, want, bool(done))
@@ -146,7 +146,7 @@ func TestString(t *testing.T) {
 	require.Equal(t, `Req("SET", 2 args, 1 key, 5 bytes)`, cmd.SetValue("k", "v").String())
 }
 
-// Nothing is sent if the reply could not be read.
+// If the reply of a command could not be read into T, the command is not sent.
 func TestListsAreRefusedBefore(t *testing.T) {
 	mock := redistest.NewMock(t)
 	for _, err := range []error{

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wrong are programs that must not compile, with what is wrong in each; right are those that
-// must, and differ little from them.
+// wrong has programs that must not compile, by the mistake in each. right has similar programs that
+// must compile.
 var wrong = map[string]string{
 	"an option of another command":                     `cmd.Set("k", "v", nil, cmd.GT)`,
 	"an option of another command among options":       `cmd.Scan(0, cmd.WITHDIST)`,
@@ -88,8 +88,8 @@ var _ = ` + expr
 	}
 }
 
-// exports are the files that say what cmd, and each package that it imports, exports: those that
-// the compiler has made, since to type-check all these from their sources takes seconds.
+// exports returns the files of export data, written by the compiler, of cmd and of each package that
+// cmd imports. Type-checking all these packages from source takes seconds.
 func exports(t *testing.T) map[string]string {
 	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".").Output()
 	require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// forms are commands with those sets of options that the servers' documentation shows and calls
-// has none of.
+// forms returns commands with sets of options that the servers' documentation shows and that calls
+// does not return.
 func forms() []call {
 	places := []Field{F("a", 1), F("b", 2)}
 	scored := []redis.Scored[string]{{Member: "a", Score: 1}, {Member: "b", Score: 2}}
@@ -106,7 +106,7 @@ func forms() []call {
 		of(GeoSearchStore("g2", "g", FROMLONLAT(15, 37), BYBOX(400, 400, KM), ASC, COUNT(3)), "GEOSEARCHSTORE g2 g FROMLONLAT 15 37 BYBOX 400 400 km ASC COUNT 3"),
 		of(GeoSearchStore("g2", "g", FROMLONLAT(15, 37), BYBOX(400, 400, KM), ASC, COUNT(3), GeoSearchStoreSTOREDIST), "GEOSEARCHSTORE g2 g FROMLONLAT 15 37 BYBOX 400 400 km ASC COUNT 3 STOREDIST"),
 
-		unsent(XAdd("x", "*", []Field{F("name", "Sara")}, nil, nil, nil), "XADD x * name Sara"), // its ID is another each time
+		unsent(XAdd("x", "*", []Field{F("name", "Sara")}, nil, nil, nil), "XADD x * name Sara"), // the ID differs each time
 		of(XAdd("x", "1-0", []Field{F("name", "Sara")}, nil, nil, nil), "XADD x 1-0 name Sara"),
 		of(XRange[fields]("x", "-", "+"), "XRANGE x - +"),
 		of(XRevRange[fields]("x", "+", "-", COUNT(1)), "XREVRANGE x + - COUNT 1"),

@@ -30,10 +30,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// underscored is how words are written that have spaces.
+// underscored replaces the spaces in a word by underscores.
 func underscored(s string) string { return strings.NewReplacer(" ", "_", "\n", "_").Replace(s) }
 
-// The bytes of each command are those of a request that is written by hand.
+// Each command has the same bytes as a request that is written by hand.
 func TestBytes(t *testing.T) {
 	for _, c := range calls() {
 		if c.words == "" {
@@ -61,7 +61,7 @@ func underscoredReply(b []byte) string {
 	return strings.Join(parts, "\r\n")
 }
 
-// Every function, and every option, stands among the calls.
+// The calls use every function and every option.
 func TestAllAreCalled(t *testing.T) {
 	called := map[string]bool{}
 	file, err := parser.ParseFile(token.NewFileSet(), "calls_test.go", nil, 0)
@@ -77,8 +77,8 @@ func TestAllAreCalled(t *testing.T) {
 	}
 }
 
-// functions are those of the package that make a Cmd, or an option, with the options that are
-// variables.
+// functions returns the names of the package's functions that return a Cmd or an option, and of the
+// variables that are options.
 func functions(t *testing.T) (names []string) {
 	files, err := filepath.Glob("*_gen.go")
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func functions(t *testing.T) (names []string) {
 	return names
 }
 
-// live is a server with a connection.
+// live starts a server and returns a connection to it.
 func live(t *testing.T, protocol int) *redisconn.Connection {
 	return connect(t, testbed.NewServer(t), protocol)
 }
@@ -113,8 +113,8 @@ func connect(t *testing.T, s *testbed.Server, protocol int) *redisconn.Connectio
 	return conntest.Connect(t, s.Addr(), redisconn.Opts{Protocol: protocol})
 }
 
-// has reports whether the server knows the command. A server older than 7.0 knows no subcommand
-// by its name.
+// has reports whether the server knows the command. For servers before 7.0, which do not report
+// subcommands, it asks only for the first word.
 func has(t *testing.T, s redis.Sender, c redis.Command) bool {
 	name, sub, _ := strings.Cut(c.Request().Cmd, " ")
 	named, err := testbed.Has(testbed.Version(7, 0))
@@ -131,20 +131,21 @@ func has(t *testing.T, s redis.Sender, c redis.Command) bool {
 func refused(c call, err error) bool {
 	failed := redis.AsErrorx(err)
 	return failed != nil && failed.IsOfType(redis.ErrResult) &&
-		(c.newer && lacks.MatchString(failed.Message()) || strings.HasPrefix(failed.Message(), "ERR Unknown subcommand or wrong number")) // says 6.2
+		(c.newer && lacks.MatchString(failed.Message()) || strings.HasPrefix(failed.Message(), "ERR Unknown subcommand or wrong number")) // the error of Redis 6.2
 }
 
-// lacks is what servers say of an option that they lack: of the key, the group and what else it is
-// about they say other things, which would hide that the reply was never read.
+// lacks matches the errors of servers that lack an option. It must not match other errors, because then
+// no test would read the reply to the command.
 var lacks = regexp.MustCompile(`(?i)syntax error|wrong number of arg|unsupported|unknown|unrecognized|invalid`)
 
-// noOccasion is what a server says of a command for which it has no occasion.
+// noOccasion matches the errors of servers that know a command but are not in the state for it.
 var noOccasion = regexp.MustCompile("in tracking mode|not in import mode|cluster support disabled|already (busy|the owner|assigned)|not any known node" +
 	"|Unknown node|unassigned|myself|not be this node|to a replica|more known nodes|does not know any other|No migrations|I tried hard|can't forget|served by this node" +
 	"|cluster is down|allow_writes|not contain|node only|not served|Slot .* is not|other node|replicate|don't know about|already non-zero|not the owner|not handled by|has no owner|no node served")
 
-// Each command of a session is sent in one, and each of a cluster to a node of one, where the server
-// has it; its reply is read into its type, unless the server has no occasion for it.
+// Each command for sessions is sent in a session, and each command for clusters to a node of a cluster,
+// if the server has the command. Its reply must be readable as its type, unless the error is one
+// of noOccasion.
 func TestRepliesElsewhere(t *testing.T) {
 	for protocol := 2; protocol <= 3; protocol++ {
 		t.Run(fmt.Sprint("a session, RESP", protocol), func(t *testing.T) {
@@ -185,7 +186,8 @@ func sendEach(t *testing.T, conn *redisconn.Connection, to Caller, all []call, i
 	t.Logf("%d replies read, %d refused", read, without)
 }
 
-// Each command is sent to a server that has it, and its reply read into its type.
+// Each command is sent to a server that has the command. The reply must be readable as the type of the
+// command.
 func TestReplies(t *testing.T) {
 	for protocol := 2; protocol <= 3; protocol++ {
 		t.Run(fmt.Sprint("RESP", protocol), func(t *testing.T) {
@@ -214,13 +216,13 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// The keys that the library finds are those that the server does.
+// The library and the server must find the same keys in each command.
 func TestKeys(t *testing.T) {
 	conn := live(t, 0)
 	compared := 0
 	for _, c := range calls() {
 		if c.words == "" || command.Lookup(c.Request().Cmd) == nil || !has(t, conn, c) {
-			continue // what the table lacks is a command of a newer server
+			continue // the table may lack commands of newer servers
 		}
 		encoded, err := redis.AppendRequest(nil, c.Request())
 		require.NoError(t, err)
@@ -230,10 +232,10 @@ func TestKeys(t *testing.T) {
 			if c.newer || strings.Contains(failed.Message(), "wrong number of arguments") { // Redis 7.0 refuses COMMAND GETKEYS for RANDOMKEY with this error
 				continue
 			}
-			// Redis 6.2 answers that a call is invalid if there is no key in its place.
+			// Redis 6.2 answers that a call is invalid if no argument is at the position of the key.
 			require.Regexp(t, "no key arguments|Invalid arguments specified", failed.Message(), c.words)
 		}
-		if words[0] == "SPUBLISH" || words[0] == "CLUSTERSCAN" { // what has a slot, and is no key
+		if words[0] == "SPUBLISH" || words[0] == "CLUSTERSCAN" { // their first argument has a slot, but is not a key
 			continue
 		}
 		require.ElementsMatch(t, keys, c.Request().Keys(), c.words)
@@ -249,7 +251,8 @@ func wordsOf(t *testing.T, encoded []byte) (words []string) {
 	return list
 }
 
-// An index from 2^63 on is no int64: what was written stays, and its index and length can be read as docs say.
+// A length of 2^63 or more does not fit into an int64. Then ArLen returns an error, and DoAs[uint64] can
+// read the length.
 func TestArraysBeyondInt64(t *testing.T) {
 	for protocol := 2; protocol <= 3; protocol++ {
 		conn := live(t, protocol)

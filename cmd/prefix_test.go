@@ -11,10 +11,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Each command is sent to a server with a prefix, or refused, and its reply is read into its type.
-// Afterwards all keys on the server have the prefix.
+// Each command is sent through a sender with a prefix, or the sender refuses the command. The reply must
+// be readable as the type of the command. In the end, all keys on the server must have the prefix.
 func TestRepliesWithPrefix(t *testing.T) {
-	conn := live(t, 3) // it has names in more places
+	conn := live(t, 3) // RESP3 has names in more places
 	with := redis.WithPrefix(conn, "t1:")
 	sent, refusedCalls := 0, 0
 	for _, c := range calls() {
@@ -29,7 +29,7 @@ func TestRepliesWithPrefix(t *testing.T) {
 		switch failed := redis.AsErrorx(err); {
 		case failed.IsOfType(redis.ErrKeysUnknown):
 			refusedCalls++
-			if strings.HasPrefix(c.words, "FLUSH") { // calls behind it want an empty server
+			if strings.HasPrefix(c.words, "FLUSH") { // later calls expect an empty server
 				require.NoError(t, c.read(context.Background(), conn))
 			}
 			continue

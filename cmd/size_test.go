@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program calls what stands in it, with a client.
+// program is a template of a program with a client. Its verbs stand for an import and for calls.
 const program = `package main
 
 import (
@@ -50,7 +50,8 @@ const withCommands = `
 	fmt.Println(cmd.HGetAll[map[string]string]("h").Do(ctx, db))
 	fmt.Println(cmd.ZRange[string]("z", 0, -1, nil, cmd.REV).Do(ctx, db))`
 
-// A program with five commands is at most 54 KB larger than with Do: it has only what it calls.
+// A program with five commands is little larger than one with Do, because the linker drops the functions
+// that a program does not call.
 func TestSize(t *testing.T) {
 	do := sizeOf(t, fmt.Sprintf(program, "", withDo))
 	commands := sizeOf(t, fmt.Sprintf(program, `"github.com/joomcode/redispipe/cmd"`, withCommands))
@@ -59,13 +60,14 @@ func TestSize(t *testing.T) {
 	require.LessOrEqual(t, commands-do, 54<<10)
 }
 
-// sizeOf returns how large a program is, without symbols: its sections, since a file is padded.
+// sizeOf compiles a program without symbols and returns the sum of its sections. The size of the file
+// would include padding.
 func sizeOf(t *testing.T, source string) (size int) {
 	dir := t.TempDir()
 	file, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "main")
 	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, file)
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" { // there nothing is compiled again
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" { // compile for one platform only, to use the build cache
 		build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
 	}
 	out, err := build.CombinedOutput()

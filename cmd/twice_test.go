@@ -13,9 +13,8 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// A call that may run twice leaves a server as running it once does. Each call whose command is said to
-// be so is run twice on a server, which is then to have the same data, and the same reply to give, unless
-// that counts what the run has changed.
+// Each call whose command is marked as safe to run twice runs twice on a server. The second run must not
+// change the data, and must get the same reply, unless the reply counts changes.
 func TestCallsThatRunTwice(t *testing.T) {
 	conn := connect(t, testbed.NewServer(t, testbed.Options{Config: []string{"enable-debug-command yes"}}), 0)
 	run := func(c redis.Command) any { return redis.SyncCtx{S: conn}.Send(t.Context(), c.Request()) }
@@ -25,7 +24,7 @@ func TestCallsThatRunTwice(t *testing.T) {
 		return fmt.Sprint(res)
 	}
 	twice := map[string]bool{}
-	caught := 0 // calls that are said to run once, and of which the server says the same
+	caught := 0 // calls that are not marked so, and that change the data when they run again
 	plain := []call{
 		before("SET", "e", "v"),
 		{Command: redis.Req("EXPIREAT", "e", at.Unix()), words: "EXPIREAT e"},

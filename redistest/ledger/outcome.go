@@ -3,7 +3,7 @@ package ledger
 // Outcome is how a request ended.
 type Outcome uint32
 
-// The states of a request. Issued moves to one of the others, once.
+// The states of a request. An issued request moves to one of the later states, once.
 const (
 	None Outcome = iota // no such request
 	Issued

@@ -34,7 +34,8 @@ func main() {
 	}
 }
 
-// record writes a server's record: its commands, and which of their arguments are durations.
+// record returns the record of a server. It lists the server's commands, and their arguments that are
+// durations.
 func record(server *live.Server) ([]byte, error) {
 	reply, err := server.Do("COMMAND")
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// merger joins what several servers say of their commands.
+// merger merges the descriptions of commands from several servers.
 type merger struct {
 	servers  []string
 	commands map[string]*merged
 }
 
-// merged is a command as all servers that have it describe it.
+// merged is a command, with the descriptions of all servers that have it merged.
 type merged struct {
-	specs     string // in Go
+	specs     string // the key specs in Go
 	hasKeys   bool
-	readOnly  bool     // for all of them
-	blocking  bool     // for any of them
-	times     []string // in Go, those of all of them
+	readOnly  bool     // all servers say so
+	blocking  bool     // at least one server says so
+	times     []string // the arguments that are durations, in Go; each of them is known to at least one server
 	container bool
 }
 
@@ -73,8 +73,8 @@ func (m *merger) addEntry(e entry) error {
 	return nil
 }
 
-// goSpecs translates key specs into Go, and fails on a form that package
-// command would not understand.
+// goSpecs translates key specs into Go. It returns an error for a form that package command does not
+// support.
 func goSpecs(name string, specs []string) (string, error) {
 	if rule, ok := keySpecs[name]; ok {
 		return rule, nil
@@ -91,7 +91,7 @@ func goSpecs(name string, specs []string) (string, error) {
 }
 
 func goSpec(s string) (string, error) {
-	// A name that is not a key, as a shard channel, has its slot all the same.
+	// A name that is not a key, such as a shard channel, still has a slot.
 	s = strings.TrimSuffix(s, "!not_key")
 	begin, find, _ := strings.Cut(s, "/")
 	spec := fmt.Sprintf("{kind: byIndex, at: %s", strings.TrimPrefix(begin, "index:"))
@@ -132,8 +132,8 @@ func (c *merged) class(name string) string {
 	return ""
 }
 
-// replicaSafe reports whether a command may be sent to a replica by its name alone: it reads, and it
-// has a key. A container, such as OBJECT, is safe if all its subcommands are, HELP aside.
+// replicaSafe reports whether any call of a command may be sent to a replica, because the command only
+// reads and has a key. A container, such as OBJECT, is safe if all its subcommands except HELP are.
 func (m *merger) replicaSafe(name string) bool {
 	c := m.commands[name]
 	if !c.container {
@@ -164,7 +164,7 @@ func (m *merger) flags(name string) string {
 	return strings.Join(list, " | ")
 }
 
-// source is the table as a Go file.
+// source returns the table as a Go file.
 func (m *merger) source() ([]byte, error) {
 	if err := m.checkRules(); err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func (m *merger) source() ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// groups returns the names of the commands, sorted, by what the table has of them beside the
-// name, in Go.
+// groups returns the sorted names of the commands. Each key of the map is the rest of a table entry
+// in Go, and its names are the commands with that entry.
 func (m *merger) groups() map[string][]string {
 	groups := make(map[string][]string)
 	for _, name := range slices.Sorted(maps.Keys(m.commands)) {
@@ -227,7 +227,7 @@ func writeNames(b *bytes.Buffer, names []string) {
 	fmt.Fprint(b, list)
 }
 
-// checkRules finds names in the rules that no server knows: typos.
+// checkRules returns an error for names in the rules that no server knows, which are typos.
 func (m *merger) checkRules() error {
 	names := slices.Concat(append(slices.Collect(maps.Values(classes)), notReplicaSafe)...)
 	names = slices.AppendSeq(names, maps.Keys(keySpecs))

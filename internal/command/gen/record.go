@@ -41,8 +41,8 @@ const (
 	fieldCount
 )
 
-// parseReply reads COMMAND's reply. Servers before 7.0, which have neither key
-// specs nor subcommands in it, are refused.
+// parseReply reads the reply to COMMAND. It returns an error for servers before 7.0, whose replies have
+// neither key specs nor subcommands.
 func parseReply(reply any) (entries []entry, err error) {
 	commands, ok := reply.([]any)
 	if !ok {
@@ -73,8 +73,8 @@ func parseReply(reply any) (entries []entry, err error) {
 	return entries, nil
 }
 
-// formatSpec writes a key spec as in a record. In the reply it is a list of
-// names and values in turn: flags, begin_search and find_keys.
+// formatSpec formats a key spec for a record. The spec is a list in which names and values alternate:
+// flags, begin_search and find_keys.
 func formatSpec(spec any) string {
 	fields := live.Pairs(spec)
 	part := func(name string) string {

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// This file adds what COMMAND does not report.
+// This file adds facts about commands that COMMAND does not report.
 
 // keySpecs replaces the key specs that servers mark as unknown or incomplete. The servers find
 // those keys by special code.
@@ -29,13 +29,13 @@ var classes = map[string][]string{
 		// These decide whether reads of this connection refresh the age of keys, whether its keys may
 		// be evicted, and the form of redirects.
 		"CLIENT CACHING", "CLIENT CAPA", "CLIENT IMPORT-SOURCE", "CLIENT NO-EVICT", "CLIENT NO-TOUCH",
-		// This prepares what HIMPORT SET finds on this connection.
+		// These commands prepare or discard the fields for HIMPORT SET on the same connection.
 		"HIMPORT DISCARD", "HIMPORT DISCARDALL", "HIMPORT PREPARE",
 	},
 	"Protocol": {
-		// One request gets any number of replies.
+		// The server answers these commands with any number of replies.
 		"MONITOR", "PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUBSCRIBE", "SUNSUBSCRIBE", "UNSUBSCRIBE",
-		// The connection becomes that of a replica or a debugger.
+		// The server then treats the connection as one of a replica or a debugger.
 		"CLUSTER SYNCSLOTS", "PSYNC", "REPLCONF", "SCRIPT DEBUG", "SYNC",
 		// These suppress replies, change their form, cause pushes, close the connection, or leave it
 		// in an unknown state.

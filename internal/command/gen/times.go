@@ -14,11 +14,12 @@ import (
 // argument at -1. The last part is a unit.
 const timePrefix = "time:"
 
-// units are those of durations, with their names in package command.
+// units has the units of durations, with their names in package command.
 var units = map[string]string{"seconds": "Seconds", "milliseconds": "Milliseconds", "decimal": "DecimalSeconds"}
 
-// unitOf returns the unit of an argument in COMMAND DOCS, or "". The documentation does not give
-// units: they follow from the names, and for a timeout from its type.
+// unitOf returns the unit of an argument in COMMAND DOCS, or "" if the argument is not a duration. The
+// documentation does not give units, so unitOf derives them from the name of the argument, and for
+// a timeout from the type.
 func unitOf(name, kind string) string {
 	switch {
 	case name == "timeout" && kind == "double":
@@ -54,8 +55,8 @@ func readDocs(docs any, times map[string][]string) {
 	}
 }
 
-// timesOf finds the durations among arguments. The first argument is at the given position; 0 means
-// that it is not known.
+// timesOf finds the durations among arguments. position is the position of the first argument, or 0
+// if the position is not known.
 func timesOf(args []any, position int) (times []string) {
 	for i, arg := range args {
 		fields := live.Pairs(arg)

@@ -43,7 +43,7 @@ func (b *builder) repeated(a *arg, free bool) error {
 	return nil
 }
 
-// fixCount puts the parameter's name into the count that stands before it.
+// fixCount puts the name of a parameter into the count that is sent before the parameter.
 func (b *builder) fixCount(name, docName string) {
 	for i, s := range b.fn.body {
 		if s.word == fmt.Sprintf("lenOf(len(%s))", docName) {
@@ -52,7 +52,7 @@ func (b *builder) fixCount(name, docName string) {
 	}
 }
 
-// columns adds a block whose first arguments are all sent before all of its second ones.
+// columns adds a repeated block of two arguments. All first arguments are sent before all second ones.
 func (b *builder) columns(a *arg, free bool) error {
 	f := b.fn
 	s := b.pkg.structOf(b.doc, a)
@@ -100,7 +100,7 @@ func (p *pkg) structOf(d *doc, a *arg) *element {
 	return s
 }
 
-// lines add the fields of all elements of a slice.
+// lines returns a loop in Go that adds the fields of all elements of a slice to a request.
 func (s *element) lines(d *doc, a *arg, slice string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "for _, x := range %s {\n", slice)

@@ -75,7 +75,7 @@ func firstOptional(args []*arg) int {
 	return i
 }
 
-// forceInner removes arguments from a block, or makes them required, as a variant says.
+// forceInner removes arguments from a block, or makes them required, depending on the variant.
 func (b *builder) forceInner(a *arg) *arg {
 	if a.kind != "block" {
 		return a
@@ -96,7 +96,7 @@ func (b *builder) forceInner(a *arg) *arg {
 	return &c
 }
 
-// rank orders choices: an expiration comes first.
+// rank returns a key by which choices are sorted. An expiration comes first.
 func rank(a *arg) int {
 	if a.name == "expiration" {
 		return 0
@@ -148,7 +148,7 @@ func (b *builder) optional() error {
 	return nil
 }
 
-// required adds a required argument, or those of a block.
+// required adds a required argument, or the arguments of a required block.
 func (b *builder) required(a *arg, rest []*arg, last bool) error {
 	f := b.fn
 	free := last && len(b.options) == 0 && len(b.groups) == 0 // may be variadic
@@ -203,12 +203,12 @@ func (b *builder) required(a *arg, rest []*arg, last bool) error {
 	return b.leaf(a)
 }
 
-// isCount reports whether an argument is the number of those that follow.
+// isCount reports whether an argument is the number of the arguments that follow.
 func isCount(a *arg, rest []*arg) bool {
 	return a.kind == "integer" && strings.HasPrefix(a.name, "num") && len(rest) > 0 && rest[0].multiple()
 }
 
-// textual reports whether a choice is between a text and tokens that replace one, such as $ and *.
+// textual reports whether a choice is between a text and tokens, such as $ and *, in place of a text.
 func textual(a *arg) bool {
 	for _, inner := range a.args {
 		if inner.kind == "string" && !inner.hasToken && len(a.args) == 2 && tokenName(a.args[0].token+a.args[1].token) == "" {

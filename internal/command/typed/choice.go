@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// choiceOf returns the interface of alternatives: a call sends at most one of them.
+// choiceOf returns an interface for alternatives. A call sends at most one of them.
 func (p *pkg) choiceOf(d *doc, a *arg, list bool) (*choice, error) {
 	var makers []string
 	var syntax []string
@@ -21,7 +21,7 @@ func (p *pkg) choiceOf(d *doc, a *arg, list bool) (*choice, error) {
 	return p.choice(d, a.name, makers, false, strings.Join(syntax, " | ")), nil
 }
 
-// optionsOf returns the interface of the options of a function: a call sends any number of them.
+// optionsOf returns an interface for the options of a function. A call sends any number of them.
 func (p *pkg) optionsOf(f *fn, d *doc, options []*arg) (*choice, error) {
 	if len(options) == 1 && options[0].kind == "oneof" && options[0].multiple() {
 		c, err := p.choiceOf(d, options[0], true)
@@ -80,7 +80,7 @@ func (p *pkg) choice(d *doc, argName string, makers []string, list bool, syntax 
 	known.seen = append(known.seen, [2]string{d.name, argName})
 	c := &choice{name: p.choiceNames[identity], makers: makers, list: list, syntax: syntax, exclude: true}
 	if c.name == "" {
-		c.name = identity // the name in the first pass
+		c.name = identity // the provisional name: see nameAll
 	}
 	p.addChoice(c, d.name)
 	return p.choices[c.name]
@@ -125,7 +125,7 @@ func (p *pkg) nameAll(names []string) error {
 		if renamed := choiceRules[name]; renamed != "" {
 			name = renamed
 		}
-		// Makers get different names in the second pass.
+		// The key of choiceNames is made of the final names of makers.
 		var final []string
 		for _, provisional := range strings.Fields(identity) {
 			final = append(final, p.makerNames[provisional])
@@ -139,8 +139,9 @@ func (p *pkg) nameAll(names []string) error {
 	return nil
 }
 
-// nameMakers names each shape of a token. The shape that most commands use is named after the
-// token; the other names begin with the command.
+// nameMakers chooses the names of makers. The same token may need several makers, with different
+// parameters, called shapes. The shape that most commands use is named after the token. The names
+// of the other shapes begin with the command.
 func (p *pkg) nameMakers() {
 	byToken := map[string][]*maker{}
 	for _, m := range p.makers {

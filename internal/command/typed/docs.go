@@ -25,7 +25,7 @@ type doc struct {
 	deprecated, replaced string
 	complexity, summary  string
 	args                 []*arg
-	servers              []string // the servers that have it
+	servers              []string // the servers that have the command
 	sinces               sinces
 }
 

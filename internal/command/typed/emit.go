@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/internal/command"
 )
 
-// files are those of the package: one for each group of commands, and one for the options.
+// files returns the files of the package: one for each group of commands, and one for the options.
 func (p *pkg) files() (map[string][]byte, error) {
 	bodies := map[string]*bytes.Buffer{}
 	for _, f := range p.funcs {
@@ -47,7 +47,7 @@ func (p *pkg) files() (map[string][]byte, error) {
 	return out, nil
 }
 
-// fileOf is the file of a command, by its group.
+// fileOf returns the name of the file for the group of a command.
 func fileOf(d *doc) string {
 	group := strings.ReplaceAll(d.group, "-", "_")
 	switch group {
@@ -110,10 +110,11 @@ func (p *pkg) writeFunc(b *bytes.Buffer, f *fn) {
 	fmt.Fprint(b, "return c\n}\n\n")
 }
 
-// inline is how many words a request has room for.
+// inline is the constant of the same name in package cmd.
 const inline = 5
 
-// words returns those of a function that always has the same number of them.
+// words returns the words of a request. ok is false if their number depends on the arguments or
+// exceeds inline.
 func (f *fn) words() (words []string, ok bool) {
 	for _, s := range f.body {
 		if s.word == "" || len(words) == inline {
@@ -151,7 +152,7 @@ func paramList(params []param) string {
 	return strings.Join(list, ", ")
 }
 
-// writeDoc writes what servers say of a command.
+// writeDoc writes the doc comment of a function from the servers' documentation.
 func (p *pkg) writeDoc(b *bytes.Buffer, f *fn) {
 	d := f.doc
 	summary := strings.TrimSuffix(d.summary, ".")
@@ -197,7 +198,7 @@ func (p *pkg) writeDoc(b *bytes.Buffer, f *fn) {
 	}
 }
 
-// serverOf is which server has had the command first.
+// serverOf returns the name of the server that first had the command.
 func serverOf(d *doc) string {
 	for _, s := range d.servers {
 		if strings.HasPrefix(s, "redis") {
@@ -207,7 +208,7 @@ func serverOf(d *doc) string {
 	return "Valkey"
 }
 
-// comment writes a text in lines.
+// comment writes a text as comment lines.
 func comment(b *bytes.Buffer, text string) {
 	line := "//"
 	for word := range strings.FieldsSeq(text) {

@@ -8,7 +8,7 @@ import (
 // leaf says how to write one word in Go.
 type leaf struct {
 	goType    string
-	typeParam string // with its constraint, or ""
+	typeParam string // the type parameter with its constraint, or ""
 	format    string // converts a value into a word
 }
 
@@ -30,8 +30,8 @@ var leaves = map[string]leaf{
 	"unixmill": {"time.Time", "", "intOf(%s.UnixMilli())"},
 }
 
-// leafOf returns how to write an argument. A plain or optional argument has no type parameter,
-// because nothing would determine its type.
+// leafOf returns the leaf of an argument. If plain is set, or if the argument is optional, the leaf has
+// no type parameter, because a caller's arguments might not determine the type.
 func leafOf(cmd string, a *arg, plain bool) (leaf, error) {
 	kind := kindOf(cmd, a)
 	if l, ok := leaves[kind]; ok {

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// record writes a server's record: its commands.
+// record returns the record of a server, which describes the server's commands.
 func record(server *live.Server) ([]byte, error) {
 	reply, err := server.Do("COMMAND", "DOCS")
 	if err != nil {

@@ -48,7 +48,7 @@ func (p *pkg) fill(m *maker, d *doc, a *arg) error {
 			return err
 		}
 		f := m.field(c.name, c.name, paramName(a), "%s")
-		m.shapes[len(m.shapes)-1] = choiceShape(a) // its name is not known yet
+		m.shapes[len(m.shapes)-1] = choiceShape(a) // the name of the choice is not known yet
 		m.body = append(m.body, fmt.Sprintf("put%s(r, o.%s)", c.name, f))
 		return nil
 	case a.kind == "block" && !a.multiple():
@@ -119,7 +119,7 @@ func (m *maker) word(a *arg) {
 	m.shapes = append(m.shapes, sent)
 }
 
-// field adds a field to the option, and the parameter that it is set from.
+// field adds a field to the option, and a parameter to the maker, which sets the field.
 func (m *maker) field(fieldType, paramType, name, format string) string {
 	f := string(rune('a' + len(m.fields)))
 	m.fields = append(m.fields, field{f, fieldType, fmt.Sprintf(format, name)})

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// order is the order of the records. If several describe a command, the last one counts, and
-// earlier ones add what it lacks.
+// order returns a key by which the file names of records are sorted. If several records describe a
+// command, the last record counts, and earlier ones add arguments that it lacks.
 func order(file string) string {
 	name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txt"), "-")
 	parts := strings.Split(version, ".")
@@ -79,8 +79,8 @@ func readDocs(file string) ([]*doc, error) {
 	return docs, nil
 }
 
-// mergeArgs adds the optional arguments and alternatives that only another server has. It matches
-// arguments by their tokens.
+// mergeArgs returns args, plus the optional arguments and alternatives that occur only in others,
+// which come from another server. It matches arguments by their tokens.
 func mergeArgs(args, others []*arg) []*arg {
 	out := slices.Clone(args)
 	for i, o := range others {
@@ -91,7 +91,7 @@ func mergeArgs(args, others []*arg) []*arg {
 			merged.args = mergeChoice(merged.args, o.args)
 			out[at] = &merged
 		case at < 0 && o.optional() && (o.hasToken || o.kind == "oneof") && !known(out, o):
-			// It goes after the same argument as there.
+			// Insert o after the argument that precedes o in others.
 			after := -1
 			if i > 0 {
 				after = slices.IndexFunc(out, func(a *arg) bool { return same(a, others[i-1]) })

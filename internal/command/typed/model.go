@@ -15,10 +15,10 @@ type pkg struct {
 	choices map[string]*choice  // by their Go names
 	structs map[string]*element // by their fields
 
-	baseOptions map[string][]string // by command, those of its first function
+	baseOptions map[string][]string // by command, the options of its first function
 	identities  map[string]*identified
 	lacking     []string // functions without a result
-	// The names of the second pass, by those of the first.
+	// These maps have the final names by the provisional ones: see nameAll.
 	makerNames, choiceNames map[string]string
 }
 
@@ -45,23 +45,23 @@ type param struct {
 	variadic     bool
 }
 
-// step is a line of Go that adds words to r. A word is an expression; a line is any statement.
+// step is a piece of a function's body, which adds words to the request r: either one word or a line.
 type step struct {
 	word string // an expression of type word, or ""
 	line string // used if word is ""
 }
 
-// maker is a function that makes an option, or a variable that is one.
+// maker is a function that returns an option, or a variable that is an option.
 type maker struct {
 	name, token string
 	params      []param
 	types       []string
 	fields      []field
-	body        []string // of the option o
+	body        []string // the lines of Go that add the option o to a request
 	shapes      []string
 	shape       string
-	of          []string // commands
-	in          []string // choices
+	of          []string // the commands that have the option
+	in          []string // the choices that contain the option
 }
 
 type field struct{ name, goType, value string }
@@ -70,7 +70,7 @@ type field struct{ name, goType, value string }
 type choice struct {
 	name    string
 	makers  []string
-	list    bool // of options, any number
+	list    bool // a call may send any number of the options
 	syntax  string
 	of      []string
 	exclude bool

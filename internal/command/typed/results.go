@@ -16,15 +16,14 @@ func init() {
 	}
 }
 
-// lists are the functions whose T must be a list, whatever their options are. With a different T
-// they send nothing, because the reply could not be read after the command has run.
+// lists are the functions whose T must always be a list. With a different T, they send nothing,
+// because the command would run and its reply could not be read.
 var lists = map[string]bool{"IncrEx": true, "LMoveM": true, "BLMoveM": true}
 
-// answersOK are the functions with a number as their result to which servers answer OK: the result
-// is then 1.
+// answersOK are the functions that return a number, although servers answer OK. Then the result is 1.
 var answersOK = map[string]bool{"HImportSet": true}
 
-// notes describe results beyond their types.
+// notes are sentences about results, for the doc comments of functions.
 var notes = map[string]string{
 	"IncrEx":            "Use [IncrExBy]: the reply is the value with what was added, also if a bound keeps it from adding anything. T is a list, or a [redisreply.Incremented].",
 	"LMoveM":            "T is a list, such as []string.",

@@ -25,15 +25,15 @@ var argKinds = map[string]string{
 // only in lower case. All other tokens are sent in upper case, as in COMMAND DOCS.
 var lowerCase = map[string]bool{"m": true, "km": true, "ft": true, "mi": true}
 
-// leftOut are commands without a function, with the reason.
+// leftOut has the commands without a function, each with the reason.
 var leftOut = map[string]string{
 	"ASKING": "a cluster sends it",
 	"AUTH":   "Opts.Username and Opts.Password, and Reauthenticate",
 }
 
 // variants are the additional functions of a command: a suffix of the name, and the labels (see
-// label) of the arguments that only this function has. It may have an argument marked with *, and
-// lacks one marked with -.
+// label) of the arguments that only this function has. The function may have an argument marked with
+// *, and does not have one marked with -.
 var variants = map[string][]string{
 	"ACL LOG":           {"Count count", "Reset RESET"},
 	"CLUSTER MEET":      {"BusPort cluster-bus-port"},
@@ -69,8 +69,8 @@ var variants = map[string][]string{
 	"ZUNION":            {"WithScores WITHSCORES"},
 }
 
-// makerRules are names of options. The key is the name of the token and the first command that has
-// this shape of it.
+// makerRules are names of makers. The key is the token, and the first command that uses the shape: see
+// nameMakers.
 var makerRules = map[string]string{
 	"BITFIELD GET": "GETBITS", "BITFIELD SET": "SETBITS", "BITFIELD INCRBY": "INCRBITS",
 	"CLIENT KILL TYPE": "CLIENTTYPE", "CLIENT LIST TYPE": "CLIENTTYPE",

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// sinces has the versions of Redis and Valkey that introduced the optional arguments that are newer
-// than their commands. The keys are the labels of the arguments.
+// sinces has the versions of Redis and Valkey that introduced optional arguments, by the labels of the
+// arguments. It lacks arguments that are as old as their commands.
 type sinces map[string]map[string]string
 
 // note records the versions in a record. If two arguments have the same label, the older version
@@ -35,7 +35,8 @@ func (s sinces) note(family string, d *doc, args []*arg, outer string) {
 	}
 }
 
-// of returns the version that has all of these labels; "" if none is newer than the command.
+// of returns the first version that has all of these labels, or "" if none of the labels is newer than
+// the command.
 func (s sinces) of(labels ...string) string {
 	latest := map[string]string{}
 	for _, label := range labels {

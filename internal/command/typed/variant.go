@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// variant is one way to call a command: with some optional arguments that other variants lack,
-// because they change the reply.
+// variant is one way to call a command. It has some optional arguments that other variants lack,
+// because these arguments change the reply.
 type variant struct {
 	name       string
-	with, less []string // labels of the arguments that it has, and lacks
-	has        []string // with, plus the arguments that it may have
+	with, less []string // the labels of the arguments that the variant has and lacks
+	has        []string // with, plus the labels of the arguments that the variant may have
 }
 
 // label names an argument in the rules: by its token, or by its name if it has no token.
@@ -24,8 +24,8 @@ func (a *arg) label() string {
 	return a.name
 }
 
-// variantsOf returns the variants in the rules. If there are none, it returns one without and one
-// with each optional argument that has no token.
+// variantsOf returns the base variant, followed by the variants in the rules. If the rules have none,
+// it adds a variant for each optional argument that has no token.
 func variantsOf(d *doc) []variant {
 	base := variant{name: goName(d.name)}
 	out := []variant{}
@@ -63,7 +63,7 @@ func variantsOf(d *doc) []variant {
 	return append([]variant{base}, out...)
 }
 
-// positional reports whether only its place identifies an optional argument.
+// positional reports whether a is an optional argument that only its place identifies.
 func (a *arg) positional() bool {
 	if !a.optional() || a.multiple() || a.hasToken || a.kind == "oneof" {
 		return false

@@ -20,7 +20,7 @@ type Precision struct {
 	Unknown, Unseen int64
 }
 
-// Share returns the share of correct reports among those of not sent, or 1 if there are none.
+// Share returns which part of the reports of not sent is correct, or 1 if there were no such reports.
 func (p Precision) Share() float64 {
 	if p.NotSent == 0 {
 		return 1

@@ -40,11 +40,11 @@ func (q *queue) listen() (reads, again bool) {
 	return reads, q.due
 }
 
-// tell is listen for the callers of batch b, which was opened at the time opened. It returns true
-// if it could not tell one of them, which may be reading.
+// tell tells the callers of batch b to listen to their contexts. b was opened at the time opened. tell
+// returns true if a caller could not be told because it may be reading.
 func (l *listening) tell(b *batch, opened time.Duration) (reads bool) {
 	all := opened <= l.called-deafMost
-	i := max(b.find(l.told), int(b.claimed.Load())-1) // the reading goroutine may still wait for the rest of a claimed reply
+	i := max(b.find(l.told), int(b.claimed.Load())-1) // begin with the last claimed request: its reply may not have arrived whole
 	for ; i < len(b.items); i++ {
 		it := &b.items[i]
 		if it.done == nil || !all && !ended(it.done) {

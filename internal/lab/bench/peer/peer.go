@@ -106,7 +106,7 @@ func ByName(name string) (Driver, bool) {
 	return Driver{}, false
 }
 
-// Version is that of the driver's module as built into this binary.
+// Version returns the version of the driver's module that is built into this binary.
 func (d Driver) Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || d.Module == "" {
