@@ -46,7 +46,8 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	return &Client{s.retried(sender), s}
 }
 
-// to returns the sender that c sends through. It returns nil if c did not come from Open; then requests fail, not sent.
+// to returns the sender that c sends through. It returns nil if c did not come from Open. Then requests
+// fail without being sent.
 func (c *Client) to() redis.Sender {
 	if c == nil {
 		return nil
@@ -111,8 +112,8 @@ func (c *Client) WithPolicy(policy rediscluster.ReplicaPolicyEnum) *Client {
 	return c.with(policy)
 }
 
-// Connection returns the connection of a client of one server, or nil for several servers. It also returns nil for a client
-// that [Open] has not returned.
+// Connection returns the connection of a client of one server, or nil for several servers. It also
+// returns nil for a client that [Open] has not returned.
 func (c *Client) Connection() *redisconn.Connection {
 	if c == nil || c.shared == nil {
 		return nil
@@ -160,8 +161,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 }
 
 // Close closes the client and its subscriber. It does not wait: requests that were not written
-// fail with [redis.ErrContextClosed], those in flight with [redis.ErrIO]. It does nothing if c is nil, as
-// it is after Open has failed.
+// fail with [redis.ErrContextClosed], and requests in flight with [redis.ErrIO]. Close does nothing if c
+// is nil, because Open returns nil with an error.
 func (c *Client) Close() {
 	if c.to() != nil {
 		c.servers.Close()

@@ -14,7 +14,7 @@ import (
 type manyWaiter struct {
 	call
 	queued
-	moves     queued // gets the ticket with which all reads that have no result can leave their servers
+	moves     queued // records the ticket with which all reads without a result can leave their servers
 	observed  bool   // as in send.Request
 	lastPlace        // if observed is set
 
@@ -134,8 +134,9 @@ func exchangeMany(ctx context.Context, s Sender, reqs []Request, seen *send.Serv
 	return results
 }
 
-// awaitRoom waits until there is room for the requests with these indexes, which a full queue has refused. It
-// returns false, and sets their results, if they must not be sent again. left is from exchangeOnce.
+// awaitRoom waits until a queue has room. full has the indexes of requests that the queue has refused.
+// left is the result of exchangeOnce. If awaitRoom returns false, don't send the requests again. Then
+// results has their final errors.
 func awaitRoom(ctx context.Context, results []any, full []int, left bool) bool {
 	var again bool
 	var err error

@@ -52,8 +52,8 @@ type Connection struct {
 	sockets  atomic.Pointer[socketAddrs] // never nil: without a socket it is zero
 	// announced limits how often maintenance is reported.
 	announced oplog.Limit
-	moving    atomic.Pointer[engine.Session] // the session for which move was started last
-	handed    chan handed                    // has room for one: see watch
+	moving    atomic.Pointer[engine.Session] // the last session for which move was started
+	handed    chan handed                    // sends one session from moveOnce to watch
 }
 
 type socketAddrs struct {

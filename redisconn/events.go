@@ -61,12 +61,14 @@ type LogAuthFailed struct {
 	Error error
 }
 
-// LogMaintenance: the server announces maintenance, as managed servers do with Opts.Protocol 3. After
-// MOVING, the connection dials the new address, and continues there when all requests in flight are
-// answered. It reports that as a [LogConnected] without a [LogDisconnected]. If it can't connect there,
-// it reports a [LogConnectFailed] and stays where it is. From MIGRATING to MIGRATED, and likewise for
-// the other kinds, it waits at least 10 s for answers. The event may be reported at the same time as
-// other events. The first ten announcements are reported at once, and then one a second.
+// LogMaintenance: the server announces maintenance, as managed servers do with Opts.Protocol 3. The
+// first ten announcements are reported at once, and then one a second. The event may be reported at
+// the same time as other events.
+//
+// After MOVING, the connection dials the new address. It uses the new socket as soon as all requests
+// in flight are answered, and then reports a [LogConnected] without a [LogDisconnected]. If it can't
+// connect, it reports a [LogConnectFailed] and keeps the old socket. From MIGRATING to MIGRATED,
+// FAILING_OVER to FAILED_OVER, and SMIGRATING to SMIGRATED, it waits at least 10 s for answers.
 type LogMaintenance struct {
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED
 	In       time.Duration // time until the maintenance starts, at most a day; zero if the server does not say, or MOVING is malformed

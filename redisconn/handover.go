@@ -10,18 +10,18 @@ import (
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
-// workMost is how long the work of a server may take before the time-out of requests applies again, if the server
-// does not say when it ends.
+// workMost is how long the maintenance of a server may raise the time-out of requests, if the server does
+// not say when the maintenance ends.
 const workMost = time.Minute
 
-// handed is a session that continues an earlier one, with its socket.
+// handed is a session that has replaced another one through HandOver, with its socket.
 type handed struct {
 	s       *engine.Session
 	greeted *dial.Socket
 }
 
-// heard is called with each push that arrives on the shared socket. It reports announcements of maintenance, and acts
-// on them. Malformed ones have no time.
+// heard is called with each push that arrives on the shared socket. It reports announcements of
+// maintenance and acts on them. In malformed announcements, work.In is zero.
 func (c *Connection) heard(push []any) {
 	if len(push) == 0 {
 		return
@@ -35,7 +35,7 @@ func (c *Connection) heard(push []any) {
 	}
 	switch {
 	case work.Ends():
-		c.pipe.Relax(c.silence()) // what has waited for longer gets that much time
+		c.pipe.Relax(c.silence()) // requests that have waited for longer than the time-out get as much time again
 	case work.Kind != "MOVING":
 		c.pipe.Relax(work.In + workMost)
 	case work.In > 0 && c.tracking == nil:
@@ -46,11 +46,12 @@ func (c *Connection) heard(push []any) {
 	}
 }
 
-// move hands session s over to a socket to another address. It is started by heard, once at a time for each session,
-// and ends when that is done, when the time has passed by which the server closes the present socket, or with the
-// session.
+// move hands session s over to a socket with the address endpoint. It tries until that succeeds, until
+// s ends, or until the server closes the socket of s, at the time until. heard starts it, once at a
+// time for each session.
 //
-// If the address stays the same, it will lead to the new server when half of that time has passed.
+// If endpoint is empty, the address does not change. It leads to the new server when half of the time is
+// over, so move waits for that long.
 func (c *Connection) move(s *engine.Session, endpoint string, until time.Time) {
 	defer c.moving.CompareAndSwap(s, nil)
 	ctx, cancel := context.WithDeadline(c.ctx, until)
@@ -73,9 +74,9 @@ func (c *Connection) move(s *engine.Session, endpoint string, until time.Time) {
 	}
 }
 
-// moveOnce dials once, and reports whether that has succeeded. Nobody changes the credentials until the session is
-// handed over, because AUTH on its present socket would not reach the new one. For that moveOnce has reauth, so
-// sessions are also handed over one after the other.
+// moveOnce dials once, and hands the session over if that succeeds. It reports whether dialing has
+// succeeded. It holds reauth, so that nobody changes the credentials in this time: AUTH on the
+// old socket would not reach the new one. Because of reauth, only one session at a time is handed over.
 func (c *Connection) moveOnce(ctx context.Context, s *engine.Session, to *dial.Address, until time.Time) (dialed bool) {
 	select {
 	case c.reauth <- struct{}{}:
@@ -94,7 +95,7 @@ func (c *Connection) moveOnce(ctx context.Context, s *engine.Session, to *dial.A
 		c.dialer.Move(*to, until)
 	}
 	if next := c.pipe.HandOver(s, greeted.Socket); next != nil {
-		c.pool.Outdate(greeted.Credentials) // its connections lead to the earlier address
+		c.pool.Outdate(greeted.Credentials) // the connections of the pool lead to the earlier address
 		c.handed <- handed{next, greeted}
 	} else {
 		_ = greeted.Close()
@@ -102,7 +103,8 @@ func (c *Connection) moveOnce(ctx context.Context, s *engine.Session, to *dial.A
 	return true
 }
 
-// watch watches sessions until one fails, and returns it. A session that was handed over is followed by the next.
+// watch watches s until it fails, and returns it. If s is handed over, watch continues with the session
+// that has replaced s.
 func (c *Connection) watch(s *engine.Session) *engine.Session {
 	for {
 		s.Watch()

@@ -17,13 +17,13 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// moving is the announcement that a server moves to an address.
+// moving returns the announcement that a server moves to an address.
 func moving(addr string) string {
 	return fmt.Sprintf(">4\r\n$6\r\nMOVING\r\n:1\r\n:600\r\n%s", chaos.ScriptedBulk(addr))
 }
 
-// A connection with RESP3 asks the server to announce maintenance on its shared socket. A server that refuses that is
-// not asked again, and nothing is logged.
+// A connection with RESP3 asks the server to announce maintenance on its shared socket. If the server
+// refuses, the connection does not ask again, and logs nothing.
 func TestMaintenanceIsAskedFor(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
@@ -68,14 +68,14 @@ func TestMaintenanceIsAskedFor(t *testing.T) {
 	}
 }
 
-// ran is what two servers have run, by the goroutines that sent it.
+// ran records the requests that two servers have run, by the goroutines that sent them.
 type ran struct {
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	last  map[string]int
 	wrong []string
 }
 
-// handler answers ECHO g:n, which must be number n of goroutine g.
+// handler answers ECHO g:n, which must be request number n of goroutine g.
 func (r *ran) handler(c *chaos.ScriptedConn, req chaos.ScriptedRequest) error {
 	reply := "+OK\r\n"
 	if req.Cmd == "ECHO" {
@@ -91,8 +91,9 @@ func (r *ran) handler(c *chaos.ScriptedConn, req chaos.ScriptedRequest) error {
 	return err
 }
 
-// While two servers hand the connection over to each other all the time, each request runs once and gets its own
-// answer, and those of a goroutine run in order, whether or not it waits for them. No socket is lost.
+// Two servers hand the connection over to each other all the time. Each request must run once and get its
+// own answer. The requests of a goroutine must run in order, whether or not the goroutine waits for
+// them. No socket may leak.
 func TestHandOvers(t *testing.T) {
 	times := 30
 	if os.Getenv("REDISPIPE_LONG") != "" {
@@ -166,7 +167,8 @@ func TestHandOvers(t *testing.T) {
 	require.Equal(t, uint64(times+1), conn.Stats().Connects)
 }
 
-// A session and its connection to the earlier server outlive a hand-over; later ones are opened at the new address.
+// A redis.Session continues on its connection to the earlier server after a hand-over. Later sessions use
+// the new address.
 func TestHandOverOfDedicated(t *testing.T) {
 	var servers [2]*chaos.ScriptedServer
 	for i := range servers {

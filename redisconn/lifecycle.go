@@ -81,8 +81,9 @@ func (c *Connection) run(making context.Context, result chan<- error, corrected 
 // ReconnectPause.
 const brokenGrace = 8
 
-// brokenLean is the most that ReconnectPause is doubled for those pauses behind a proxy that closes the connection
-// at commands that it does not know. Then a request is the reason, while all others wait for the next connection.
+// brokenLean bounds these pauses behind a proxy that closes the connection at commands that it does not
+// know: it is the number of times that ReconnectPause is doubled. Here it is negative, so the pauses
+// are short. They delay all requests, although only one request made the proxy close the connection.
 const brokenLean = -5
 
 // usefulLeast is the shortest life of a useful session. It limits how often the connection dials a
@@ -115,9 +116,9 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 	return s, nil
 }
 
-// open dials a socket for requests: the address to, or the connection's own if that is nil.
+// open opens a socket for requests. It dials the address to or, if to is nil, the connection's own address.
 func (c *Connection) open(ctx context.Context, to *dial.Address) (greeted *dial.Socket, err *errorx.Error) {
-	if c.tracking != nil { // it ends with its socket, whose server knows the keys that it has read
+	if c.tracking != nil { // don't hand such a connection over: only the server of its socket knows the tracked keys
 		greeted, err = c.dialer.Open(ctx)
 	} else {
 		greeted, err = c.dialer.OpenHearing(ctx, to)
@@ -132,7 +133,7 @@ func (c *Connection) open(ctx context.Context, to *dial.Address) (greeted *dial.
 	return greeted, nil
 }
 
-// use makes a socket the one that the connection reports.
+// use sets the socket whose addresses and properties the connection reports.
 func (c *Connection) use(greeted *dial.Socket) {
 	c.measured(greeted.Trip)
 	c.sockets.Store(&socketAddrs{

@@ -435,8 +435,8 @@ func TestProxyClosesEachTime(t *testing.T) {
 	}
 }
 
-// beside is a logger that sends HOLD while a connection dials, so that no later request is alone in
-// flight.
+// beside is a logger. It sends HOLD while a connection dials, so that later requests are in flight
+// together with HOLD.
 type beside struct{ redisconn.NoopLogger }
 
 func (beside) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
@@ -445,8 +445,8 @@ func (beside) Report(conn *redisconn.Connection, event redisconn.LogEvent) {
 	}
 }
 
-// If a proxy has closed the connection twice while a read was in flight with others, the read is sent
-// alone.
+// If a proxy has closed the connection twice while a read was in flight with other requests, the read is
+// sent on a connection without other requests.
 func TestSuspectsAreSentAlone(t *testing.T) {
 	t.Parallel()
 	held, reads := map[int]bool{}, 0

@@ -11,21 +11,21 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// moved is where a managed server has moved to.
+// moved is the address to which a managed server has moved.
 type moved struct {
 	to    atomic.Pointer[Address]
-	until atomic.Int64 // in nanoseconds; from then on, Config.Address leads there
-	// unannounced: the server has refused to announce maintenance, so it is not asked again.
+	until atomic.Int64 // in nanoseconds since 1970; after this time, Config.Address leads to the new server
+	// unannounced is set if the server has refused to announce maintenance. Then it is not asked again.
 	unannounced atomic.Bool
 }
 
-// Move makes the Dialer dial another address until the given time.
+// Move makes the Dialer dial the address to until the given time.
 func (d *Dialer) Move(to Address, until time.Time) {
 	d.moved.to.Store(&to)
 	d.moved.until.Store(until.UnixNano())
 }
 
-// address returns where to dial now.
+// address returns the address to dial now.
 func (d *Dialer) address() Address {
 	if to := d.moved.to.Load(); to != nil && time.Now().UnixNano() < d.moved.until.Load() {
 		return *to
@@ -33,8 +33,8 @@ func (d *Dialer) address() Address {
 	return d.Address
 }
 
-// OpenHearing is Open for a socket on which the server is to announce maintenance, if it can. It dials to, if that
-// is not nil.
+// OpenHearing is like Open, but also asks the server to announce maintenance on the socket. If to is not
+// nil, OpenHearing dials the address to.
 func (d *Dialer) OpenHearing(ctx context.Context, to *Address) (*Socket, *errorx.Error) {
 	o := opening{to: d.address(), pings: d.Integrity, hears: true}
 	if to != nil {
@@ -43,14 +43,15 @@ func (d *Dialer) OpenHearing(ctx context.Context, to *Address) (*Socket, *errorx
 	return d.openGreeted(ctx, o)
 }
 
-// announce returns the request after which a managed server announces maintenance on s, and with that the kind of
-// address to which it moves.
+// announce returns the request that makes a managed server announce maintenance on s. The request also
+// chooses the kind of address in these announcements.
 func (d *Dialer) announce(s *Socket) redis.Request {
 	return redis.Req("CLIENT MAINT_NOTIFICATIONS", "ON", "moving-endpoint-type", d.endpointType(s))
 }
 
-// endpointType returns the kind of address that leads to a server in the same way as the address of s. It is none if
-// only the user's own Dialer knows the way: then the server names no address, and the client dials its own again.
+// endpointType returns the kind of address that s uses, so that the new address is reachable in the same
+// way. With a Dialer of the user it returns none, because only the Dialer knows how to reach the server.
+// Then the server announces no address, and the client dials its own address again.
 func (d *Dialer) endpointType(s *Socket) string {
 	remote, ok := s.RemoteAddr().(*net.TCPAddr)
 	if !ok || d.Config.Dialer != nil {

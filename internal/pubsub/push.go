@@ -67,7 +67,7 @@ func Parse(push *redis.Push) (notice Notice, err error) {
 // Work is an announcement of maintenance by a managed server.
 type Work struct {
 	Kind     string
-	In       time.Duration // time until it begins; zero if the server does not say
+	In       time.Duration // time until the maintenance begins; zero if the server does not say
 	Endpoint string        // for MOVING, the address to connect to instead; empty if the address does not change
 }
 
@@ -98,8 +98,8 @@ const inMost = 24 * time.Hour
 const endpointMost = 253 + len(":65535")
 
 // ParseWork parses a push by its kind and its elements: a number, then the seconds until the
-// maintenance, then an endpoint, shards or slots. If the endpoint of MOVING can't be one, there is no time
-// either. ok is false for other kinds.
+// maintenance, then an endpoint, shards or slots. If MOVING has an invalid endpoint, ParseWork returns
+// neither an endpoint nor a time. ok is false for other kinds.
 func ParseWork(kind []byte, rest any) (w Work, ok bool) {
 	i := slices.Index(works, string(kind))
 	if i < 0 {

@@ -317,8 +317,8 @@ func TestDecodeLongString(t *testing.T) {
 	}
 }
 
-// A decoder that has read a string of some length makes room for the next one at once. A length that is
-// larger can't claim more than that.
+// After a decoder has read a long string, it allocates the memory for the next one in one step. A longer
+// string can't claim more memory than that in its first step.
 func TestDecodeLongStringAgain(t *testing.T) {
 	const n = 20 * firstStep
 	text := "$" + strconv.Itoa(n) + "\r\n" + strings.Repeat("x", n) + "\r\n"

@@ -27,7 +27,7 @@ type Peer struct {
 	Lean bool
 	// RESP2: the peer refuses RESP3.
 	RESP2 bool
-	// NoPing: it does not know PING. The error that it answers with shows as much as the PONG of a Mute peer.
+	// NoPing: the peer does not know PING. Its error shows as much as the PONG of a Mute peer.
 	NoPing bool
 }
 

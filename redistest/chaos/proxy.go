@@ -53,7 +53,7 @@ type ProxyStats struct {
 	Accepted, Open int
 	// Requests and Replies count complete messages that arrived.
 	Requests, Replies int64
-	// Faults counts how often faults happened, by action. A fault at a time counts once.
+	// Faults counts how often faults happened, by action. A fault with a time counts once.
 	Faults map[Action]int
 }
 
@@ -134,7 +134,7 @@ func (p *Proxy) Arm(f Fault) *Armed {
 	return a
 }
 
-// fireLater is the goroutine of a fault at a time. Arm starts it. It ends when the fault has
+// fireLater is the goroutine of a fault with a time. Arm starts it. It ends when the fault has
 // happened or was disarmed, or when the proxy is closed.
 func (p *Proxy) fireLater(a *Armed) {
 	defer p.wg.Done()

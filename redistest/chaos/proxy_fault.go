@@ -142,7 +142,7 @@ type Armed struct {
 	fault   Fault
 	left    atomic.Int64 // how often the fault may still happen; negative: without end
 	fired   atomic.Int64
-	lasting atomic.Bool // the fault is at a time, and also happens to new connections
+	lasting atomic.Bool // the fault has a time, and also happens to new connections
 	first   chan struct{}
 	gone    chan struct{} // closed by Disarm
 }

@@ -206,7 +206,7 @@ func (p *proxyPump) mask(a *Armed) byte {
 	return 1 << p.rnd.Intn(8)
 }
 
-// postpone makes a fault at a time happen before the next bytes of the stream.
+// postpone makes a fault with a time happen before the next bytes of the stream.
 func (p *proxyPump) postpone(a *Armed) {
 	p.latMu.Lock()
 	defer p.latMu.Unlock()

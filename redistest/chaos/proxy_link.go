@@ -118,7 +118,7 @@ func (l *proxyLink) forget() {
 	delete(l.proxy.links, l)
 }
 
-// now applies a fault at a time. It does not wait for the pumps.
+// now applies a fault whose time has come. It does not wait for the pumps.
 func (l *proxyLink) now(a *Armed) {
 	if a.fault.Conn != 0 && a.fault.Conn != l.num {
 		return

@@ -23,7 +23,7 @@ type proxyPump struct {
 	lost    atomic.Bool           // bytes were swallowed
 	shape   atomic.Pointer[Fault] // trickle or slice
 	latMu   sync.Mutex            // guards late
-	late    []*Armed              // faults at a time that happen with the next bytes
+	late    []*Armed              // faults whose time has come; they happen with the next bytes
 
 	frame  proxyFramer
 	offset int64 // bytes of the stream so far

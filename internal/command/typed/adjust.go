@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// adjusted replaces an optional part of an optional block by alternatives: one for each way to
-// write the block.
+// adjusted replaces each optional block that has optional parts by a choice. Each alternative of the
+// choice is one way to write the block.
 func adjusted(args []*arg) []*arg {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -22,7 +22,7 @@ func adjusted(args []*arg) []*arg {
 	return out
 }
 
-// countChoice is [COUNT n [ANY]].
+// countChoice returns the choice for the block [COUNT n [ANY]].
 func countChoice(a *arg) *arg {
 	count, anyOf := a.args[0], *a.args[1]
 	anyOf.flags = nil
@@ -30,7 +30,7 @@ func countChoice(a *arg) *arg {
 	return &arg{name: "count", kind: "oneof", flags: a.flags, args: []*arg{count, with}}
 }
 
-// trimChoice is MAXLEN | MINID [= | ~] threshold [LIMIT count].
+// trimChoice returns the choice for the block MAXLEN | MINID [= | ~] threshold [LIMIT count].
 func trimChoice(a *arg) *arg {
 	choice := &arg{name: "trim", kind: "oneof", flags: a.flags}
 	about := &arg{name: "about", kind: "pure-token", token: "~", hasToken: true}

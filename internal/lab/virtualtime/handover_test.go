@@ -16,18 +16,18 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// managed is a pair of servers, of which the first announces maintenance.
+// managed is a pair of servers. The first one, old, announces maintenance.
 type managed struct {
 	old, new *chaos.ScriptedServer
 	pipes    map[string]*pipes
 	conn     *redisconn.Connection
 	dials    []string      // the addresses that were dialed
-	held     chan struct{} // lets HELD answer
+	held     chan struct{} // closed to let the server answer HELD
 }
 
 const oldAddr, newAddr = "10.2.0.1:6379", "10.2.0.2:6379"
 
-// dial is for redisconn.Opts.Dialer.
+// dial is used as redisconn.Opts.Dialer.
 func (m *managed) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	m.dials = append(m.dials, addr)
 	to, ok := m.pipes[addr]
@@ -37,10 +37,10 @@ func (m *managed) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return to.dial(ctx, network, addr)
 }
 
-// Do sends a request and waits.
+// Do sends a command with the key k and waits for the reply.
 func (m *managed) Do(cmd string) any { return redis.Sync{S: m.conn}.Do(cmd, "k") }
 
-// maintained runs a test with a connection to the first server, in a bubble.
+// maintained runs a test in virtual time, with a connection to the first server.
 func maintained(t *testing.T, test func(t *testing.T, m *managed)) {
 	Run(t, func(t *testing.T) {
 		m := &managed{pipes: map[string]*pipes{}, held: make(chan struct{})}
@@ -67,15 +67,16 @@ func maintained(t *testing.T, test func(t *testing.T, m *managed)) {
 	})
 }
 
-// announce sends the elements of a push, and waits until it is acted on.
+// announce sends a push with the elements, and waits until the connection has acted on it.
 func (m *managed) announce(elements ...string) {
 	m.old.Broadcast([]byte(fmt.Sprintf(">%d\r\n%s\r\n", len(elements), strings.Join(elements, "\r\n"))))
 	time.Sleep(10 * time.Millisecond)
 	synctest.Wait()
 }
 
-// What is in flight is answered on the old socket; later requests wait for that, and go to the new one. Until the
-// announced time, sockets are dialed there; then the connection's own address leads there again.
+// The old server answers the requests in flight on the old socket. Later requests wait until then, and use
+// the new socket. The connection dials the new address until the announced time, and then its own
+// address again.
 func TestHandOver(t *testing.T) {
 	maintained(t, func(t *testing.T, m *managed) {
 		answers := make(chan any, 2)
@@ -102,13 +103,14 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// If the server names no address, the connection dials its own one again after half of the announced time.
+// If the server announces no address, the connection dials its own address again when half of the
+// announced time is over.
 func TestHandOverToSameAddress(t *testing.T) {
 	maintained(t, func(t *testing.T, m *managed) {
 		m.announce("+MOVING", ":1", ":10", "_")
 		time.Sleep(4900 * time.Millisecond)
 		require.Len(t, m.dials, 1)
-		m.pipes[oldAddr] = m.pipes[newAddr] // where it leads now
+		m.pipes[oldAddr] = m.pipes[newAddr] // from now on the old address leads to the new server
 		time.Sleep(100 * time.Millisecond)
 		require.Equal(t, []byte("new"), m.Do("GET"))
 		require.Equal(t, []string{oldAddr, oldAddr}, m.dials)
@@ -116,7 +118,8 @@ func TestHandOverToSameAddress(t *testing.T) {
 	})
 }
 
-// If nothing answers at the new address, the connection stays until the old server closes it.
+// If no server answers at the new address, the connection uses the old socket until the old server closes
+// it.
 func TestHandOverFails(t *testing.T) {
 	maintained(t, func(t *testing.T, m *managed) {
 		delete(m.pipes, newAddr)
@@ -135,7 +138,7 @@ func TestHandOverFails(t *testing.T) {
 	})
 }
 
-// A malformed announcement moves nothing.
+// A malformed announcement does not move the connection.
 func TestMalformedMoving(t *testing.T) {
 	maintained(t, func(t *testing.T, m *managed) {
 		for _, rest := range []string{
@@ -150,7 +153,8 @@ func TestMalformedMoving(t *testing.T) {
 	})
 }
 
-// While the server is at work, it may take up to ten seconds to answer. That ends with the work, or after a minute.
+// During maintenance the server may take up to ten seconds to answer. This applies until the maintenance
+// ends, or for a minute.
 func TestRelaxedTimeout(t *testing.T) {
 	for name, tt := range map[string]struct {
 		announced [][]string

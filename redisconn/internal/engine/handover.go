@@ -6,14 +6,16 @@ import (
 	"github.com/joomcode/redispipe/internal/sock"
 )
 
-// drainedEvery is how often HandOver looks whether everything in flight was answered.
+// drainedEvery is how often HandOver checks whether all requests in flight are answered.
 const drainedEvery = 200 * time.Microsecond
 
-// HandOver continues on another socket while s lives: from then on nothing is written to the socket of s, its
-// requests in flight are answered, and all later ones are written to the new socket, so requests stay in order.
-// Then s ends, and next is the session. If s fails before that, or writes are stopped, next is nil, and the socket
-// is still the caller's. HandOver needs Opts.Pushes: then somebody always has the right to read, so nobody writes
-// without asking for the right to write.
+// HandOver replaces session s by a session next on another socket. It stops writes to the socket of s and
+// waits until the requests in flight are answered. Then s ends, and all later requests are written
+// to the new socket, so requests stay in order.
+//
+// If s fails while HandOver waits, or if writes are stopped, HandOver returns nil, and the caller still
+// owns the socket. HandOver needs Opts.Pushes, so that some goroutine always has the right to read. Then
+// nobody writes without asking for the right to write.
 func (p *Pipe) HandOver(s *Session, socket *sock.Socket) (next *Session) {
 	if !p.queue.reserve(s) {
 		return nil
@@ -48,11 +50,11 @@ func (p *Pipe) HandOver(s *Session, socket *sock.Socket) (next *Session) {
 	return next
 }
 
-// Ended is closed when the session has failed, or was handed over.
+// Ended returns a channel that is closed when the session has failed or was handed over.
 func (s *Session) Ended() <-chan struct{} { return s.failed }
 
-// reserve takes the right to write when its holder has written what it has taken. It returns false if s has
-// ended by then.
+// reserve takes the right to write as soon as the goroutine that has the right has written its batch. It
+// returns false if s has ended in the meantime.
 func (q *queue) reserve(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,15 +71,15 @@ func (q *queue) reserve(s *Session) bool {
 	return false
 }
 
-// answeredAll reports whether nothing is in flight.
+// answeredAll reports whether no request is in flight.
 func (q *queue) answeredAll() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.head == nil
 }
 
-// unreserve passes the reserved right to write on. If it returns true, the caller must arrange a call of listen: a
-// caller that was reading may have missed that it must listen.
+// unreserve passes on the right to write that reserve took. If it returns true, call listen later, because
+// a caller that was reading may not have been told to listen to its context.
 func (q *queue) unreserve() (listens bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -46,11 +46,11 @@ func (s *Session) Watch() {
 	}
 }
 
-// relaxedLeast is the least time-out while the server is at work.
+// relaxedLeast is the least time-out during the maintenance of a server.
 const relaxedLeast = 10 * time.Second
 
-// Relax makes the time-out of requests at least relaxedLeast, for that long from now on: the server has announced
-// that it will be slow.
+// Relax raises the time-out of requests to at least relaxedLeast for the time long, because the server has
+// announced that it may be slow.
 func (p *Pipe) Relax(long time.Duration) { p.relaxed.Store(time.Now().Add(long).UnixNano()) }
 
 // timeout returns how long written requests may go unanswered.
@@ -64,9 +64,9 @@ func (p *Pipe) timeout(now time.Time) time.Duration {
 // ran notes whether this process has run recently. If the process was stopped or had no processor,
 // replies may wait to be read, so silence says nothing about the server yet.
 type ran struct {
-	last  time.Time // when until was last called
+	last  time.Time // the time of the last call of the method until
 	every time.Duration
-	late  int // how many times in a row until returned false
+	late  int // how many of the last calls of until, in a row, returned false
 }
 
 // mostLate is how many times in a row a session is not judged because this process has not run.

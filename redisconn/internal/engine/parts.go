@@ -32,7 +32,7 @@ const (
 type divided struct {
 	send.Forward // passes on to the future of the batch
 	p            *Pipe
-	losses       uint64 // of sessions, when the first part enters
+	losses       uint64 // the number of lost sessions when the first part enters
 	reqs         []*send.Request
 	n            uint64 // number of the first request
 	queuer       send.Queuer

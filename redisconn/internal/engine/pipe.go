@@ -67,7 +67,7 @@ type Pipe struct {
 	*queue
 	current   atomic.Pointer[Session]
 	listening *time.Timer  // calls tellCallers while callers are deaf: see send.Caller
-	relaxed   atomic.Int64 // the time-out is longer until then, in nanoseconds since 1970: see Relax
+	relaxed   atomic.Int64 // the end of the time set by Relax, in nanoseconds since 1970
 }
 
 // Queue returns the pipe's queue. The tickets of requests refer to it.

@@ -241,7 +241,8 @@ type rights struct {
 	// released, if not nil, is closed when nobody has the right to write any more. It is set only
 	// while a goroutine waits for that.
 	released chan struct{}
-	// reserved: HandOver gets the right to write next. Its holder takes no further batch.
+	// reserved is set while HandOver waits for the right to write. Then the goroutine that has the
+	// right takes no further batch.
 	reserved bool
 
 	reading readHolder

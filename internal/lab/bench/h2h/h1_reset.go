@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// Each of resetCallers pushes to its own list. The network resets a connection every resetEvery.
+// resetCallers callers push to a list each. The network resets a connection every resetEvery.
 const (
 	resetCallers = 32
 	resetEvery   = 40 * time.Millisecond
