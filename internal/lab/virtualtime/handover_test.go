@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,22 +21,40 @@ import (
 // managed is a pair of servers. The first one, old, announces maintenance.
 type managed struct {
 	old, new *chaos.ScriptedServer
-	pipes    map[string]*pipes
 	conn     *redisconn.Connection
-	dials    []string      // the addresses that were dialed
-	held     chan struct{} // closed to let the server answer HELD
+	held     chan struct{} // closed to let the server answer ECHO
+
+	mu    sync.Mutex // guards the fields below
+	leads map[string]*pipes
+	dials []string // the addresses that were dialed
 }
 
 const oldAddr, newAddr = "10.2.0.1:6379", "10.2.0.2:6379"
 
 // dial is used as redisconn.Opts.Dialer.
 func (m *managed) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	m.mu.Lock()
 	m.dials = append(m.dials, addr)
-	to, ok := m.pipes[addr]
-	if !ok {
+	to := m.leads[addr]
+	m.mu.Unlock()
+	if to == nil {
 		return nil, fmt.Errorf("connection refused by %s", addr)
 	}
 	return to.dial(ctx, network, addr)
+}
+
+// lead makes an address lead to the server that has these pipes, or nowhere if to is nil.
+func (m *managed) lead(addr string, to *pipes) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.leads[addr] = to
+}
+
+// dialed returns the addresses that were dialed.
+func (m *managed) dialed() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.dials)
 }
 
 // Do sends a command with the key k and waits for the reply.
@@ -43,10 +63,11 @@ func (m *managed) Do(cmd string) any { return redis.Sync{S: m.conn}.Do(cmd, "k")
 // maintained runs a test in virtual time, with a connection to the first server.
 func maintained(t *testing.T, test func(t *testing.T, m *managed)) {
 	Run(t, func(t *testing.T) {
-		m := &managed{pipes: map[string]*pipes{}, held: make(chan struct{})}
+		m := &managed{leads: map[string]*pipes{}, held: make(chan struct{})}
 		server := func(name, addr string) *chaos.ScriptedServer {
-			m.pipes[addr] = newPipes(addr)
-			return chaos.NewScripted(t, chaos.ScriptedOpts{Listener: m.pipes[addr], Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+			to := newPipes(addr)
+			m.lead(addr, to)
+			return chaos.NewScripted(t, chaos.ScriptedOpts{Listener: to, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 				switch r.Cmd {
 				case "ECHO":
 					<-m.held
@@ -99,7 +120,7 @@ func TestHandOver(t *testing.T) {
 		require.Error(t, redis.Err(m.Do("END")))
 		time.Sleep(time.Second)
 		require.Equal(t, []byte("old"), m.Do("GET"))
-		require.Equal(t, []string{oldAddr, newAddr, newAddr, oldAddr}, m.dials)
+		require.Equal(t, []string{oldAddr, newAddr, newAddr, oldAddr}, m.dialed())
 	})
 }
 
@@ -109,11 +130,11 @@ func TestHandOverToSameAddress(t *testing.T) {
 	maintained(t, func(t *testing.T, m *managed) {
 		m.announce("+MOVING", ":1", ":10", "_")
 		time.Sleep(4900 * time.Millisecond)
-		require.Len(t, m.dials, 1)
-		m.pipes[oldAddr] = m.pipes[newAddr] // from now on the old address leads to the new server
+		require.Len(t, m.dialed(), 1)
+		m.lead(oldAddr, m.leads[newAddr]) // from now on the old address leads to the new server
 		time.Sleep(100 * time.Millisecond)
 		require.Equal(t, []byte("new"), m.Do("GET"))
-		require.Equal(t, []string{oldAddr, oldAddr}, m.dials)
+		require.Equal(t, []string{oldAddr, oldAddr}, m.dialed())
 		require.Zero(t, m.conn.Stats().Disconnects)
 	})
 }
@@ -122,19 +143,19 @@ func TestHandOverToSameAddress(t *testing.T) {
 // it.
 func TestHandOverFails(t *testing.T) {
 	maintained(t, func(t *testing.T, m *managed) {
-		delete(m.pipes, newAddr)
+		m.lead(newAddr, nil)
 		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
 		for range 30 {
 			require.Equal(t, []byte("old"), m.Do("GET"))
 			time.Sleep(time.Second)
 		}
-		tried := len(m.dials)
+		tried := len(m.dialed())
 		require.Greater(t, tried, 4)
 		require.Less(t, tried, 20)
 		require.Error(t, redis.Err(m.Do("END")))
 		time.Sleep(time.Second)
 		require.Equal(t, []byte("old"), m.Do("GET"))
-		require.Equal(t, oldAddr, m.dials[tried])
+		require.Equal(t, oldAddr, m.dialed()[tried])
 	})
 }
 
@@ -148,7 +169,7 @@ func TestMalformedMoving(t *testing.T) {
 			m.announce(append([]string{"+MOVING"}, strings.Fields(rest)...)...)
 			time.Sleep(time.Minute)
 		}
-		require.Equal(t, []string{oldAddr}, m.dials)
+		require.Equal(t, []string{oldAddr}, m.dialed())
 		require.Equal(t, []byte("old"), m.Do("GET"))
 	})
 }
