@@ -85,6 +85,7 @@ func TestReplicaReads(t *testing.T) {
 	awaitReplica(t, c, slave)
 	await(t, "replication", func() bool { return readBy(c, rec, slave, "key") == "value" })
 	read := func(policy ReplicaPolicyEnum, cmd string, args ...any) map[string]int {
+		await(t, "answers to reads that have left a slow node", func() bool { return c.Stats().Total.InFlight == 0 })
 		rec.take()
 		for range 40 {
 			require.NoError(t, redis.AsError(redis.Sync{S: c.WithPolicy(policy)}.Do(cmd, args...)))
