@@ -36,6 +36,7 @@ type Connection struct {
 	pipe    *engine.Pipe
 	stat    func(*send.Request) *timing.Stat // nil if the logger does not use statistics
 	pool    *dedicated.Pool
+	large   large
 	pushes  *push.Sockets
 	streams lifetime.Running // the running calls of DoStream
 	// tracking is set if this connection tracks keys for a shared connection: see trackers.
@@ -146,6 +147,9 @@ func (c *Connection) makePipe() {
 		Integrity: o.Integrity, Pushes: o.Protocol == 3, Yields: o.WritePause >= 0, Script: o.ScriptMode,
 		WithConn: c.withConn, Server: c.place, Measured: c.measured, Trip: owner{c}.ShortestTrip,
 		Panicked: shared{c}.Panicked,
+	}
+	if c.runsApart() {
+		p.Large = func(encoded []byte) { c.large.learn(kindOf(encoded)) }
 	}
 	if oplog.WantsReqStat[DefaultLogger, NoopLogger](o.Logger) {
 		c.stat, p.Stat, p.ReqStat = newStat, newStat, c.reportStat

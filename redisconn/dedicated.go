@@ -41,6 +41,11 @@ func (o owner) Shared() dedicated.Shared {
 	return nil
 }
 
+// Enter implements dedicated.Owner.
+func (o owner) Enter(r *send.Request, cb Future, n uint64) *errorx.Error {
+	return o.c.pipe.Send(r, cb, n)
+}
+
 // Resolve implements dedicated.Owner.
 func (o owner) Resolve(cb Future, n uint64, res any, st *timing.Stat, received, sent int) {
 	defer o.c.pipe.Resolve(cb, res, n) // even if the logger ends the goroutine

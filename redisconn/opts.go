@@ -95,7 +95,8 @@ type Opts struct {
 	// ones fail, and their callers do not wait for room. Default 256 MiB.
 	MaxBytes int
 	// DedicatedConns bounds the number of dedicated connections, which are opened in addition to
-	// the shared one when a blocking command or a session needs its own connection. When all are in
+	// the shared one when a blocking command or a session needs its own connection, or a read whose
+	// reply is likely to be large. Such reads use at most two, and never wait for the others. When all are in
 	// use, blocking commands and sessions wait in order until their contexts end. A connection that
 	// was idle for a minute is closed. Each connection has a read buffer of 32 KiB, and counts
 	// towards the server's maxclients. In a cluster, each of the ConnsPerHost connections to a node

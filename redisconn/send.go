@@ -67,15 +67,25 @@ func (s shared) SendEncoded(r *send.Request, cb Future, n uint64) {
 func (shared) WantsSlot() bool { return false }
 
 // sendOne sends one request: on the shared connection, or on a dedicated one if it may
-// block.
+// block or is likely to get a large reply.
 func (c *Connection) sendOne(r *send.Request, cb Future, n uint64) *errorx.Error {
-	if r.Shared != command.Allowed {
-		if r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0 {
-			return c.block(r, cb, n)
-		}
+	if r.Shared != command.Allowed || c.large.known.Load() != nil {
+		return c.sendUnusual(r, cb, n)
+	}
+	return c.pipe.Send(r, cb, n)
+}
+
+// sendUnusual is sendOne for requests that may need a dedicated connection, or are not allowed.
+func (c *Connection) sendUnusual(r *send.Request, cb Future, n uint64) *errorx.Error {
+	switch {
+	case r.Shared == command.WouldBlock && !c.opts.ScriptMode && c.opts.DedicatedConns > 0:
+		return c.block(r, cb, n)
+	case r.Shared != command.Allowed:
 		if err := c.checkEncoded(r, 0); err != nil {
 			return err
 		}
+	case c.sendApart(r, cb, n):
+		return nil
 	}
 	return c.pipe.Send(r, cb, n)
 }

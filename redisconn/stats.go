@@ -110,8 +110,8 @@ func addUp(to, from reflect.Value) {
 	}
 }
 
-// DedicatedStats are the statistics of the connections that blocking commands and
-// sessions use in addition to the shared one: see Opts.DedicatedConns.
+// DedicatedStats are the statistics of the connections that blocking commands, sessions and reads
+// of large values use in addition to the shared one: see Opts.DedicatedConns.
 type DedicatedStats struct {
 	// Open is the number of these connections, and Idle the number of those that are not in
 	// use. Waiting is the number of callers that wait for one, to send a blocking command

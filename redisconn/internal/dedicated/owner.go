@@ -11,6 +11,9 @@
 // grants places. Its users dial, check an idle connection before they use it, and close
 // connections, all without the pool's lock. The pool knows the shared connection only as its Owner.
 //
+// A read of a large value takes a place only if one is free. See apart.go for how it keeps its place
+// in the order of the shared connection.
+//
 // The shared connection only sends CLIENT UNBLOCK for a blocking command, and only on a socket to
 // the same server process (unblock.go): in another process the same client ID belongs to another
 // client. Both sockets get the run_id from INFO, which each process draws at random. Entry.On makes
@@ -62,6 +65,8 @@ type Owner interface {
 	ShortestTrip() time.Duration
 	// WithConn adds the connection to an error.
 	WithConn(err *errorx.Error) *errorx.Error
+	// Enter sends a request on the shared connection.
+	Enter(r *send.Request, cb redis.Future, n uint64) (refused *errorx.Error)
 	// Resolve resolves a future. stat is the argument of [Pool.Block]. received and sent are the
 	// sizes of the reply and of the request, in bytes. Without a reply, received is 0.
 	Resolve(cb redis.Future, n uint64, res any, stat *timing.Stat, received, sent int)

@@ -59,6 +59,7 @@ type Pool struct {
 	cr         dial.Credentials
 	sweeper    *time.Timer // runs while connections are idle
 	closed     bool
+	reads      reads
 }
 
 // turn is a user's place in the pool, or in the list of waiting users.
@@ -273,5 +274,5 @@ func (p *Pool) drop(c *Conn) {
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.users.Calls() - p.waiting.Len(), p.waiting.Len()
+	return p.users.Calls() - p.waiting.Len(), p.waiting.Len() + len(p.reads.waiting)
 }

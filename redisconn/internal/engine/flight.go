@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"time"
 
@@ -107,7 +108,7 @@ func (q *queue) judgePostponing(b *batch) {
 func (q *queue) wrote(b *batch) (more bool) {
 	q.mu.Lock()
 	b.written = true
-	if !b.plain && cap(b.buf) > smallMost {
+	if !b.plain && cap(b.buf) > smallMost && !q.keepsBuffers {
 		q.spares.putBuffer(b)
 	}
 	more = q.open != nil && !q.reserved
@@ -123,6 +124,17 @@ func (q *queue) wrote(b *batch) (more bool) {
 		q.recycleLong(b)
 	}
 	return more
+}
+
+// encoded returns a copy of the request of item i of an answered batch. It returns nil if the buffer
+// of the batch is used again; then later batches keep theirs until encoded has returned a request.
+func (q *queue) encoded(b *batch, i int) []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.keepsBuffers = b.items[i].end > len(b.buf); q.keepsBuffers {
+		return nil
+	}
+	return bytes.Clone(b.bytes(i))
 }
 
 // release gives up the right to write.

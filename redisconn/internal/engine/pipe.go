@@ -53,6 +53,9 @@ type Opts struct {
 	Measured func(time.Duration)
 	// Trip returns the shortest recent round trip, or 0.
 	Trip func() time.Duration
+	// Large, if not nil, is called with each request whose reply has at least LargeLeast bytes, in the
+	// goroutine that reads.
+	Large func(encoded []byte)
 	// Stat, if not nil, returns the record that collects the statistics of a request. It returns
 	// nil if the logger must not see the request.
 	Stat func(*send.Request) *timing.Stat

@@ -185,6 +185,8 @@ type flight struct {
 	seq         uint64 // sequence number of the next request
 	last        *batch // a small empty batch, with its buffer, for the next use; may be nil
 	spares      spares
+	// keepsBuffers: batches keep their buffers until they are answered: see encoded.
+	keepsBuffers bool
 }
 
 // listening tracks callers that have not been told to listen to their contexts: see send.Caller.

@@ -162,6 +162,9 @@ func (r *reader) answer() bool {
 		r.s.fail(redis.ErrPing.New("a request was answered with the heartbeat's echo"))
 		return false
 	}
+	if r.dec.Size() >= LargeLeast {
+		r.noteLarge(b, next)
+	}
 	if !b.claim(next) {
 		return false
 	}
@@ -195,8 +198,24 @@ func (r *reader) answerTyped(b *batch, next int) bool {
 		r.failTyped(b, next, redis.AsErrorx(err))
 		return false
 	}
+	if r.dec.Size() >= LargeLeast {
+		r.noteLarge(b, next)
+	}
 	r.finish(b, next, r.judge(b, next, res))
 	return true
+}
+
+// LargeLeast is how large a reply is for Opts.Large to be called.
+const LargeLeast = 1 << 20
+
+// noteLarge calls Opts.Large with the request of item i.
+func (r *reader) noteLarge(b *batch, i int) {
+	if r.s.p.opts.Large == nil {
+		return
+	}
+	if encoded := r.s.p.queue.encoded(b, i); encoded != nil {
+		r.s.p.opts.Large(encoded)
+	}
 }
 
 // failTyped ends the session, and resolves claimed item i, whose reply could not be read. Leftovers

@@ -1,0 +1,223 @@
+package dedicated
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/joomcode/errorx"
+
+	"github.com/joomcode/redispipe/internal/resp"
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redis"
+)
+
+// A read whose reply is likely to be large runs apart, on a dedicated connection. On the shared
+// connection, all later replies would wait for that reply.
+//
+// The read runs after all requests that have entered the shared connection before it: it is sent when a
+// PING there has been answered, and only to the same server process. It runs before all later requests
+// of its caller, because the caller waits for it. A caller that leaves earlier learns nothing of the
+// read, so its order no longer matters. If the read can't be sent apart, it is sent on the shared
+// connection.
+
+const (
+	// apartMost is how many reads run apart at a time, and apartQueue how many may wait for that.
+	apartMost  = 2
+	apartQueue = 128
+	// apartAgain is how long reads go the usual way after no connection to the same process could be made.
+	apartAgain = time.Minute
+)
+
+// reads are the reads that run apart. Pool.mu guards it.
+type reads struct {
+	running int
+	waiting []*apart
+	making  bool      // a connection for them is being made
+	until   time.Time // none is made before
+}
+
+// apart is a read that runs apart.
+type apart struct {
+	timing.Stages
+	p      *Pool
+	shared Shared
+	req    send.Request // with a Buf of its own
+	cb     redis.Future
+	n      uint64
+	stat   *timing.Stat
+	sized  func(reply int)
+}
+
+// Apart runs a read apart, if a connection for that is idle or runs other such reads. Otherwise it
+// returns false, and may make a connection for later reads. The caller of the read must wait for it.
+// stat is passed to [Owner.Resolve], and the size of the reply to sized.
+func (p *Pool) Apart(r *send.Request, cb redis.Future, n uint64, stat *timing.Stat, sized func(reply int)) (taken bool) {
+	shared := p.owner.Shared()
+	if shared == nil {
+		return false
+	}
+	server := shared.RunID()
+	switch {
+	case server == nil:
+		shared.AskRunID(func(error) {})
+		return false
+	case *server == "":
+		return false
+	}
+	a := &apart{Stages: timing.Stages{Opened: timing.Clock()}, p: p, shared: shared, req: *r, cb: cb, n: n, stat: stat, sized: sized}
+	a.req.Buf, a.req.Ticket, a.req.Done = bytes.Clone(r.Buf), send.Ticket{}, nil
+	a.req.Typed = r.Typed && stat == nil // a logger needs the result, so the future must not decode the reply
+	c, taken := p.enterApart(a, *server)
+	if c != nil {
+		go a.serve(c)
+	}
+	return taken
+}
+
+// enterApart takes an idle connection to the server for a, or lets a wait for one.
+func (p *Pool) enterApart(a *apart, server string) (c *Conn, taken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return nil, false
+	}
+	if r := &p.reads; r.running < apartMost && p.places < p.config.Most && p.waiting.Len() == 0 {
+		last := len(p.idle) - 1
+		switch {
+		case last >= 0 && p.idle[last].self.server == server:
+			if p.users.Begin() {
+				p.places++
+				r.running++
+				return p.lastIdleLocked(), true
+			}
+		case !r.making && time.Now().After(r.until) && p.users.Begin():
+			p.places++
+			r.making = true
+			go p.makeApart(server)
+		}
+	}
+	if r := &p.reads; r.running > 0 && len(r.waiting) < apartQueue {
+		r.waiting = append(r.waiting, a)
+		return nil, true
+	}
+	return nil, false
+}
+
+// makeApart makes a connection and releases it to the pool. It ends with that.
+func (p *Pool) makeApart(server string) {
+	c, err := p.open()
+	p.mu.Lock()
+	p.reads.making = false
+	if err != nil || c.self.server != server {
+		p.reads.until = time.Now().Add(apartAgain)
+	}
+	p.mu.Unlock()
+	p.release(c, err == nil)
+}
+
+// serve runs the read on c, passes c on and resolves the read.
+func (a *apart) serve(c *Conn) {
+	res, sent, alive := a.run(c)
+	size := c.Dec.Size()
+	if sent && a.req.Observed {
+		send.AnsweredBy(a.cb, a.p.place(c))
+	}
+	if !alive {
+		a.p.noteLost(c, lostBehind(res))
+	}
+	a.p.nextApart(c, alive)
+	if !sent {
+		a.passOn()
+		return
+	}
+	if alive {
+		a.sized(size)
+	}
+	a.resolve(res, size)
+}
+
+// run runs the read on c. If sent is false, the read must go the usual way.
+func (a *apart) run(c *Conn) (res any, sent, alive bool) {
+	answer := make(chan any, 1)
+	a.shared.Send(redis.Req("PING"), func(res any, _ uint64) { answer <- res })
+	if err := redis.AsErrorx(<-answer); err != nil && !err.IsOfType(redis.ErrResult) {
+		return err, false, true // nothing shows that the earlier requests have run
+	}
+	if err := c.check(context.Background(), a.p.dialer.Timeout); err != nil {
+		return err, false, false
+	}
+	if why := send.WhyCancelled(a.cb); why != nil {
+		return errLeft(why), true, true
+	}
+	c.prepare(0)
+	if a.p.owner.Withheld() { // if not, EndWrites has yet to come, and will end this write
+		return nil, false, true
+	}
+	a.NoteWrite()
+	if sent, err := c.send(a.req.Buf); err != nil {
+		return lostError(context.Background(), err, sent), true, false
+	}
+	err := c.await(&a.Stages, false)
+	switch {
+	case err != nil:
+	case a.req.Typed:
+		res, err = a.cb.(resp.ReplyDecoder).DecodeReply(c.Dec, a.n)
+	default:
+		res, err = c.Dec.Decode()
+	}
+	if err != nil {
+		return lostError(context.Background(), redis.AsErrorx(err), true), true, false
+	}
+	return res, true, true
+}
+
+// errLeft returns the error of a read whose caller has left before it was sent.
+func errLeft(why error) *errorx.Error {
+	return redis.ErrRequestWithdrawn.Wrap(why, "the caller has left")
+}
+
+// nextApart gives the connection of a read that has ended to the next read that waits, or releases it. If
+// it is not alive, and no other connection runs reads, those that wait go the usual way.
+func (p *Pool) nextApart(c *Conn, alive bool) {
+	var left []*apart
+	p.mu.Lock()
+	r := &p.reads
+	if alive && len(r.waiting) > 0 && c.generation == p.generation && !p.closed {
+		next := r.waiting[0]
+		r.waiting[0] = nil
+		r.waiting = r.waiting[1:]
+		p.mu.Unlock()
+		go next.serve(c)
+		return
+	}
+	if r.running--; r.running == 0 {
+		left, r.waiting = r.waiting, nil
+	}
+	p.mu.Unlock()
+	p.release(c, alive)
+	for _, a := range left {
+		a.passOn()
+	}
+}
+
+// passOn sends the read on the shared connection.
+func (a *apart) passOn() {
+	if why := send.WhyCancelled(a.cb); why != nil {
+		a.resolve(errLeft(why), 0)
+		return
+	}
+	if refused := a.p.owner.Enter(&a.req, a.cb, a.n); refused != nil {
+		a.resolve(refused, 0)
+	}
+}
+
+// resolve resolves the future. size is the size of the reply, or 0.
+func (a *apart) resolve(res any, size int) {
+	if err := redis.AsErrorx(res); err != nil {
+		res = a.Explain(a.p.owner.WithConn(err))
+	}
+	a.p.count(res, 1)
+	a.p.owner.Resolve(a.cb, a.n, res, a.stat, size, len(a.req.Buf))
+}

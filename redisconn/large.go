@@ -1,0 +1,103 @@
+package redisconn
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
+	"github.com/joomcode/redispipe/redisconn/internal/engine"
+)
+
+// large knows which reads have had large replies, by the command and the pattern of its first argument.
+// Such reads run apart: see dedicated.Pool.Apart.
+type large struct {
+	// known is nil unless a reply was large in the last largeKept.
+	known   atomic.Pointer[kinds]
+	mu      sync.Mutex  // guards changes of known, and what follows
+	forgets *time.Timer // sets known to nil
+}
+
+// largeKept is how long the kinds of large reads are known after the last large reply.
+const largeKept = time.Minute
+
+// kinds is a set of kinds of reads. A kind may take the place of another one.
+type kinds [64]atomic.Uint32
+
+// kindOf returns the kind of an encoded request: a hash of its name and of its first argument, in which
+// all numbers count as the same. It is never 0.
+func kindOf(encoded []byte) uint32 {
+	const offset, prime = 2166136261, 16777619 // FNV-1a
+	h := uint32(offset)
+	for _, c := range send.Word(encoded, 0) {
+		h = (h ^ uint32(c|0x20)) * prime // in any case
+	}
+	before := byte(' ')
+	for _, c := range send.Word(encoded, 1) {
+		if '0' <= c && c <= '9' {
+			c = '0'
+		}
+		if c != '0' || before != '0' {
+			h = (h ^ uint32(c)) * prime
+		}
+		before = c
+	}
+	return max(h, 1)
+}
+
+func (k *kinds) place(kind uint32) *atomic.Uint32 { return &k[kind%uint32(len(k))] }
+
+// learn records that a request of a kind had a large reply.
+func (l *large) learn(kind uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := l.known.Load()
+	if known == nil {
+		known = new(kinds)
+		l.known.Store(known)
+	}
+	known.place(kind).Store(kind)
+	if l.forgets == nil {
+		l.forgets = time.AfterFunc(largeKept, func() { l.known.Store(nil) })
+	} else {
+		l.forgets.Reset(largeKept)
+	}
+}
+
+// sized records the size of a reply to a request of a kind that was known.
+func (l *large) sized(kind uint32, reply int) {
+	if reply >= engine.LargeLeast {
+		l.learn(kind)
+	} else if known := l.known.Load(); known != nil {
+		known.place(kind).CompareAndSwap(kind, 0)
+	}
+}
+
+// has reports whether the last reply to a request of that kind was large.
+func (l *large) has(kind uint32) bool {
+	known := l.known.Load()
+	return known != nil && known.place(kind).Load() == kind
+}
+
+// runsApart reports whether reads may run apart.
+func (c *Connection) runsApart() bool {
+	return c.opts.DedicatedConns > 0 && !c.opts.ScriptMode && !c.opts.Integrity && c.tracking == nil
+}
+
+// sendApart runs a read apart if its reply is likely to be large, and its caller waits for it. It reports
+// whether it did.
+func (c *Connection) sendApart(r *send.Request, cb Future, n uint64) bool {
+	if !r.ReadOnly || r.Asking || r.Caller == nil || !r.Caller.Waits() {
+		return false
+	}
+	kind := kindOf(r.Buf)
+	if !c.large.has(kind) {
+		return false
+	}
+	var st *timing.Stat
+	if c.stat != nil {
+		st = c.stat(r)
+	}
+	return c.pool.Apart(r, cb, n, st, func(reply int) { c.large.sized(kind, reply) })
+}

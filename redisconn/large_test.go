@@ -1,0 +1,219 @@
+package redisconn_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
+	"github.com/joomcode/redispipe/testbed"
+)
+
+// big is a value whose reply is large.
+var big = strings.Repeat("x", 1<<20)
+
+// requireBig requires that a result is big, and does not show it otherwise.
+func requireBig(t *testing.T, res any) {
+	t.Helper()
+	require.NoError(t, redis.AsError(res))
+	require.True(t, bytes.Equal([]byte(big), res.([]byte)))
+}
+
+// apart reads until a read of the key has run apart.
+func apart(t *testing.T, conn *redisconn.Connection, key string) {
+	t.Helper()
+	before := conn.Stats().Dedicated.Values
+	eventually(t, "a read runs apart", func() bool {
+		require.NoError(t, redis.AsError(redis.Sync{S: conn}.Do("GET", key)))
+		return conn.Stats().Dedicated.Values > before
+	})
+}
+
+// Reads run apart while their replies are large, whatever numbers their keys contain.
+func TestLargeReadsRunApart(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	runsApart := func(cmd string, args ...any) bool {
+		before := conn.Stats().Dedicated.Values
+		require.NoError(t, redis.AsError(client.Do(cmd, args...)))
+		return conn.Stats().Dedicated.Values > before
+	}
+	require.Equal(t, "OK", client.Do("MSET", "blob:1", big, "blob:23", big, "small", "v"))
+	apart(t, conn, "blob:1")
+	require.True(t, runsApart("GET", "blob:23"))
+	requireBig(t, client.Do("get", "blob:23"))
+	var into []byte
+	require.NoError(t, client.DoInto(&into, "GET", "blob:1"))
+	requireBig(t, into)
+	require.Equal(t, uint64(3+1), conn.Stats().Dedicated.Values)
+
+	require.False(t, runsApart("GET", "small"))
+	require.False(t, runsApart("STRLEN", "blob:1"))
+	require.False(t, runsApart("SET", "blob:1", "now small"))
+	requireBig(t, sendTo(conn, "GET", "blob:23").wait(t))
+	require.Equal(t, uint64(3+1), conn.Stats().Dedicated.Values, "nobody waits for it in the goroutine that sends it")
+	require.True(t, runsApart("GET", "blob:1"), "this one")
+	require.False(t, runsApart("GET", "blob:1"), "no other after a small reply")
+}
+
+// A read that runs apart sees all that its goroutine has sent before, even without waiting.
+func TestLargeReadsKeepOrder(t *testing.T) {
+	s := testbed.NewServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	client := redis.Sync{S: conn}
+	require.Equal(t, "OK", client.Do("SET", "blob", big))
+	apart(t, conn, "blob")
+	before := conn.Stats().Dedicated.Values
+	const rounds = 20
+	for i := range rounds {
+		begin := fmt.Sprint("version ", i, " ")
+		write := sendTo(conn, "SET", "blob", begin+big)
+		res := client.Do("GET", "blob")
+		require.Equal(t, begin, string(res.([]byte)[:len(begin)]))
+		require.Equal(t, "OK", write.wait(t))
+	}
+	require.Equal(t, before+rounds, conn.Stats().Dedicated.Values)
+}
+
+// apartServer holds back PING on the shared connection, and GET, while a channel is there.
+type apartServer struct {
+	*chaos.ScriptedServer
+	ping, get   atomic.Pointer[chan struct{}]
+	pings, gets atomic.Int64 // that have arrived
+	cuts        atomic.Bool  // close the connection instead of answering what was held back
+}
+
+func newApartServer(t *testing.T) *apartServer {
+	s := &apartServer{}
+	s.ScriptedServer = chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+		hold, reply := (*chan struct{})(nil), "+OK\r\n"
+		switch r.Cmd {
+		case "INFO":
+			reply = chaos.ScriptedBulk("run_id:0123456789012345678901234567890123456789\r\n")
+		case "CLIENT":
+			if r.Args[0] == "ID" {
+				reply = ":1\r\n"
+			}
+		case "PING":
+			if len(r.Args) > 0 { // a heartbeat
+				reply = chaos.ScriptedBulk(r.Args[0])
+				break
+			}
+			s.pings.Add(1)
+			hold, reply = s.ping.Load(), "+PONG\r\n"
+		case "GET":
+			s.gets.Add(1)
+			hold, reply = s.get.Load(), chaos.ScriptedBulk(big)
+		}
+		if hold != nil {
+			select {
+			case <-*hold:
+			case <-c.Done():
+			}
+		}
+		if hold != nil && s.cuts.Load() {
+			c.Reset()
+			return nil
+		}
+		_, err := c.Write([]byte(reply))
+		return err
+	}})
+	return s
+}
+
+// hold holds back what at says, until release is called.
+func hold(at *atomic.Pointer[chan struct{}]) (release func()) {
+	held := make(chan struct{})
+	at.Store(&held)
+	return func() {
+		at.Store(nil)
+		close(held)
+	}
+}
+
+// A read that runs apart is sent when the shared connection has shown that all earlier requests have run. If
+// that is lost before, the read goes the usual way, like a request that enters then.
+func TestLargeReadsWaitForEarlierRequests(t *testing.T) {
+	s := newApartServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	apart(t, conn, "blob")
+
+	release := hold(&s.ping)
+	pings, gets := s.pings.Load(), s.gets.Load()
+	read := doing(t.Context(), conn, "GET", "blob")
+	eventually(t, "the PING", func() bool { return s.pings.Load() > pings })
+	require.Equal(t, gets, s.gets.Load())
+	release()
+	requireBig(t, await(t, "the read", read))
+
+	before := conn.Stats()
+	release, pings = hold(&s.ping), s.pings.Load()
+	read = doing(t.Context(), conn, "GET", "blob")
+	eventually(t, "the PING", func() bool { return s.pings.Load() > pings })
+	s.cuts.Store(true)
+	release()
+	if res := await(t, "the read", read); redis.AsError(res) != nil {
+		requireNotSent(t, res, redisconn.ErrNotConnected) // it came before the next connection was dialed
+	} else {
+		requireBig(t, res)
+	}
+	require.Equal(t, before.Dedicated.Values, conn.Stats().Dedicated.Values)
+}
+
+// Small requests are answered while replies are held back elsewhere. Shutdown waits for reads that run
+// apart, and for those that wait for that.
+func TestLargeReadsHoldUpNothing(t *testing.T) {
+	s := newApartServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	apart(t, conn, "blob")
+	release, gets := hold(&s.get), s.gets.Load()
+	var reads []<-chan any
+	for range 5 {
+		reads = append(reads, doing(t.Context(), conn, "GET", "blob"))
+	}
+	eventually(t, "one runs", func() bool { return s.gets.Load() > gets && conn.Pending() == 5 })
+	require.Equal(t, "OK", redis.Sync{S: conn}.Do("SET", "small", "v"))
+	shut := make(chan error, 1)
+	go func() { shut <- conn.Shutdown(background) }()
+	eventually(t, "no more requests", func() bool {
+		err := redis.AsErrorx(redis.Sync{S: conn}.Do("SET", "small", "v"))
+		return err != nil && err.HasTrait(redis.ErrTraitNotSent)
+	})
+	release()
+	for _, read := range reads {
+		requireBig(t, await(t, "a read", read))
+	}
+	require.NoError(t, await(t, "the end", shut))
+}
+
+// Close ends reads that run apart, and those that wait for that. A caller may leave earlier.
+func TestLargeReadsEnd(t *testing.T) {
+	s := newApartServer(t)
+	conn := connect(t, s.Addr(), quiet)
+	apart(t, conn, "blob")
+	defer hold(&s.get)()
+	gets := s.gets.Load()
+	ctx, leave := context.WithCancel(t.Context())
+	left := doing(ctx, conn, "GET", "blob")
+	eventually(t, "it runs", func() bool { return s.gets.Load() > gets })
+	leave()
+	requireUnknown(t, await(t, "the caller", left), redis.ErrRequestCancelled)
+
+	var reads []<-chan any
+	for range 5 {
+		reads = append(reads, doing(t.Context(), conn, "GET", "blob"))
+	}
+	eventually(t, "they wait", func() bool { return conn.Pending() == 6 })
+	conn.Close()
+	for _, read := range reads {
+		require.Error(t, redis.AsError(await(t, "a read", read)))
+	}
+}
