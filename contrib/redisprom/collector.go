@@ -119,6 +119,8 @@ var (
 	requestsDesc  = newDesc("requests_total", "Requests by outcome, as connections saw them.", "node", "outcome")
 	dedicatedDesc = newDesc("dedicated_requests_total", "Blocking commands and requests of sessions by outcome.", "node", "outcome")
 	stageDesc     = newDesc("stage_duration_seconds", "How long each stage of a request took.", "node", "stage")
+	connectDesc   = newDesc("connect_duration_seconds", "How long it took to open each socket, with its handshake.", "node")
+	waitDesc      = newDesc("dedicated_wait_seconds", "How long callers waited for a dedicated connection that they got.", "node")
 	redirectsDesc = newDesc("redirects_total", "Redirects that were followed.", "kind")
 	retriesDesc   = newDesc("retries_total", "Requests that were sent again after a failure.")
 	refreshesDesc = newDesc("refreshes_total", "How often the topology was read.")
@@ -133,6 +135,8 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- requestsDesc
 	ch <- dedicatedDesc
 	ch <- stageDesc
+	ch <- connectDesc
+	ch <- waitDesc
 	if c.cluster != nil {
 		ch <- redirectsDesc
 		ch <- retriesDesc
@@ -177,8 +181,10 @@ func collectNodes(ch chan<- prometheus.Metric, nodes map[string]redisconn.Stats)
 		d := &stats.Dedicated
 		collectOutcomes(ch, dedicatedDesc, addr, d.Values, d.Refused, d.NotSent, d.Unknown)
 		for _, stage := range []redis.Stage{redis.StageQueue, redis.StageWire, redis.StageReading, redis.StageCallback} {
-			collectStage(ch, addr, stage, stats.Stage(stage))
+			collectTimes(ch, stageDesc, stats.Stage(stage), addr, stage.String())
 		}
+		collectTimes(ch, connectDesc, stats.Opening, addr)
+		collectTimes(ch, waitDesc, d.Wait, addr)
 	}
 }
 
@@ -191,8 +197,8 @@ func collectOutcomes(ch chan<- prometheus.Metric, desc *prometheus.Desc, addr st
 	}
 }
 
-// collectStage exports a histogram with DefaultBuckets.
-func collectStage(ch chan<- prometheus.Metric, addr string, stage redis.Stage, h *redis.Histogram) {
+// collectTimes exports a histogram with DefaultBuckets.
+func collectTimes(ch chan<- prometheus.Metric, desc *prometheus.Desc, h *redis.Histogram, labels ...string) {
 	buckets := make(map[float64]uint64, len(DefaultBuckets))
 	for _, bound := range DefaultBuckets {
 		below := uint64(0)
@@ -203,5 +209,5 @@ func collectStage(ch chan<- prometheus.Metric, addr string, stage redis.Stage, h
 		}
 		buckets[bound] = below
 	}
-	ch <- prometheus.MustNewConstHistogram(stageDesc, h.Count(), h.Sum().Seconds(), buckets, addr, stage.String())
+	ch <- prometheus.MustNewConstHistogram(desc, h.Count(), h.Sum().Seconds(), buckets, labels...)
 }

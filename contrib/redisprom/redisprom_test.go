@@ -89,7 +89,25 @@ redispipe_dedicated_requests_total{node="NODE",outcome="unknown"} 0
 redispipe_dedicated_requests_total{node="NODE",outcome="value"} 1
 `, "NODE", s.Addr())), "redispipe_dedicated_connections", "redispipe_dedicated_requests_total"))
 	require.Equal(t, 4, testutil.CollectAndCount(collector, "redispipe_stage_duration_seconds"))
+	require.Equal(t, map[string]uint64{"redispipe_connect_duration_seconds": 2, "redispipe_dedicated_wait_seconds": 1}, sampled(t, collector))
 	names(t, hook, collector)
+}
+
+// sampled returns how many durations the histograms of connections count.
+func sampled(t *testing.T, c prometheus.Collector) map[string]uint64 {
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(c))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	counts := map[string]uint64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if h := m.GetHistogram(); h != nil && len(m.GetLabel()) == 1 {
+				counts[f.GetName()] += h.GetSampleCount()
+			}
+		}
+	}
+	return counts
 }
 
 // A Client of any topology has the same metrics as a cluster.
