@@ -38,13 +38,17 @@ func (c *Connection) heard(push []any) {
 		c.pipe.Relax(c.silence()) // requests that have waited for longer than the time-out get as much time again
 	case work.Kind != "MOVING":
 		c.pipe.Relax(work.In + workMost)
-	case work.In > 0 && c.tracking == nil:
+	case work.In > 0 && !c.staysOn():
 		c.pipe.Relax(work.In)
 		if s := c.pipe.Session(); c.moving.Swap(s) != s {
 			go c.move(s, work.Endpoint, time.Now().Add(work.In))
 		}
 	}
 }
+
+// staysOn reports whether the connection depends on the state of its socket, so it is not handed over. Only the
+// server of the socket knows the tracked keys, and in ScriptMode the user may have sent MULTI, WATCH or SELECT.
+func (c *Connection) staysOn() bool { return c.tracking != nil || c.opts.ScriptMode }
 
 // move hands session s over to a socket with the address endpoint. It tries until that succeeds, until
 // s ends, or until the server closes the socket of s, at the time until. heard starts it, once at a

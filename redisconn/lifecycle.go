@@ -118,7 +118,7 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 
 // open opens a socket for requests. It dials the address to or, if to is nil, the connection's own address.
 func (c *Connection) open(ctx context.Context, to *dial.Address) (greeted *dial.Socket, err *errorx.Error) {
-	if c.tracking != nil { // don't hand such a connection over: only the server of its socket knows the tracked keys
+	if c.staysOn() {
 		greeted, err = c.dialer.Open(ctx)
 	} else {
 		greeted, err = c.dialer.OpenHearing(ctx, to)
