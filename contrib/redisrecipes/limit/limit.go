@@ -212,7 +212,7 @@ func (l *Limiter) call(ctx context.Context, groups ...*group) {
 		}
 	}
 	for i, g := range groups {
-		if last := len(g.ns) - 1; l.quotas != nil && g.whole() {
+		if last := len(g.ns) - 1; l.quotas != nil && g.takes() && g.whole() {
 			l.quotas.answered(g.key, sent[i], int(g.answers[len(g.answers)-1]), g.ns[last], decisionOf(g.answers[answerLen*last:]))
 		}
 	}
@@ -221,7 +221,7 @@ func (l *Limiter) call(ctx context.Context, groups ...*group) {
 // args returns the arguments of the script, and the time of the call, which is zero without Opts.Batch.
 func (l *Limiter) args(g *group) (args []any, sent time.Time) {
 	ahead := 0
-	if l.quotas != nil {
+	if l.quotas != nil && g.takes() {
 		sent, ahead = l.quotas.ask(g.key)
 	}
 	args = append(make([]any, 0, 4+len(g.ns)), l.opts.Rate.Count, l.opts.Rate.Per.Microseconds(), l.opts.Rate.Burst, ahead)

@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -110,6 +111,9 @@ func (l *lines) wait(ctx context.Context, a asked) ([]int64, error) {
 	}
 	return nil, fmt.Errorf("limit: no answer, the server may have counted the take: %w", ctx.Err())
 }
+
+// takes reports whether the call takes anything. Otherwise it only reports the state, so it takes nothing in advance.
+func (g *group) takes() bool { return slices.ContainsFunc(g.ns, func(n int) bool { return n > 0 }) }
 
 // whole reports whether the answer to the call has all of its numbers.
 func (g *group) whole() bool { return len(g.answers) == answerLen*len(g.ns)+1 }

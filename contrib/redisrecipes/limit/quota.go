@@ -25,6 +25,7 @@ type quotas struct {
 
 	mu    sync.Mutex // guards the fields below
 	byKey map[string]*quota
+	swept time.Time // when roomLocked last removed keys
 }
 
 // quota is what a process knows about a key: the requests that it has taken in advance, and whether the server has
@@ -98,11 +99,13 @@ func (q *quotas) answered(key string, sent time.Time, granted, n int, last Decis
 	if of == nil {
 		return
 	}
-	if of.left == 0 || !time.Now().Before(of.until) {
-		of.granted, of.left, of.until = 0, 0, sent.Add(q.life)
+	if end := sent.Add(q.life); of.left == 0 || !time.Now().Before(of.until) {
+		of.granted, of.left, of.until = 0, 0, end
+	} else if end.Before(of.until) { // answers of two calls may come in any order
+		of.until = end
 	}
+	of.remaining, of.reset = last.Remaining+of.left, sent.Add(last.ResetAfter)
 	of.granted, of.left = of.granted+granted, of.left+granted
-	of.remaining, of.reset = last.Remaining, sent.Add(last.ResetAfter)
 	if n == 1 && !last.Allowed && last.Remaining == 0 {
 		of.retry = sent.Add(last.RetryAfter)
 		of.refused = sent.Add(min(last.RetryAfter, q.life))
@@ -114,6 +117,10 @@ func (q *quotas) roomLocked(now time.Time) bool {
 	if len(q.byKey) < quotaKeys {
 		return true
 	}
+	if now.Sub(q.swept) < q.life { // a sweep visits all keys
+		return false
+	}
+	q.swept = now
 	for key, of := range q.byKey {
 		if now.Sub(of.asked) > 2*q.life {
 			delete(q.byKey, key)
