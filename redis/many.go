@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 )
@@ -66,6 +67,35 @@ func (m *manyWaiter) abandon(err error) {
 			m.all[i] = err
 		}
 	}
+}
+
+// readsLeave lets a call leave stalled servers only if all requests without a result are reads. The sender may have
+// passed the result of a write to a wrapper, which sends the write again before the caller has a result.
+type readsLeave struct {
+	send.Staller
+	m    *manyWaiter
+	reqs []Request
+}
+
+// Leave implements send.Staller.
+func (r readsLeave) Leave() bool { return r.m.missesOnlyReads(r.reqs) && r.Staller.Leave() }
+
+// Withdraw implements send.Withdrawer.
+func (readsLeave) Withdraw(uint64) bool { return false }
+
+// missesOnlyReads reports whether all requests without a result are reads.
+func (m *manyWaiter) missesOnlyReads(reqs []Request) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, resolved := range m.resolved {
+		if resolved {
+			continue
+		}
+		if call := command.Of(reqs[i].Cmd, reqs[i].Args); !call.Is(command.ReadOnly) && !call.Is(command.ReplicaSafe) {
+			return false
+		}
+	}
+	return true
 }
 
 func sendMany(ctx context.Context, s Sender, reqs []Request, seen *send.Server) []any {
@@ -160,6 +190,9 @@ func exchangeOnce(ctx context.Context, s Sender, reqs []Request, seen *send.Serv
 	m.of(s)
 	m.send(func() { s.SendMany(reqs, m, 0) })
 	t := m.moves.lastQueued(0, send.Ticket{})
+	if t.Moves {
+		t.Queue = readsLeave{t.Queue.(send.Staller), m, reqs}
+	}
 	r, ended := m.wait(ctx, &t)
 	if ended && m.leave(send.Ticket{}, r) == endAbandoned {
 		err := errStalled

@@ -160,7 +160,7 @@ func (m *many) attemptOf(i int) *attempt {
 
 // Resolve implements redis.Future.
 func (m *many) Resolve(res any, n uint64) {
-	m.alone.Add(-1)
+	defer m.alone.Add(-1) // last: see many.Leave
 	send.Resolve(m.To, res, n)
 }
 
@@ -181,8 +181,8 @@ func (p *part) Resolve(res any, n uint64) {
 	err, failed := res.(error)
 	if !failed {
 		p.w.c.accepted.Add(-1)
-		p.open.Add(-1)
 		p.resolve(p.index[n], res)
+		p.open.Add(-1) // last: see many.Leave
 		return
 	}
 	p.alone.Add(1)
@@ -199,13 +199,17 @@ func (m *many) Stalled() context.Context { return m.w.c.rules.Stalled() }
 // Leave implements send.Staller. The reads that have no result leave together, once all of them wait for links that
 // have stalled: before that, the caller would gain nothing.
 func (m *many) Leave() bool {
-	if m.alone.Load() > 0 {
-		return false
-	}
+	waits := false
 	for _, p := range m.parts {
-		if p.open.Load() > 0 && (p.stays || !p.link.Lets()) {
+		if p.open.Load() == 0 {
+			continue
+		}
+		if waits = true; p.stays || !p.link.Lets() {
 			return false
 		}
+	}
+	if !waits || m.alone.Load() > 0 { // alone last: a request that leaves its part counts there first
+		return false
 	}
 	for _, p := range m.parts {
 		if reads := int(p.open.Load()); reads > 0 && !p.left {
