@@ -62,8 +62,11 @@ func (d *Dialer) OpenPinging(ctx context.Context) (*Socket, *errorx.Error) {
 func (d *Dialer) openGreeted(given context.Context, o opening) (*Socket, *errorx.Error) {
 	began := time.Now()
 	s, failure := d.openAdapted(given, o)
-	if failure == nil {
+	switch {
+	case failure == nil:
 		d.opened.Add(time.Since(began))
+	case given.Err() == nil:
+		d.moved.failed(o.to)
 	}
 	return s, failure
 }

@@ -25,6 +25,13 @@ func (d *Dialer) Move(to Address, until time.Time) {
 	d.moved.until.Store(until.UnixNano())
 }
 
+// failed ends the use of the address at, because a socket could not be opened there: the configured address may work.
+func (m *moved) failed(at Address) {
+	if to := m.to.Load(); to != nil && *to == at {
+		m.until.Store(0)
+	}
+}
+
 // address returns the address to dial now.
 func (d *Dialer) address() Address {
 	if to := d.moved.to.Load(); to != nil && time.Now().UnixNano() < d.moved.until.Load() {
