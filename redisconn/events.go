@@ -67,7 +67,7 @@ type LogAuthFailed struct {
 //
 // After MOVING, the connection dials the new address. It uses the new socket as soon as all requests
 // in flight are answered, and then reports a [LogConnected] without a [LogDisconnected]. If it can't
-// connect, it reports a [LogConnectFailed] and keeps the old socket. From MIGRATING to MIGRATED,
+// connect, it reports nothing and keeps the old socket. From MIGRATING to MIGRATED,
 // FAILING_OVER to FAILED_OVER, and SMIGRATING to SMIGRATED, it waits at least 10 s for answers.
 type LogMaintenance struct {
 	Kind     string        // MOVING, MIGRATING, MIGRATED, FAILING_OVER, FAILED_OVER, SMIGRATING or SMIGRATED

@@ -90,10 +90,7 @@ func (c *Connection) moveOnce(ctx context.Context, s *engine.Session, to *dial.A
 	}
 	greeted, err := c.open(ctx, to)
 	if err != nil {
-		if ctx.Err() == nil {
-			c.report(LogConnectFailed{Error: c.withConn(err)})
-		}
-		return false
+		return false // no LogConnectFailed, because the connection has a socket
 	}
 	if to != nil {
 		c.dialer.Move(*to, until)
