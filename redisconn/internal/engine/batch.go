@@ -26,6 +26,7 @@ type batch struct {
 	customFutures  bool // has futures that may be cancelled
 	internal       int  // the number of the library's own items
 	plain          bool // has plain items, so buf is kept until they are answered
+	bound          bool // has requests that may be written on the present session only: see Entry.on
 	// refused counts the requests that the server answered with an error; unclear counts those that a
 	// proxy answered with an error. Both belong to the reader.
 	refused, unclear int

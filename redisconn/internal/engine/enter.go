@@ -83,7 +83,7 @@ func (q *queue) admit(reqs []*send.Request, l load, e *Entry, internal bool) *er
 		return redis.ErrRequestTooLarge.New("%d bytes are more than Opts.MaxBytes allows: %d", l.bytes, q.maxBytes)
 	case q.pending > 0 && !q.fits(l):
 		return q.errFull(l).WithProperty(errs.EKCapacity, room{q, l})
-	case e.on != nil && e.on != q.session:
+	case e.on != nil && (e.on != q.session || q.handing):
 		return sock.ErrNotConnected.New("the session has ended")
 	case len(reqs) == 1 && !q.inTime(reqs[0].Deadline):
 		q.admitWaiting() // this caller may have come from the waiting list: pass its room on
@@ -107,6 +107,7 @@ func (q *queue) inTime(deadline time.Time) bool {
 // one.
 func (q *queue) append(m mark, reqs []*send.Request, e *Entry, internal bool) (last send.Ticket) {
 	b := q.open
+	b.bound = b.bound || e.on != nil
 	if e.Asking {
 		b.addEnvelope(asking, nil, 0, q.nextSeq(), q.stat(asking)).internal = true
 	}

@@ -53,22 +53,34 @@ func (p *Pipe) HandOver(s *Session, socket *sock.Socket) (next *Session) {
 // Ended returns a channel that is closed when the session has failed or was handed over.
 func (s *Session) Ended() <-chan struct{} { return s.failed }
 
-// reserve takes the right to write as soon as the goroutine that has the right has written its batch. It
-// returns false if s has ended in the meantime.
+// reserve takes the right to write as soon as the goroutine that has the right has written its batch. Requests
+// that may only be written on s (Entry.on) are written before that, and refused from then on. reserve returns
+// false if s has ended in the meantime.
 func (q *queue) reserve(s *Session) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.handing = true
 	if q.writing {
-		q.reserved = true
-		q.awaitReleasedLocked()
-		q.reserved = false
+		q.awaitReservedLocked()
 	}
-	q.writing = true
+	for q.writing = true; q.session == s && q.open != nil && q.open.bound; {
+		q.pass(nil, true)
+		q.awaitReservedLocked()
+	}
 	if q.session == s {
 		return true
 	}
+	q.handing = false
 	q.releaseLocked()
 	return false
+}
+
+// awaitReservedLocked waits until the right to write is released, and takes it. It releases the lock while it
+// waits.
+func (q *queue) awaitReservedLocked() {
+	q.reserved = true
+	q.awaitReleasedLocked()
+	q.reserved, q.writing = false, true
 }
 
 // answeredAll reports whether no request is in flight.
@@ -83,6 +95,7 @@ func (q *queue) answeredAll() bool {
 func (q *queue) unreserve() (listens bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.handing = false
 	q.pass(nil, q.open != nil && q.state == Connected)
 	q.told = 0
 	q.due = q.due || q.pending > 0

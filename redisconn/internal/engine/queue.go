@@ -246,6 +246,8 @@ type rights struct {
 	// reserved is set while HandOver waits for the right to write. Then the goroutine that has the
 	// right takes no further batch.
 	reserved bool
+	// handing: HandOver has the right to write, or waits for it. Requests that are bound to the session are refused.
+	handing bool
 
 	reading readHolder
 	// read is set when anybody gets the right to read, and cleared by takeRead.
