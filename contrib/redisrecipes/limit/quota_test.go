@@ -189,7 +189,7 @@ func TestScriptsTakeInAdvance(t *testing.T) {
 		require.EqualValues(t, 63, call(0, 0)[1], name)
 		require.EqualValues(t, 0, call(50, 100, 0)[2*answerLen], name)
 		require.EqualValues(t, 63, call(0, 0)[1], name)
-		require.EqualValues(t, 7, call(7, 0)[answerLen], name)
-		require.EqualValues(t, 56, call(0, 0)[1], name)
+		require.EqualValues(t, 7, call(7, 1)[answerLen], name)
+		require.EqualValues(t, 55, call(0, 0)[1], name)
 	}
 }

@@ -1,0 +1,89 @@
+package redisconn_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redistest/chaos"
+)
+
+// CLIENT UNBLOCK names a client by an ID of the old server, which may be the ID of another client on the new one. So it
+// must not be written there, even if it enters the queue while the connection is handed over.
+func TestUnblockStaysOnItsServer(t *testing.T) {
+	held := make(chan struct{})
+	var servers [2]*chaos.ScriptedServer
+	var unblocks [2]chan struct{}
+	for i := range servers {
+		unblocks[i] = make(chan struct{}, 100)
+		servers[i] = chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
+			reply := "+OK\r\n"
+			switch {
+			case r.Cmd == "PING" && len(r.Args) > 0:
+				reply = chaos.ScriptedBulk(r.Args[0])
+			case r.Cmd == "HELLO":
+				reply = "%1\r\n+proto\r\n:3\r\n"
+			case r.Cmd == "INFO":
+				reply = chaos.ScriptedBulk("# Server\r\nrun_id:" + strconv.Itoa(i) + "\r\n")
+			case r.Cmd == "CLIENT" && r.Args[0] == "ID":
+				reply = ":7\r\n"
+			case r.Cmd == "CLIENT" && r.Args[0] == "UNBLOCK":
+				unblocks[i] <- struct{}{}
+				reply = ":1\r\n"
+			case r.Cmd == "BLPOP" && r.Args[0] == "quick":
+				<-unblocks[i]
+				reply = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
+			case r.Cmd == "BLPOP":
+				<-c.Done()
+				return io.EOF
+			case r.Cmd == "ECHO":
+				<-held
+			}
+			_, err := io.WriteString(c, reply)
+			return err
+		}})
+	}
+	conn := connect(t, servers[0].Addr(), redisconn.Opts{Protocol: 3, IOTimeout: patience, Heartbeat: -1})
+	db := redis.SyncCtx{S: conn}
+	pop := func(list string) {
+		ctx, cancel := context.WithCancel(background)
+		time.AfterFunc(20*time.Millisecond, cancel)
+		require.Error(t, redis.Err(db.Do(ctx, "BLPOP", list, 0)))
+	}
+	pop("quick") // now the connection knows the process of its server
+	echo := sendTo(conn, "ECHO", "a")
+	servers[0].Broadcast([]byte(moving(servers[1].Addr())))
+	eventually(t, "the right to write is reserved", func() bool {
+		before := conn.Stats().WrittenRequests
+		conn.Send(redis.Req("GET", "k"), nil, 0)
+		time.Sleep(10 * time.Millisecond)
+		return conn.Stats().WrittenRequests == before
+	})
+	pop("long")
+	close(held)
+	require.NoError(t, redis.Err(echo.wait(t)))
+	eventually(t, "handed over", func() bool { return conn.RemoteAddr() == servers[1].Addr() })
+	require.NoError(t, redis.Err(db.Do(background, "GET", "k")))
+	require.Empty(t, unblocks[1], "a foreign client was unblocked")
+}
+
+// If the new server dies before the announced time, the connection also tries its configured address.
+func TestMovedServerDies(t *testing.T) {
+	var servers [2]*chaos.ScriptedServer
+	for i := range servers {
+		servers[i] = chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedReplies(fmt.Sprintf("+%d\r\n", i))})
+	}
+	conn := connect(t, servers[0].Addr(), redisconn.Opts{Protocol: 3, Logger: redisconn.NoopLogger{}})
+	db := redis.Sync{S: conn}
+	servers[0].Broadcast([]byte(moving(servers[1].Addr())))
+	eventually(t, "handed over", func() bool { return conn.RemoteAddr() == servers[1].Addr() })
+	servers[1].Close()
+	eventually(t, "the configured address answers", func() bool { return db.Do("GET", "k") == "0" })
+}
