@@ -81,6 +81,7 @@ func (l *Link) Lets() bool { return l.lets.Load() }
 
 // Stalled is [Link.Stalled] for all links: the context ends when reads may leave one of them.
 func (r *Rules) Stalled() context.Context {
+	r.Watch.begin()
 	for {
 		if c := r.chance.Load(); c != nil {
 			return c.Context
@@ -90,7 +91,10 @@ func (r *Rules) Stalled() context.Context {
 }
 
 // Stalled implements send.Staller.
-func (l *Link) Stalled() context.Context { return l.chance.Load().Context }
+func (l *Link) Stalled() context.Context {
+	l.Node.rules.Watch.begin()
+	return l.chance.Load().Context
+}
 
 // Leave implements send.Staller.
 func (l *Link) Leave() bool { return l.LeaveWith(1) }

@@ -12,9 +12,10 @@ import (
 )
 
 // Watch notices nodes that have stopped answering, so that reads go to other nodes of the shard. At
-// intervals, a timer looks at the requests in flight on all links. It stops when nothing is in flight,
-// and the next routed read starts it again. While all nodes answer, routing a read costs only one
-// comparison more.
+// intervals, a timer looks at the requests on all links. It stops when no request waits, and the next
+// routed read starts it again. The timer may stop after a read was routed and before it is in the queue,
+// so a caller that waits for its read starts it, too. While all nodes answer, routing a read costs only
+// one comparison more.
 //
 // The goroutine that changes state from watchRests owns the fields below shards, and the fields of
 // links and nodes whose comments say that the Watch owns them. It passes the ownership on to the timer,
@@ -73,7 +74,7 @@ func (w *Watch) begin() {
 	time.AfterFunc(w.every, w.look)
 }
 
-// look looks at all links once, and schedules the next look unless nothing is in flight.
+// look looks at all links once, and schedules the next look unless no request waits.
 func (w *Watch) look() {
 	var shards []*Shard
 	if over := w.shards.Load(); over != nil {
@@ -101,6 +102,9 @@ func (w *Watch) look() {
 	}
 	if !busy {
 		w.state.Store(watchRests)
+		if slices.ContainsFunc(shards, (*Shard).waits) { // its caller may have seen the timer run
+			w.begin()
+		}
 		return
 	}
 	w.every = max(lookLeast, time.Duration(links)*lookPerLink)
@@ -155,6 +159,13 @@ func answering(nodes []*Node, number uint32) []*Node {
 // Silent reports whether the node has stopped answering.
 func (n *Node) Silent() bool { return n.spared.Load() >= allSpared }
 
+// waits reports whether a request waits for one of the shard's nodes.
+func (s *Shard) waits() bool {
+	return slices.ContainsFunc(s.Nodes, func(n *Node) bool {
+		return slices.ContainsFunc(n.Links, func(l *Link) bool { return l.Up() && l.Backend.Flight().Pending > 0 })
+	})
+}
+
 // look looks at the links of the node. busy reports whether the Watch must look again soon, and came
 // whether anything has arrived from the node.
 func (n *Node) look(now time.Duration) (busy, came bool) {
@@ -176,7 +187,7 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 		}
 		l.is(silent)
 		n.silent = max(n.silent, silent)
-		busy, came = busy || f.Since != 0, came || moved
+		busy, came = busy || f.Pending > 0, came || moved
 	}
 	return busy || n.up && n.spared.Load() > 0, came
 }

@@ -1,7 +1,9 @@
 package route
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +13,23 @@ import (
 )
 
 const ms = time.Millisecond
+
+// The timer stops if a read was routed but is not in the queue yet. A caller that waits for its read starts the timer
+// again, so that the read can leave a node that stops answering.
+func TestWaitingCallerStartsWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rules Rules
+		l := NewLink(rules.NewNode("node:1", false, ""))
+		for _, stalled := range []func() context.Context{l.Stalled, rules.Stalled} {
+			rules.Watch.begin()
+			time.Sleep(2 * lookLeast)
+			require.EqualValues(t, watchRests, rules.Watch.state.Load())
+			require.NoError(t, stalled().Err())
+			require.NotEqualValues(t, watchRests, rules.Watch.state.Load())
+			time.Sleep(2 * lookLeast)
+		}
+	})
+}
 
 // A link is silent if requests are in flight and no bytes arrive for some round trips.
 func TestSilent(t *testing.T) {
