@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/send"
-	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
@@ -78,26 +77,4 @@ func (l *large) sized(kind uint32, reply int) {
 func (l *large) has(kind uint32) bool {
 	known := l.known.Load()
 	return known != nil && known.place(kind).Load() == kind
-}
-
-// runsApart reports whether reads may run apart.
-func (c *Connection) runsApart() bool {
-	return c.opts.DedicatedConns > 0 && !c.opts.ScriptMode && !c.opts.Integrity && c.tracking == nil
-}
-
-// sendApart runs a read apart if its reply is likely to be large, and its caller waits for it. It reports
-// whether it did.
-func (c *Connection) sendApart(r *send.Request, cb Future, n uint64) bool {
-	if !r.ReadOnly || r.Asking || r.Caller == nil || !r.Caller.Waits() {
-		return false
-	}
-	kind := kindOf(r.Buf)
-	if !c.large.has(kind) {
-		return false
-	}
-	var st *timing.Stat
-	if c.stat != nil {
-		st = c.stat(r)
-	}
-	return c.pool.Apart(r, cb, n, st, func(reply int) { c.large.sized(kind, reply) })
 }

@@ -194,6 +194,27 @@ func TestLargeReadsHoldUpNothing(t *testing.T) {
 	require.NoError(t, await(t, "the end", shut))
 }
 
+// Behind a proxy no read runs apart: the proxy may answer PING itself, and close the connection at INFO.
+func TestLargeReadsBehindProxies(t *testing.T) {
+	s := peer(t, func(r chaos.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "INFO":
+			return "close"
+		case "GET":
+			return chaos.ScriptedBulk(big)
+		}
+		return ""
+	})
+	conn := connect(t, s.Addr(), quiet)
+	for range 4 {
+		requireBig(t, redis.Sync{S: conn}.Do("GET", "blob"))
+	}
+	require.Zero(t, conn.Stats().Disconnects)
+	require.Zero(t, conn.Stats().Dedicated.Connects)
+}
+
 // Close ends reads that run apart, and those that wait for that. A caller may leave earlier.
 func TestLargeReadsEnd(t *testing.T) {
 	s := newApartServer(t)

@@ -90,6 +90,29 @@ func (c *Connection) sendUnusual(r *send.Request, cb Future, n uint64) *errorx.E
 	return c.pipe.Send(r, cb, n)
 }
 
+// runsApart reports whether reads may run apart.
+func (c *Connection) runsApart() bool {
+	return c.opts.DedicatedConns > 0 && !c.opts.ScriptMode && !c.opts.Integrity && c.tracking == nil
+}
+
+// sendApart runs a read apart if its reply is likely to be large, and its caller waits for it. It reports
+// whether it did. Behind a proxy it does not: PING would show nothing if the proxy answers it, and a proxy
+// that does not know INFO may close the connection.
+func (c *Connection) sendApart(r *send.Request, cb Future, n uint64) bool {
+	if !r.ReadOnly || r.Asking || r.Caller == nil || !r.Caller.Waits() || c.proxy.Load() {
+		return false
+	}
+	kind := kindOf(r.Buf)
+	if !c.large.has(kind) {
+		return false
+	}
+	var st *timing.Stat
+	if c.stat != nil {
+		st = c.stat(r)
+	}
+	return c.pool.Apart(r, cb, n, st, func(reply int) { c.large.sized(kind, reply) })
+}
+
 // block sends a request that may block on a dedicated connection.
 func (c *Connection) block(r *send.Request, cb Future, n uint64) *errorx.Error {
 	var st *timing.Stat
