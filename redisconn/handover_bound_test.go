@@ -3,7 +3,6 @@ package redisconn_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"testing"
 	"time"
@@ -23,32 +22,27 @@ func TestUnblockStaysOnItsServer(t *testing.T) {
 	var unblocks [2]chan struct{}
 	for i := range servers {
 		unblocks[i] = make(chan struct{}, 100)
-		servers[i] = chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
-			reply := "+OK\r\n"
+		servers[i] = peer(t, func(r chaos.ScriptedRequest) string {
 			switch {
-			case r.Cmd == "PING" && len(r.Args) > 0:
-				reply = chaos.ScriptedBulk(r.Args[0])
 			case r.Cmd == "HELLO":
-				reply = "%1\r\n+proto\r\n:3\r\n"
+				return hello3
 			case r.Cmd == "INFO":
-				reply = chaos.ScriptedBulk("# Server\r\nrun_id:" + strconv.Itoa(i) + "\r\n")
+				return chaos.ScriptedBulk("# Server\r\nrun_id:" + strconv.Itoa(i) + "\r\n")
 			case r.Cmd == "CLIENT" && r.Args[0] == "ID":
-				reply = ":7\r\n"
+				return ":7\r\n"
 			case r.Cmd == "CLIENT" && r.Args[0] == "UNBLOCK":
 				unblocks[i] <- struct{}{}
-				reply = ":1\r\n"
+				return ":1\r\n"
 			case r.Cmd == "BLPOP" && r.Args[0] == "quick":
 				<-unblocks[i]
-				reply = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
+				return "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
 			case r.Cmd == "BLPOP":
-				<-c.Done()
-				return io.EOF
+				return "nothing"
 			case r.Cmd == "ECHO":
 				<-held
 			}
-			_, err := io.WriteString(c, reply)
-			return err
-		}})
+			return ""
+		})
 	}
 	conn := connect(t, servers[0].Addr(), redisconn.Opts{Protocol: 3, IOTimeout: patience, Heartbeat: -1})
 	db := redis.SyncCtx{S: conn}

@@ -17,6 +17,9 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
+// hello3 is a short reply to HELLO 3.
+const hello3 = "%1\r\n+proto\r\n:3\r\n"
+
 // moving returns the announcement that a server moves to an address.
 func moving(addr string) string {
 	return fmt.Sprintf(">4\r\n$6\r\nMOVING\r\n:1\r\n:600\r\n%s", chaos.ScriptedBulk(addr))
@@ -26,21 +29,17 @@ func moving(addr string) string {
 // refuses, the connection does not ask again, and logs nothing.
 func TestMaintenanceIsAskedFor(t *testing.T) {
 	for _, knows := range []bool{true, false} {
-		server := chaos.NewScripted(t, chaos.ScriptedOpts{Raw: true, Handler: func(c *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
-			reply := "+OK\r\n"
+		server := peer(t, func(r chaos.ScriptedRequest) string {
 			switch {
-			case r.Cmd == "PING" && len(r.Args) > 0:
-				reply = chaos.ScriptedBulk(r.Args[0])
 			case r.Cmd == "HELLO":
-				reply = "%1\r\n+proto\r\n:3\r\n"
+				return hello3
 			case r.Cmd == "END":
-				return io.EOF
+				return "close"
 			case r.Cmd == "CLIENT" && r.Args[0] == "MAINT_NOTIFICATIONS" && !knows:
-				reply = "-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP.\r\n"
+				return "-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP.\r\n"
 			}
-			_, err := io.WriteString(c, reply)
-			return err
-		}})
+			return ""
+		})
 		asked := func(protocol int) (n int) {
 			log := &recorder{}
 			before := len(server.Requests())
