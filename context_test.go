@@ -41,7 +41,7 @@ func frozen(t *testing.T) (*redisconn.Connection, *rediscluster.Cluster) {
 	return conn, cluster
 }
 
-// If a context has ended a request, errors.Is tells whether it was cancelled or its deadline has
+// If a context has ended a request, errors.Is reports whether it was cancelled or its deadline has
 // passed, and what happened to the request.
 func TestContextErrors(t *testing.T) {
 	drill.Halved(t)

@@ -82,7 +82,7 @@ package redis
 
 // Jobs.
 //
-// redis.JobReader, too, uses only requests, and runs in its user's loop. With Ack each reader moves
+// redis.JobReader also uses only requests, and runs in its user's loop. With Ack each reader moves
 // the jobs that it takes to its own list (jobLoop.take), and holds a lease. It checks in
 // (jobLoop.checkIn) four times in MinIdle, and whenever a pop or an acknowledgement had an unknown
 // outcome. Checking in is one transaction, which renews the lease and reads the list. Then

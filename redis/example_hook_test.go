@@ -9,7 +9,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-// counting is a hook that prints what was sent and the outcome.
+// counting is a hook that prints each operation and its outcome.
 type counting struct{}
 
 func (counting) Before(ctx context.Context, _ redis.Operation) context.Context { return ctx }

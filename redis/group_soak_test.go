@@ -77,7 +77,7 @@ func (s *groupSoak) judge() {
 
 type groupSoak struct {
 	*streamBed
-	added map[string]bool // the value tells whether the entry is in the stream
+	added map[string]bool // true while the entry is in the stream
 	// owed has the entries that were pending when they were deleted. Each must be acknowledged or
 	// reported.
 	owed map[string]bool

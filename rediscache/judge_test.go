@@ -26,7 +26,7 @@ type judge struct {
 	uncached redis.SyncCtx
 	keys     []*judged
 	// loses: servers may lose acknowledged writes. Then no version of a key is written while a read of
-	// the key is judged, because after the next write the judge could not tell whether one was lost.
+	// the key is judged, because after the next write the judge could not find out that one was lost.
 	loses bool
 
 	reads, checked, writes, failed, lost, stale atomic.Int64

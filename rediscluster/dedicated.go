@@ -39,8 +39,8 @@ func (w *routed) OpenDedicated(ctx context.Context, keys []string, last error) (
 	return s, nil
 }
 
-// sessionConn is the connection of a user's session. As for a request, its retrier chooses the node,
-// and after a failure another one. But the retrier sends nothing: it reports its choice on chosen.
+// sessionConn is the connection of a user's session. Its retrier chooses the node in the same way as for
+// a request, and another node after a failure. But it sends nothing: it reports its choice on chosen.
 // sessionConn follows redirects until the session gets another answer, because until then the
 // connection has no state, such as WATCH, to lose. Later redirects are ordinary results.
 type sessionConn struct {

@@ -118,7 +118,7 @@ func ExampleConnection_SendTransaction() {
 	// Output: [OK 3] <nil>
 }
 
-// A trait of the error tells whether the request may be sent again.
+// The traits of an error say whether the request may be sent again.
 func Example_retry() {
 	server := exampleServer()
 	defer server.Close()

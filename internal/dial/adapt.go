@@ -75,8 +75,8 @@ func wasClosed(failure *errorx.Error) bool {
 	return failure.IsOfType(ErrConnSetup) && errs.HungUp(failure)
 }
 
-// leanest returns the part of an error that says that a lean handshake failed, too, and which
-// options have added requests to it.
+// leanest returns the end of an error for a lean handshake that also failed. It names the options that
+// have added requests to the handshake.
 func (c *Config) leanest() string {
 	text := ": the other side also closes the connection without CLIENT SETINFO (Opts.NoClientInfo) and names"
 	var has []string

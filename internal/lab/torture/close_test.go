@@ -85,7 +85,7 @@ func (e *ending) inFuture(f func()) {
 	<-done
 }
 
-// endOne makes a connection, ends it under load, and checks what is left.
+// endOne makes a connection, ends it under load, and checks that nothing of it remains.
 func endOne(t *testing.T, server *testbed.Server, rnd *rand.Rand, round int) (name string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -83,7 +83,7 @@ func (q *queue) takeBackFirst() *batch {
 	return b
 }
 
-// abort waits until nobody writes, and returns what is left: the batches in flight and the open one. The
+// abort waits until nobody writes, and returns the batches in flight and the open batch. The
 // state must be one that accepts no requests.
 func (q *queue) abort() (inflight, open *batch) {
 	q.mu.Lock()

@@ -64,7 +64,7 @@ type finding struct {
 	Gaps   []torture.Gap
 }
 
-// refusal is a failed request. It tells whether the error promises that the request was not sent.
+// refusal is a failed request. It reports whether the error promises that the request was not sent.
 type refusal struct {
 	ID      string
 	NotSent bool
