@@ -32,8 +32,9 @@ func silence(s *Shard, silent, others time.Duration) {
 		for _, l := range n.Links {
 			l.is(d)
 		}
+		n.judge(time.Hour)
 	}
-	s.judge(time.Hour)
+	s.letLeave()
 }
 
 // Reads leave a link that is silent for long while another link of its shard answers. Reads that the
@@ -64,7 +65,7 @@ func TestReadsLeave(t *testing.T) {
 	s.Nodes = s.Nodes[1:]
 	before := l.Stalled()
 	l.is(time.Minute)
-	s.judge(time.Hour)
+	s.letLeave()
 	require.NoError(t, before.Err(), "there is no other node")
 }
 
@@ -118,6 +119,20 @@ func TestLeaveEarly(t *testing.T) {
 	require.Error(t, before.Err())
 	require.True(t, l.Leave())
 	require.EqualValues(t, left, rules.Hedged.Load())
+}
+
+// A read that left a node does not go back while the other node looks silent, too.
+func TestLeftForGood(t *testing.T) {
+	top := oneShard(1)
+	top.Nodes[0].rules.Watch.state.Store(watchAiling)
+	top.Nodes[0].rules.Budget = send.NewBudget(new(counted), send.BudgetShare)
+	s := top.Shards[0]
+	silence(s, stallMoves, 0)
+	silence(s, stallMoves+ms, stallMoves+ms)
+	require.Equal(t, s.Nodes[0].spared.Load(), s.Nodes[1].spared.Load())
+	assert.Equal(t, map[string]int{s.Nodes[0].Addr: 700}, draws(top, even))
+	silence(s, 0, stallMoves+ms)
+	assert.Equal(t, map[string]int{s.Nodes[1].Addr: 700}, draws(top, even), "it answers again")
 }
 
 // If all nodes count as silent, reads take a connection that is not silent.

@@ -89,15 +89,23 @@ func (w *Watch) look() {
 			links += len(n.Links)
 		}
 	}
-	onTime := w.onTime(now)
+	judges := w.onTime(now) || came
 	for _, s := range shards {
-		if onTime || came {
-			s.judge(now)
-		}
 		for _, n := range s.Nodes {
+			if judges {
+				n.judge(now)
+			}
 			if n.spared.Load() > 0 {
 				state = watchAiling
 			}
+		}
+	}
+	if busy {
+		w.state.Store(state) // before reads leave, so that they don't go back
+	}
+	for _, s := range shards {
+		if judges {
+			s.letLeave()
 		}
 	}
 	if !busy {
@@ -108,7 +116,6 @@ func (w *Watch) look() {
 		return
 	}
 	w.every = max(lookLeast, time.Duration(links)*lookPerLink)
-	w.state.Store(state)
 	time.AfterFunc(w.every, w.look)
 }
 
@@ -145,9 +152,10 @@ func (h *health) takes(number uint32) bool {
 }
 
 // answering returns the nodes that take a read for which the seed has returned number. If no node
-// answers, it returns those that have been silent for the shortest time, because the others may never
-// answer.
+// answers, it returns those that reads do not leave and that have been silent for the shortest time,
+// because the others may never answer.
 func answering(nodes []*Node, number uint32) []*Node {
+	nodes = preferred(nodes, (*Node).keepsReads)
 	least := uint32(math.MaxUint32)
 	for _, n := range nodes {
 		least = min(least, max(n.spared.Load(), allSpared-1))
@@ -155,6 +163,10 @@ func answering(nodes []*Node, number uint32) []*Node {
 	nodes = preferred(nodes, func(n *Node) bool { return n.spared.Load() <= least })
 	return preferred(nodes, func(n *Node) bool { return n.takes(number) })
 }
+
+// keepsReads reports whether no read may leave the node. A read that has left it must not go back because
+// the other nodes look silent, too, for a moment.
+func (n *Node) keepsReads() bool { return !slices.ContainsFunc(n.Links, (*Link).Lets) }
 
 // Silent reports whether the node has stopped answering.
 func (n *Node) Silent() bool { return n.spared.Load() >= allSpared }
@@ -192,14 +204,11 @@ func (n *Node) look(now time.Duration) (busy, came bool) {
 	return busy || n.up && n.spared.Load() > 0, came
 }
 
-// judge updates the health of the nodes after a look. It lets the reads that wait on a silent link leave
-// if another link may answer them.
-func (s *Shard) judge(now time.Duration) {
-	well := false
-	for _, n := range s.Nodes {
-		n.judge(now)
-		well = well || len(s.Nodes) > 1 && n.readable(syncLive) && slices.ContainsFunc(n.Links, (*Link).answers)
-	}
+// letLeave lets the reads that wait on silent links of the shard leave, if another link may answer them.
+func (s *Shard) letLeave() {
+	well := len(s.Nodes) > 1 && slices.ContainsFunc(s.Nodes, func(n *Node) bool {
+		return n.readable(syncLive) && slices.ContainsFunc(n.Links, (*Link).answers)
+	})
 	for _, n := range s.Nodes {
 		for _, l := range n.Links {
 			switch {
