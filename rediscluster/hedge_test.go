@@ -20,7 +20,7 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
-var hedgedReads = flag.Int("hedged", 20_000, "how many reads TestHedgedIdentities has sent to two nodes")
+var hedgedReads = flag.Int("hedged", 5_000, "how many reads TestHedgedIdentities has sent to two nodes")
 
 // identities holds keys. The value of each key is its own name.
 type identities struct {
@@ -150,7 +150,7 @@ func TestHedgedIdentities(t *testing.T) {
 		want /= 10
 	}
 	for hedged := uint64(0); hedged < want && !t.Failed(); {
-		hedged = min(hedged+10_000, want)
+		hedged = min(hedged+500, want)
 		await(t, "hedged reads", func() bool { return c.rules.Hedged.Load() >= hedged || t.Failed() })
 	}
 	done.Store(true)
