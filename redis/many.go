@@ -15,7 +15,7 @@ import (
 type manyWaiter struct {
 	call
 	queued
-	moves     queued // records the ticket with which all reads without a result can leave their servers
+	moves     queued // records the ticket that lets all reads without a result leave their servers
 	observed  bool   // as in send.Request
 	lastPlace        // if observed is set
 
@@ -217,11 +217,11 @@ func indexesOf(results []any, kind func(error) bool) (indexes []int) {
 	return indexes
 }
 
-// isFull reports whether err is of a request that a full queue has refused. In a cluster the requests
-// to one shard may be refused, and the requests to other shards sent.
+// isFull reports whether err means that a full queue has refused the request. In a cluster, one shard's
+// queue may refuse requests while the requests to other shards are sent.
 func isFull(err error) bool { return errs.AsErrorx(err).IsOfType(errs.ErrQueueFull) }
 
-// isStalled reports whether err is of a request that has left a stalled server.
+// isStalled reports whether err means that the request has left a stalled server.
 func isStalled(err error) bool { return err == error(errStalled) }
 
 func sendTransaction(ctx context.Context, s Sender, reqs []Request, seen *send.Server) ([]any, error) {

@@ -30,7 +30,7 @@ func (o owner) Withheld() bool { return o.c.pipe.Withheld() }
 // ShortestTrip implements dedicated.Owner.
 func (o owner) ShortestTrip() time.Duration { return time.Duration(o.c.shortest.Load()) }
 
-// WithConn implements dedicated.Owner. A dedicated connection has one request, or one transaction, at a time.
+// WithConn implements dedicated.Owner.
 func (o owner) WithConn(err *errorx.Error) *errorx.Error { return errs.ClosedAt(o.c.withConn(err)) }
 
 // Shared implements dedicated.Owner.

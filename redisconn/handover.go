@@ -50,12 +50,12 @@ func (c *Connection) heard(push []any) {
 // server of the socket knows the tracked keys, and in ScriptMode the user may have sent MULTI, WATCH or SELECT.
 func (c *Connection) staysOn() bool { return c.tracking != nil || c.opts.ScriptMode }
 
-// move hands session s over to a socket with the address endpoint. It tries until that succeeds, until
-// s ends, or until the server closes the socket of s, at the time until. heard starts it, once at a
-// time for each session.
+// move hands session s over to a socket with the address endpoint. It tries until it succeeds, until s
+// ends, or until the server closes the socket of s, at the time until. heard starts it in a goroutine of
+// its own, one for a session at a time.
 //
-// If endpoint is empty, the address does not change. It leads to the new server when half of the time is
-// over, so move waits for that long.
+// If endpoint is empty, the address does not change, and leads to the new server after half of the time.
+// So move first waits for that long.
 func (c *Connection) move(s *engine.Session, endpoint string, until time.Time) {
 	defer c.moving.CompareAndSwap(s, nil)
 	ctx, cancel := context.WithDeadline(c.ctx, until)
@@ -79,8 +79,8 @@ func (c *Connection) move(s *engine.Session, endpoint string, until time.Time) {
 }
 
 // moveOnce dials once, and hands the session over if that succeeds. It reports whether dialing has
-// succeeded. It holds reauth, so that nobody changes the credentials in this time: AUTH on the
-// old socket would not reach the new one. Because of reauth, only one session at a time is handed over.
+// succeeded. It holds reauth, so that nobody changes the credentials at the same time: AUTH on the old socket
+// would not reach the new one. So only one session at a time is handed over.
 func (c *Connection) moveOnce(ctx context.Context, s *engine.Session, to *dial.Address, until time.Time) (dialed bool) {
 	select {
 	case c.reauth <- struct{}{}:

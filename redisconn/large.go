@@ -12,16 +12,17 @@ import (
 // large knows which reads have had large replies, by the command and the pattern of its first argument.
 // Such reads run apart: see dedicated.Pool.Apart.
 type large struct {
-	// known is nil unless a reply was large in the last largeKept.
+	// known holds the kinds of reads with large replies. It is nil if no reply was large for largeKept.
 	known   atomic.Pointer[kinds]
-	mu      sync.Mutex  // guards changes of known, and what follows
+	mu      sync.Mutex  // guards changes of known, and the field below
 	forgets *time.Timer // sets known to nil
 }
 
-// largeKept is how long the kinds of large reads are known after the last large reply.
+// largeKept is how long the kinds are remembered after the last large reply.
 const largeKept = time.Minute
 
-// kinds is a set of kinds of reads. A kind may take the place of another one.
+// kinds is a set of kinds of reads. If two kinds have the same place, the later one replaces the earlier
+// one.
 type kinds [64]atomic.Uint32
 
 // kindOf returns the kind of an encoded request: a hash of its name and of its first argument, in which
@@ -30,7 +31,7 @@ func kindOf(encoded []byte) uint32 {
 	const offset, prime = 2166136261, 16777619 // FNV-1a
 	h := uint32(offset)
 	for _, c := range send.Word(encoded, 0) {
-		h = (h ^ uint32(c|0x20)) * prime // in any case
+		h = (h ^ uint32(c|0x20)) * prime // letters count the same in upper and lower case
 	}
 	before := byte(' ')
 	for _, c := range send.Word(encoded, 1) {
@@ -64,7 +65,8 @@ func (l *large) learn(kind uint32) {
 	}
 }
 
-// sized records the size of a reply to a request of a kind that was known.
+// sized records the size of the reply to a read that has run apart. If the reply is not large, reads of
+// its kind run on the shared connection again.
 func (l *large) sized(kind uint32, reply int) {
 	if reply >= engine.LargeLeast {
 		l.learn(kind)
@@ -73,7 +75,7 @@ func (l *large) sized(kind uint32, reply int) {
 	}
 }
 
-// has reports whether the last reply to a request of that kind was large.
+// has reports whether a read of that kind is likely to have a large reply, because the last one had.
 func (l *large) has(kind uint32) bool {
 	known := l.known.Load()
 	return known != nil && known.place(kind).Load() == kind

@@ -19,13 +19,14 @@ type moved struct {
 	unannounced atomic.Bool
 }
 
-// Move makes the Dialer dial the address to until the given time.
+// Move sets an address that the Dialer dials instead of its own, until the given time.
 func (d *Dialer) Move(to Address, until time.Time) {
 	d.moved.to.Store(&to)
 	d.moved.until.Store(until.UnixNano())
 }
 
-// failed ends the use of the address at, because a socket could not be opened there: the configured address may work.
+// failed records that no socket could be opened at an address. If the server has moved there, the Dialer dials its
+// own address again, which may work.
 func (m *moved) failed(at Address) {
 	if to := m.to.Load(); to != nil && *to == at {
 		m.until.Store(0)
@@ -41,7 +42,7 @@ func (d *Dialer) address() Address {
 }
 
 // OpenHearing is like Open, but also asks the server to announce maintenance on the socket. If to is not
-// nil, OpenHearing dials the address to.
+// nil, OpenHearing dials that address.
 func (d *Dialer) OpenHearing(ctx context.Context, to *Address) (*Socket, *errorx.Error) {
 	o := opening{to: d.address(), pings: d.Integrity, hears: true}
 	if to != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// DoubledPause returns the pause before try n. It is first before try 0, doubles with each further
-// try, and is at most most.
+// DoubledPause returns the pause before try n: first before try 0, twice as long before each further
+// try, but never longer than most.
 func DoubledPause(first, most time.Duration, n int) time.Duration {
 	for ; n > 0 && first < most; n-- {
 		first *= 2
@@ -47,8 +47,8 @@ func Wake(c chan<- struct{}) {
 	}
 }
 
-// Redial computes the pauses of a goroutine that dials a socket again and again, next to the shared
-// socket of a connection.
+// Redial computes the pauses of a goroutine that dials its own socket again whenever it is lost. A
+// connection dials its shared socket without Redial.
 type Redial struct{ failures int }
 
 const (

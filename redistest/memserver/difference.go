@@ -10,7 +10,8 @@ import (
 type difference struct {
 	name string
 	text string
-	// from and before are the versions of the real servers that differ. Empty means all versions.
+	// from is the first version of the real servers that differ, and before the first one that no longer does. Empty
+	// means no such bound.
 	// Valkey counts as 7.2.
 	from, before string
 	uses         string // the commands that cause a warning, separated by ;

@@ -31,7 +31,7 @@ type Read struct {
 }
 
 // Ticket returns the ticket of a waiter. If the server stalls, all waiters leave and send their
-// requests again, which share one read again. A waiter does not withdraw the request, because
+// requests again, and these share one read. A waiter does not withdraw the request, because
 // others may wait for it.
 func (r *Read) Ticket() send.Ticket {
 	if r.moves == nil {

@@ -91,8 +91,8 @@ type Verdict struct {
 	// Strangers holds the addresses of sentinels that have started to answer and that the client does
 	// not know.
 	Strangers []string
-	// Left holds the address of the new master if the client has left its service: no known sentinel
-	// is left, and the client did not know the new master.
+	// Left holds the address of the new master if the client switches to a service of strangers: no
+	// known sentinel answers, and the client did not know the new master.
 	Left []string
 }
 

@@ -18,15 +18,15 @@ import (
 //
 // The read runs after all requests that have entered the shared connection before it: it is sent when a
 // PING there has been answered, and only to the same server process. It runs before all later requests
-// of its caller, because the caller waits for it. A caller that leaves earlier learns nothing of the
-// read, so its order no longer matters. If the read can't be sent apart, it is sent on the shared
-// connection.
+// of its caller, because the caller waits for it. If the caller leaves earlier, it gets no reply, so the
+// order no longer matters. If the read can't be sent apart, it is sent on the shared connection.
 
 const (
 	// apartMost is how many reads run apart at a time, and apartQueue how many may wait for that.
 	apartMost  = 2
 	apartQueue = 128
-	// apartAgain is how long reads go the usual way after no connection to the same process could be made.
+	// apartAgain is how long all reads use the shared connection after a dedicated connection to the same
+	// process could not be made.
 	apartAgain = time.Minute
 )
 
@@ -35,7 +35,7 @@ type reads struct {
 	running int
 	waiting []*apart
 	making  bool      // a connection for them is being made
-	until   time.Time // none is made before
+	until   time.Time // before this time, no connection for them is made
 }
 
 // apart is a read that runs apart.
@@ -76,7 +76,8 @@ func (p *Pool) Apart(r *send.Request, cb redis.Future, n uint64, stat *timing.St
 	return taken
 }
 
-// enterApart takes an idle connection to the server for a, or lets a wait for one.
+// enterApart takes an idle connection to the server, or puts a on the list of waiting reads. taken is set if
+// it did one of them.
 func (p *Pool) enterApart(a *apart, server string) (c *Conn, taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,7 @@ func (p *Pool) enterApart(a *apart, server string) (c *Conn, taken bool) {
 	return nil, false
 }
 
-// makeApart makes a connection and releases it to the pool. It ends with that.
+// makeApart makes a connection and releases it to the pool. Its goroutine ends then.
 func (p *Pool) makeApart(server string) {
 	c, err := p.open()
 	p.mu.Lock()
@@ -138,7 +139,7 @@ func (a *apart) serve(c *Conn) {
 	a.resolve(res, size)
 }
 
-// run runs the read on c. If sent is false, the read must go the usual way.
+// run runs the read on c. If sent is false, the read must be sent on the shared connection.
 func (a *apart) run(c *Conn) (res any, sent, alive bool) {
 	answer := make(chan any, 1)
 	a.shared.Send(redis.Req("PING"), func(res any, _ uint64) { answer <- res })
@@ -152,7 +153,7 @@ func (a *apart) run(c *Conn) (res any, sent, alive bool) {
 		return errLeft(why), true, true
 	}
 	c.prepare(0)
-	if a.p.owner.Withheld() { // if not, EndWrites has yet to come, and will end this write
+	if a.p.owner.Withheld() { // if they are withheld only later, EndWrites ends this write
 		return nil, false, true
 	}
 	a.NoteWrite()
@@ -179,7 +180,7 @@ func errLeft(why error) *errorx.Error {
 }
 
 // nextApart gives the connection of a read that has ended to the next read that waits, or releases it. If
-// it is not alive, and no other connection runs reads, those that wait go the usual way.
+// it is not alive, and no other connection runs reads, the waiting reads are sent on the shared connection.
 func (p *Pool) nextApart(c *Conn, alive bool) {
 	var left []*apart
 	p.mu.Lock()

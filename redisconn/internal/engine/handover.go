@@ -90,8 +90,8 @@ func (q *queue) answeredAll() bool {
 	return q.head == nil
 }
 
-// unreserve passes on the right to write that reserve took. If it returns true, call listen later, because
-// a caller that was reading may not have been told to listen to its context.
+// unreserve passes on the right to write that reserve took. If it returns true, start the timer that calls
+// listen, because a caller that was reading may not have been told to listen to its context.
 func (q *queue) unreserve() (listens bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

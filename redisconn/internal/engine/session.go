@@ -44,8 +44,8 @@ type Session struct {
 	// wake passes the right to write to the writer goroutine. It carries a batch in flight that is
 	// not completely written, or nil for the open batch. It has room for one.
 	wake chan *batch
-	// mayPass: callers may read. mayExchange: a caller that has both rights may write and
-	// wait for the reply in one step (an exchange).
+	// mayPass: the right to read may be passed to callers. mayExchange: a caller that has both rights
+	// may write and wait for the reply in one step (an exchange).
 	mayPass, mayExchange bool
 	// both: the caller that has the right to read also has the right to write, and must use that
 	// first. Only the holder of the right to read uses both.

@@ -104,9 +104,9 @@ func (s *Session) write(b *batch, waits bool) bool {
 	return true
 }
 
-// securedNow bounds the bytes in flight, including a new batch, with which a sender still writes
-// the batch to a TLS connection itself. The system's send buffer takes that many bytes without
-// blocking.
+// securedNow bounds what a sender writes to a TLS connection itself. If the bytes in flight and the
+// new batch together are more, the writer goroutine writes the batch. The system's send buffer takes
+// this many bytes without blocking.
 const securedNow = 16 << 10
 
 // writeLoop is the writer goroutine. It is started with the session, owns the batches that it gets

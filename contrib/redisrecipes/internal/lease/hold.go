@@ -23,8 +23,7 @@ type Hold struct {
 	until       atomic.Int64 // time after start, in nanoseconds, until which the lease is certain
 }
 
-// NewHold returns a hold of a lease. sent is the time when the request was sent to which the server has granted
-// the lease. A goroutine renews the lease until End is called, or until renewing has failed for too long. The
+// NewHold returns a hold of a lease. sent is the time when the request that acquired the lease was sent. A goroutine renews the lease until End is called, or until renewing has failed for too long. The
 // caller must call End.
 func NewHold(parent context.Context, ttl time.Duration, sent time.Time, renew func(context.Context) (bool, error)) *Hold {
 	h := &Hold{ttl: ttl, renew: renew, start: sent}

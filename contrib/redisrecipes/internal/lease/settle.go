@@ -71,10 +71,10 @@ func Abandon(ctx context.Context, ttl time.Duration, db redis.Sender, script *re
 	}()
 }
 
-// Unknown reports whether the request of an error may have run.
+// Unknown reports whether the request that ended with err may have run.
 func Unknown(err error) bool { return errors.Is(err, redis.ErrUnknown) }
 
-// Again reports whether a request that may safely run twice is worth a retry.
+// Again reports whether a retry may help a request that may safely run twice.
 func Again(err error) bool { return Unknown(err) || redis.SafeToRetry(err) }
 
 // Sleep waits for d. It returns false if ctx ends first.

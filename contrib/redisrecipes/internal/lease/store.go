@@ -22,7 +22,7 @@ type Client interface {
 	Subscriber() *redispubsub.Subscriber
 }
 
-// Usable reports whether a sender is neither nil nor a client that redispipe.Open has not returned.
+// Usable reports whether a sender is not nil and, if it is a client, was opened with redispipe.Open.
 func Usable(db redis.Sender) bool {
 	client, is := db.(*redispipe.Client)
 	return db != nil && (!is || client.Connection() != nil || client.Cluster() != nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// Wait calls attempt until it returns an error or no time to wait. It first waits for its turn among the
+// Wait calls attempt until it returns an error, or 0 as the time to wait. It first waits for its turn among the
 // goroutines that wait for the same key.
 func (t *Turns) Wait(ctx context.Context, db Client, key string, attempt func(context.Context) (time.Duration, error)) error {
 	end, err := t.Take(ctx, key)
@@ -22,7 +22,7 @@ func (t *Turns) Wait(ctx context.Context, db Client, key string, attempt func(co
 	return Listen(ctx, db, key, attempt)
 }
 
-// Listen calls attempt until it returns an error or no time to wait. It makes the first attempt when it has
+// Listen calls attempt until it returns an error, or 0 as the time to wait. It makes the first attempt when it has
 // subscribed to the channel. It makes each later one after a message or a gap, or after the time that the
 // previous attempt has returned.
 func Listen(ctx context.Context, db Client, channel string, attempt func(context.Context) (time.Duration, error)) error {
