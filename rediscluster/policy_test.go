@@ -1,6 +1,8 @@
 package rediscluster
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -157,7 +159,7 @@ func TestReplicaConnectionsAreReadOnly(t *testing.T) {
 		require.NoError(t, redis.AsError(redis.Sync{S: c.WithPolicy(MasterAndSlaves)}.Do("GET", "key")))
 		answers, replies := rec.take()
 		assert.Empty(t, replies, "a connection without READONLY would have been MOVED")
-		assert.Equal(t, map[string]int{slave.Addr(): 1}, answers)
+		assert.Equal(t, []string{slave.Addr()}, slices.Collect(maps.Keys(answers)), "a read may change to the node's other connection")
 	}
 }
 

@@ -3,6 +3,8 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,7 +83,7 @@ func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 		require.Equal(t, []byte("value"), s.Do("GET", "key"))
 	}
 	answers, _ := rec.take()
-	assert.Equal(t, map[string]int{master.Addr(): 20}, answers)
+	assert.Equal(t, []string{master.Addr()}, slices.Collect(maps.Keys(answers)), "a read may change to the node's other connection")
 	refreshed(tolerant)
 	awaitReplica(t, tolerant, slave)
 	require.Equal(t, "OK", slave.Do("CONFIG SET", "masteruser", ""))
