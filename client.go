@@ -46,11 +46,16 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	return &Client{s.retried(sender), s}
 }
 
-// to returns the sender that c sends through. It returns nil if c did not come from Open. Then requests
-// fail without being sent.
+// nobody is a sender whose requests fail, unsent, because it stands for a nil sender.
+var nobody = redis.WithHook(nil, nil)
+
+// opened reports whether c came from Open.
+func (c *Client) opened() bool { return c != nil && c.shared != nil }
+
+// to returns the sender that c sends through, or nobody if c did not come from Open.
 func (c *Client) to() redis.Sender {
-	if c == nil {
-		return nil
+	if !c.opened() {
+		return nobody
 	}
 	return c.sender
 }
@@ -93,8 +98,12 @@ func (c *Client) Session(ctx context.Context, key string, f func(*redis.Session)
 }
 
 // Subscriber returns the client's subscriber, which the first call creates. It uses the
-// client's hooks and logger, and is closed with the client.
+// client's hooks and logger, and is closed with the client. For a client that [Open] has not returned
+// it returns nil, and subscribing fails.
 func (c *Client) Subscriber() *redispubsub.Subscriber {
+	if !c.opened() {
+		return nil
+	}
 	c.subscribing.Lock()
 	defer c.subscribing.Unlock()
 	if c.subscriber == nil {
@@ -104,18 +113,26 @@ func (c *Client) Subscriber() *redispubsub.Subscriber {
 }
 
 // Stats returns a snapshot of the client's statistics: in total and for each node.
-func (c *Client) Stats() rediscluster.Stats { return c.servers.stats() }
+func (c *Client) Stats() rediscluster.Stats {
+	if !c.opened() {
+		return rediscluster.Stats{}
+	}
+	return c.servers.stats()
+}
 
 // WithPolicy returns a client that reads from replicas as the policy allows. Both clients share
 // all connections, and closing one closes the other. With one server the policy has no effect.
 func (c *Client) WithPolicy(policy rediscluster.ReplicaPolicyEnum) *Client {
+	if !c.opened() {
+		return c
+	}
 	return c.with(policy)
 }
 
 // Connection returns the connection of a client of one server, or nil for several servers. It also
 // returns nil for a client that [Open] has not returned.
 func (c *Client) Connection() *redisconn.Connection {
-	if c == nil || c.shared == nil {
+	if !c.opened() {
 		return nil
 	}
 	single, _ := c.servers.(oneServer)
@@ -125,7 +142,7 @@ func (c *Client) Connection() *redisconn.Connection {
 // Cluster returns the cluster (of nodes, or of a master with replicas) of a client of several
 // servers, or nil for one server. It also returns nil for a client that [Open] has not returned.
 func (c *Client) Cluster() *rediscluster.Cluster {
-	if c == nil || c.shared == nil {
+	if !c.opened() {
 		return nil
 	}
 	many, _ := c.servers.(manyServers)
@@ -136,7 +153,7 @@ func (c *Client) Cluster() *rediscluster.Cluster {
 // connections. No request fails because of it: see [redisconn.Connection.Reauthenticate] and
 // [rediscluster.Cluster.Reauthenticate]. Calling it again is safe.
 func (c *Client) Reauthenticate(ctx context.Context) error {
-	if c.to() == nil {
+	if !c.opened() {
 		return redis.Err(errs.NoSender())
 	}
 	return c.servers.Reauthenticate(ctx)
@@ -149,7 +166,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
-	if c.to() == nil {
+	if !c.opened() {
 		return nil
 	}
 	c.subscribing.Lock()
@@ -164,29 +181,29 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // fail with [redis.ErrContextClosed], and requests in flight with [redis.ErrIO]. Close does nothing if c
 // is nil, because Open returns nil with an error.
 func (c *Client) Close() {
-	if c.to() != nil {
+	if c.opened() {
 		c.servers.Close()
 	}
 }
 
 // Send implements [redis.Sender].
-func (c *Client) Send(r redis.Request, cb redis.Future, n uint64) { c.sender.Send(r, cb, n) }
+func (c *Client) Send(r redis.Request, cb redis.Future, n uint64) { c.to().Send(r, cb, n) }
 
 // SendMany implements [redis.Sender]: it does not wait. See [Client.DoMany].
 func (c *Client) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	c.sender.SendMany(reqs, cb, start)
+	c.to().SendMany(reqs, cb, start)
 }
 
 // SendTransaction implements [redis.Sender]: it does not wait. See [Client.Transact].
 func (c *Client) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	c.sender.SendTransaction(reqs, cb, start)
+	c.to().SendTransaction(reqs, cb, start)
 }
 
 // Scanner implements [redis.Sender]. See [redis.Keys] for a loop.
-func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Scanner(opts) }
+func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.to().Scanner(opts) }
 
 // EachShard implements [redis.Sender].
-func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
+func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.to().EachShard(f) }
 
 func init() {
 	send.Opens(func(sender any) (inside any, known bool) {

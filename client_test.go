@@ -91,6 +91,9 @@ func TestNoClient(t *testing.T) {
 			require.ErrorContains(t, redis.Err(res), "the sender is nil")
 			require.ErrorIs(t, redis.Err(res), redis.ErrNotSent)
 		}
+		require.Zero(t, c.Stats())
+		require.Zero(t, c.Stats().Total.Queue.Quantile(0.5))
+		require.ErrorContains(t, redis.AsError(c.WithPolicy(rediscluster.PreferSlaves).Do(ctx, "GET", "key")), "the sender is nil")
 		require.NoError(t, c.Shutdown(ctx))
 		c.Close()
 	}

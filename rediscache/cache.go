@@ -23,6 +23,17 @@ type Cache struct {
 
 var _ redis.Sender = (*Cache)(nil)
 
+// nobody is a sender whose requests fail, unsent, because it stands for a nil sender.
+var nobody = redis.WithHook(nil, nil)
+
+// to returns the sender that c sends through. New returns nil with an error: then it is nobody.
+func (c *Cache) to() redis.Sender {
+	if c == nil {
+		return nobody
+	}
+	return c.sender
+}
+
 // New returns a cache for s: a *redisconn.Connection, a *rediscluster.Cluster, the result
 // of its WithPolicy, or a *redispipe.Client, with or without hooks. Hooks of s are also called for
 // reads that are answered from memory. The cache dials another connection to each master in the
@@ -81,6 +92,9 @@ func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cach
 // closing one closes the other. Create it once and keep it. With an age of 0 it answers nothing from
 // memory.
 func (c *Cache) WithMaxAge(age time.Duration) *Cache {
+	if c == nil {
+		return nil
+	}
 	s := *c.plain
 	s.limits.Age, s.limits.All = max(age, 0), true
 	return c.core.cacheOf(&s, c.hooks)
@@ -88,67 +102,77 @@ func (c *Cache) WithMaxAge(age time.Duration) *Cache {
 
 // Do sends a command and returns its result: see [redis.SyncCtx.Do].
 func (c *Cache) Do(ctx context.Context, cmd string, args ...any) any {
-	return redis.SyncCtx{S: c.sender}.Do(ctx, cmd, args...)
+	return redis.SyncCtx{S: c.to()}.Do(ctx, cmd, args...)
 }
 
 // DoInto sends a command and reads its reply into a variable: see [redis.SyncCtx.DoInto]. A
 // reply from memory costs no allocation if it is read into a *string, *int64, *float64, *bool, or a
 // *[]byte with enough capacity.
 func (c *Cache) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
-	return redis.SyncCtx{S: c.sender}.DoInto(ctx, dst, cmd, args...)
+	return redis.SyncCtx{S: c.to()}.DoInto(ctx, dst, cmd, args...)
 }
 
 // DoMany sends the requests as one batch and returns their results in order. Each result may be an
 // error: see [redis.Collect].
 func (c *Cache) DoMany(ctx context.Context, reqs []redis.Request) []any {
-	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
+	return redis.SyncCtx{S: c.to()}.SendMany(ctx, reqs)
 }
 
 // Transact sends requests between MULTI and EXEC: see [redis.SyncCtx.Transact]. None of them is
 // answered from memory.
 func (c *Cache) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
-	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
+	return redis.SyncCtx{S: c.to()}.Transact(ctx, reqs)
 }
 
 // Invalidate drops the entries of keys, as if a server had reported that they were changed.
 func (c *Cache) Invalidate(keys ...string) {
+	if c == nil {
+		return
+	}
 	for _, key := range keys {
 		c.core.store.Changed(memory.HashOf(key), memory.ByUser)
 	}
 }
 
 // InvalidateAll drops everything.
-func (c *Cache) InvalidateAll() { c.core.changed(send.Changes{All: true}) }
+func (c *Cache) InvalidateAll() {
+	if c != nil {
+		c.core.changed(send.Changes{All: true})
+	}
+}
 
 // Send implements [redis.Sender].
-func (c *Cache) Send(r redis.Request, cb redis.Future, n uint64) { c.sender.Send(r, cb, n) }
+func (c *Cache) Send(r redis.Request, cb redis.Future, n uint64) { c.to().Send(r, cb, n) }
 
 // SendMany implements [redis.Sender]: it does not wait. See [Cache.DoMany].
 func (c *Cache) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	c.sender.SendMany(reqs, cb, start)
+	c.to().SendMany(reqs, cb, start)
 }
 
 // SendTransaction implements [redis.Sender]: it does not wait. See [Cache.Transact].
 func (c *Cache) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	c.sender.SendTransaction(reqs, cb, start)
+	c.to().SendTransaction(reqs, cb, start)
 }
 
 // Scanner implements [redis.Sender]. Iterators are not answered from memory.
-func (c *Cache) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Scanner(opts) }
+func (c *Cache) Scanner(opts redis.ScanOpts) redis.Scanner { return c.to().Scanner(opts) }
 
 // EachShard implements [redis.Sender]. Requests through a shard's sender are not answered from
 // memory. Writes through it drop the entries of their keys.
-func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
+func (c *Cache) EachShard(f func(redis.Sender, error) bool) { c.to().EachShard(f) }
 
 // Close closes the cache and the sender that New got. After Close has returned, the cache answers no read
 // from memory. If you close only that sender, the cache may still answer from memory for about a
 // millisecond.
-func (c *Cache) Close() { c.sender.Close() }
+func (c *Cache) Close() { c.to().Close() }
 
 // Shutdown calls Shutdown of the sender that New got: it refuses new requests, waits until the accepted
 // ones are answered or ctx is done, and closes that sender and the cache. Until it returns, the cache
 // still answers from memory.
 func (c *Cache) Shutdown(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
 	defer c.core.close()
 	return c.plain.to.(interface {
 		Shutdown(ctx context.Context) error

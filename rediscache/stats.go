@@ -35,6 +35,9 @@ type Dropped struct {
 
 // Stats returns the counters. They are not read atomically.
 func (c *Cache) Stats() Stats {
+	if c == nil {
+		return Stats{}
+	}
 	n := c.core.store.Counts()
 	stats := Stats{
 		Hits: n.Hits, Misses: n.Misses, Joined: n.Joined, First: n.First, Passed: c.core.passed.Load(),

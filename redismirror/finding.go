@@ -127,6 +127,9 @@ func (f *findings) keys() (keys []string, unlisted int) {
 // Findings returns the keys that may be different, up to Opts.MaxFindings of them, sorted by key and command.
 // [Stats].Unlisted counts the others.
 func (m *Mirror) Findings() []Finding {
+	if m == nil {
+		return nil
+	}
 	m.findings.mu.Lock()
 	defer m.findings.mu.Unlock()
 	all := make([]Finding, 0, len(m.findings.of))

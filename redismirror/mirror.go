@@ -100,21 +100,33 @@ func (m *Mirror) EachShard(f func(redis.Sender, error) bool) { m.keyless().EachS
 // Close ends the Mirror and closes both senders. Requests that wait to be repeated are dropped. Afterwards
 // requests, Copy, Repair and CutOver fail with [redis.ErrContextClosed].
 func (m *Mirror) Close() {
+	if m == nil { // New returns nil with an error
+		return
+	}
 	m.cancel()
 	m.sides[0].Close()
 	m.sides[1].Close()
 }
 
-// ended returns an error once the Mirror is closed.
+// ended returns an error once the Mirror is closed, and if it is nil.
 func (m *Mirror) ended() error {
+	if m == nil {
+		return errs.NoSender()
+	}
 	if m.ctx.Err() == nil {
 		return nil
 	}
 	return redis.ErrContextClosed.New("the Mirror is closed")
 }
 
-// keyless returns the database that decides for requests without keys.
-func (m *Mirror) keyless() redis.Sender { return m.sides[m.gates.side(slot.Count)] }
+// keyless returns the database that decides for requests without keys. For a nil Mirror it returns a sender
+// whose requests fail, unsent, because it stands for a nil sender.
+func (m *Mirror) keyless() redis.Sender {
+	if m == nil {
+		return redis.WithHook(nil, nil)
+	}
+	return m.sides[m.gates.side(slot.Count)]
+}
 
 // send sends the requests of an operation, at once or when the gates of their slots are open.
 func (m *Mirror) send(o *operation, reqs []redis.Request) {

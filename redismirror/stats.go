@@ -26,6 +26,9 @@ type counts struct{ reads, writes, failed, dropped, raced atomic.Uint64 }
 
 // Stats returns a snapshot of the statistics.
 func (m *Mirror) Stats() Stats {
+	if m == nil {
+		return Stats{}
+	}
 	m.findings.mu.Lock()
 	defer m.findings.mu.Unlock()
 	return Stats{

@@ -84,6 +84,9 @@ func (t *traffic) add(s *session) {
 
 // Stats returns the state of each socket.
 func (s *Subscriber) Stats() Stats {
+	if s == nil {
+		return Stats{}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	received := s.ended

@@ -82,8 +82,21 @@ func newSubscriber(ctx context.Context, nodes backend.Nodes, manyNodes bool, opt
 }
 
 // Close closes the subscriber and ends all of its subscriptions with [ErrClosed]. It does not
-// wait.
-func (s *Subscriber) Close() { s.cancel(lifetime.ErrClosed) }
+// wait. It does nothing if s is nil.
+func (s *Subscriber) Close() {
+	if s != nil {
+		s.cancel(lifetime.ErrClosed)
+	}
+}
+
+// closed returns a subscriber that is closed, in place of a nil one. It has no goroutine.
+func closed() *Subscriber {
+	s := &Subscriber{logger: NoopLogger{}}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.cancel(lifetime.ErrClosed)
+	s.table = subscriptions.New(s.ctx, backend.OneNode(nil), false, nil, nil)
+	return s
+}
 
 // run is the subscriber's goroutine. It places topics again when the nodes change; the cluster then closes
 // changed. New starts run, which ends with the context.

@@ -24,9 +24,12 @@ type Subscription struct {
 }
 
 // NewSubscription returns a subscription without topics. Close it when you no longer need
-// it.
+// it. If s is nil, because New or Open has failed, the subscription has ended, and its Subscribe returns an error.
 func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	opts, err := opts.withDefaults()
+	if s == nil {
+		s, err = closed(), errs.NoSender()
+	}
 	in := inbox.New(inbox.Opts{
 		MaxMessages: opts.MaxMessages, MaxBytes: opts.MaxBytes, Policy: opts.Policy,
 		Status: opts.Status, MessageOf: messageOf,

@@ -21,7 +21,8 @@ const (
 )
 
 // Histogram counts durations with a precision of 1/8. Durations of more than two minutes count as
-// two minutes. The zero value is empty. It is not safe for concurrent use.
+// two minutes. The zero value is empty, and so is a nil pointer, to which nothing can be added. It is not
+// safe for concurrent use.
 type Histogram struct {
 	counts [Buckets]uint64
 	count  uint64
@@ -51,7 +52,8 @@ func (h *Histogram) Merge(o *Histogram) {
 // Since returns what was counted since earlier, a previous copy of the histogram. If earlier is
 // nil, it returns everything.
 func (h *Histogram) Since(earlier *Histogram) *Histogram {
-	diff := *h
+	var diff Histogram
+	diff.Merge(h)
 	if earlier == nil {
 		return &diff
 	}
@@ -64,15 +66,25 @@ func (h *Histogram) Since(earlier *Histogram) *Histogram {
 }
 
 // Count returns how many durations were counted.
-func (h *Histogram) Count() uint64 { return h.count }
+func (h *Histogram) Count() uint64 {
+	if h == nil {
+		return 0
+	}
+	return h.count
+}
 
 // Sum returns the sum of all durations.
-func (h *Histogram) Sum() time.Duration { return h.sum }
+func (h *Histogram) Sum() time.Duration {
+	if h == nil {
+		return 0
+	}
+	return h.sum
+}
 
 // Quantile returns a duration that is not exceeded by the share p (0 to 1) of all durations. For an
 // empty histogram it returns 0.
 func (h *Histogram) Quantile(p float64) time.Duration {
-	if h.count == 0 {
+	if h.Count() == 0 {
 		return 0
 	}
 	rest := uint64(max(0, min(p, 1)) * float64(h.count))
@@ -90,6 +102,9 @@ func (h *Histogram) Quantile(p float64) time.Duration {
 // longest duration of each bucket, and the bucket's count.
 func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
+		if h == nil {
+			return
+		}
 		for i, n := range h.counts {
 			if n > 0 && !yield(Upper(i), n) {
 				return
@@ -100,7 +115,7 @@ func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 
 // String returns the count, the median and the 99th percentile, such as "7 (p50 58µs, p99 1ms)".
 func (h *Histogram) String() string {
-	return fmt.Sprintf("%d (p50 %v, p99 %v)", h.count, h.Quantile(0.5), h.Quantile(0.99))
+	return fmt.Sprintf("%d (p50 %v, p99 %v)", h.Count(), h.Quantile(0.5), h.Quantile(0.99))
 }
 
 // MarshalJSON implements json.Marshaler: the count, the sum, the median, and the 99th
