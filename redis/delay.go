@@ -116,8 +116,8 @@ func withDelay(err *errorx.Error, t send.Ticket) *errorx.Error {
 	return err
 }
 
-// delayOutside returns the delay of a request that has been waiting for room in a full queue since
-// the time since.
+// delayOutside returns the delay of a request that began to wait for room in a full queue at the given
+// time.
 func delayOutside(queue any, since time.Time) (d Delay) {
 	if full, ok := queue.(delayer); ok {
 		d, _ = full.Delay(0)

@@ -145,7 +145,7 @@ func (s *ScannerBase) Cancelled() error {
 // Resolve implements Future.
 func (s *ScannerBase) Resolve(res any, _ uint64) { s.resolve(res, s.at) }
 
-// resolve ends a step with the result res, which the server at has answered.
+// resolve ends a step with a server's answer.
 func (s *ScannerBase) resolve(res any, at answerer) {
 	cb := s.cb
 	s.cb = nil

@@ -51,8 +51,8 @@ func (c *Connection) heard(push []any) {
 func (c *Connection) staysOn() bool { return c.tracking != nil || c.opts.ScriptMode }
 
 // move hands session s over to a socket with the address endpoint. It tries until it succeeds, until s
-// ends, or until the server closes the socket of s, at the time until. heard starts it in a goroutine of
-// its own, one for a session at a time.
+// ends, or until the given time, at which the server closes the socket of s. heard starts it in a goroutine
+// of its own, one for a session at a time.
 //
 // If endpoint is empty, the address does not change, and leads to the new server after half of the time.
 // So move first waits for that long.

@@ -116,7 +116,7 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 	return s, nil
 }
 
-// open opens a socket for requests. It dials the address to or, if to is nil, the connection's own address.
+// open opens a socket for requests. It dials the given address or, if to is nil, the connection's own one.
 func (c *Connection) open(ctx context.Context, to *dial.Address) (greeted *dial.Socket, err *errorx.Error) {
 	if c.staysOn() {
 		greeted, err = c.dialer.Open(ctx)

@@ -69,8 +69,8 @@ func (h *health) isSound(at time.Time, quiet time.Duration) bool {
 	return h.badAt.IsZero() || at.Sub(h.badAt) >= quiet
 }
 
-// failing reports whether too many requests have failed in the half of the window that begins at the index
-// from.
+// failing reports whether too many requests have failed in half of the window. from is the index at which this
+// half begins.
 func (h *health) failing(from int, rate float64) bool {
 	var ended count
 	for i := from; i < from+windowTicks/2; i++ {

@@ -139,6 +139,24 @@ func (m *member) probe(ctx context.Context, to redis.Sender) {
 	m.good.Add(1)
 }
 
+// judged finds out whether the member is up, and returns an event if that has changed. Client.mu is held.
+func (m *member) judged(now time.Time, late bool) LogEvent {
+	m.health.tick(now, count{m.good.Load(), m.bad.Load()}, late)
+	switch {
+	case m.opened == nil:
+		return nil
+	case m.up && m.health.isDown(now, m.opts.Patience, m.opts.FailureRate):
+		m.up, m.since = false, now
+		m.probes.Store(0)
+		return LogDown{Member: m.name, Error: m.lastFailure()}
+	case !m.up && m.probes.Load() >= leastProbes && !m.health.isDown(now, m.opts.Patience, m.opts.FailureRate):
+		m.up, m.since = true, now
+		m.failure.Store(nil)
+		return LogUp{Member: m.name}
+	}
+	return nil
+}
+
 // lastFailure returns the error of the last failure, or nil.
 func (m *member) lastFailure() error {
 	if err := m.failure.Load(); err != nil {

@@ -68,24 +68,6 @@ func (c *Client) moves(now time.Time, active *term) LogEvent {
 	return c.shift(c.begin(to), reason)
 }
 
-// judged finds out whether the member is up, and returns an event if that has changed. Client.mu is held.
-func (m *member) judged(now time.Time, late bool) LogEvent {
-	m.health.tick(now, count{m.good.Load(), m.bad.Load()}, late)
-	switch {
-	case m.opened == nil:
-		return nil
-	case m.up && m.health.isDown(now, m.opts.Patience, m.opts.FailureRate):
-		m.up, m.since = false, now
-		m.probes.Store(0)
-		return LogDown{Member: m.name, Error: m.lastFailure()}
-	case !m.up && m.probes.Load() >= leastProbes && !m.health.isDown(now, m.opts.Patience, m.opts.FailureRate):
-		m.up, m.since = true, now
-		m.failure.Store(nil)
-		return LogUp{Member: m.name}
-	}
-	return nil
-}
-
 // next decides which member must replace the active one now, and why. It returns nil if the active
 // member stays. Two shifts are at least Opts.Failback apart, except a shift from a dead member to a sound
 // one. The client can't shift back at once, because the dead member is not sound until Opts.Failback has

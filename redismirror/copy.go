@@ -94,8 +94,9 @@ func (m *Mirror) copy(ctx context.Context, keys []string) error {
 	})
 }
 
-// CopyKeys copies keys by DUMP and RESTORE, and deletes those keys from the database to that the database
-// from does not have. A copy expires a little later than its original, by the time that copying takes.
+// CopyKeys copies keys from one database to another by DUMP and RESTORE. If a key does not exist in the first
+// database, CopyKeys deletes it from the second one. A copy expires later than its original, by as long as
+// copying takes.
 // Writes during the copy may be lost: compare afterwards, or use [Mirror.Copy]. CopyKeys returns the first
 // error; a retry is safe.
 func CopyKeys(ctx context.Context, from, to redis.Sender, keys []string) error {

@@ -166,8 +166,8 @@ func (g *Group) hostPort(s *Server) string { return strings.Replace(g.addr(s), "
 // started: the original master first.
 func (g *Group) Servers() []*Server { return slices.Clone(g.servers) }
 
-// Addrs returns the addresses of Servers: with TLS, of their TLS ports, and with
-// GroupOptions.Hostname, if set, as the host.
+// Addrs returns the addresses of Servers. With TLS these have the TLS ports. If
+// GroupOptions.Hostname is set, it is their host.
 func (g *Group) Addrs() []string { return g.addrs(g.servers) }
 
 func (g *Group) addrs(servers []*Server) (addrs []string) {

@@ -160,9 +160,10 @@ type Nodes interface {
 	// Publisher returns the node that gets a PUBLISH to a channel of the slot: a connected master.
 	// It returns nil if there is none.
 	Publisher(slot int) Node
-	// MovedTo returns the master with the address in a redirect from the node from, or nil if there
-	// is none. It also returns nil if that master is the node from. Then the connections of from
-	// lead to a different server than its address, and the next refresh replaces them.
+	// MovedTo returns the master with the address addr, to which a node has redirected a request. It
+	// returns nil if there is none, or if that master is the redirecting node itself. In the latter
+	// case that node's connections lead to a different server than its address, and the next refresh
+	// replaces them.
 	MovedTo(from Node, addr string) Node
 	// All returns all masters and all replicas, and the last time at which the cluster still had its
 	// previous nodes.

@@ -112,8 +112,7 @@ func (d *Dialer) bounded(given context.Context, open func(context.Context) (*Soc
 	return s, failure
 }
 
-// attempt dials the address to, sets up TLS and does the handshake for the kind of peer as, until ctx
-// is done. ctx is given with a deadline.
+// attempt dials an address, sets up TLS and does the handshake for a kind of peer, until ctx is done. ctx is given with a deadline.
 func (d *Dialer) attempt(given, ctx context.Context, to Address, as sock.Peer, greet func(*Socket) *errorx.Error) (*Socket, *errorx.Error) {
 	conn, err := d.connect(ctx, to)
 	if isUntrusted(err) {

@@ -45,8 +45,8 @@ type Socket struct {
 // awaited is a request whose reply can be recognized: a PING, or an AUTH that follows a PING.
 type awaited struct {
 	nonce string
-	// others is the number of requests between the previous awaited request and this one that have
-	// not been refused.
+	// others is the number of requests between the previous awaited request and this one. It does not
+	// count requests that were refused.
 	others int
 	beat   time.Time         // if the request is a heartbeat, when it was sent
 	auth   *dial.Credentials // if the request is an AUTH, its credentials; its reply follows that of a PING
@@ -232,8 +232,8 @@ func (p *Socket) writeLoop() {
 			if p.paused.Load() {
 				progress.Since = now
 			}
-			// If this process stood still, the answer may have arrived but be unread at the first
-			// check.
+			// One check is not enough: if this process stood still, the answer may have arrived without
+			// having been read.
 			sent, before := p.unanswered(), overdue
 			overdue = !sent.IsZero() && p.of.config.TimesOut && progress.Stalled(now, sent, sock.Mark{Answered: p.came.Load()}, p.Received(), timeout/patience)
 			switch {

@@ -175,5 +175,5 @@ func Times(d, n time.Duration) time.Duration {
 	return d * n
 }
 
-// Until returns the time from now, which is a result of Clock, to t.
+// Until returns how long it takes until t. now is a result of Clock.
 func Until(t time.Time, now time.Duration) time.Duration { return t.Sub(epoch) - now }

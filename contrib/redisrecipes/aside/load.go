@@ -113,7 +113,7 @@ func (l *loading) keep(ctx context.Context, kind byte, value []byte, ttl time.Du
 	_, _ = lease.Finish(ctx, l.cache.opts.Lease, l.cache.db, store, l.keys.list(), l.owner, string(kind), value, ttl.Milliseconds())
 }
 
-// leave ends the lease, so that others may load the entry when the time after has passed. It does not wait.
+// leave ends the lease, so that others may load the entry after the given time. It does not wait.
 func (l *loading) leave(ctx context.Context, after time.Duration) {
 	lease.Abandon(ctx, l.cache.opts.Lease, l.cache.db, release, l.keys.list(), l.owner, after.Milliseconds())
 }

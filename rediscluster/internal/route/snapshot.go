@@ -58,8 +58,8 @@ func (t *Snapshot) Equal(o *Snapshot) bool {
 	return slices.Equal(t.Nodes, o.Nodes) && t.Layout.Equal(&o.Layout)
 }
 
-// changesBurst is the time within which changes of the topology count as one change: Since is then the
-// time before the first of them. A late reader may see only the last one.
+// changesBurst is the time within which changes of the topology count as one change. Since is then the
+// time before the first of them, because a late reader may see only the last one.
 const changesBurst = time.Second
 
 // Settled reports whether the next change will count as a separate one: see changesBurst.

@@ -180,7 +180,7 @@ func (s *Session) asksBefore(r *send.Request) bool {
 	return asks
 }
 
-// accepted records the result of a request that was sent after ASKING, at the time at. Any answer
+// accepted records the result of a request that was sent after ASKING. at is when it was sent. Any answer
 // but MOVED means that the node accepted the request.
 func (s *Session) accepted(at time.Time, res any) {
 	if err := redis.AsErrorx(res); err == nil || err.IsOfType(redis.ErrResult) && !err.IsOfType(redis.ErrMoved) {

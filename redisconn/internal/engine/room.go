@@ -21,8 +21,8 @@ func (q *queue) RoomFor(r *send.Request) room {
 
 var _ send.CapacityWaiter = room{}
 
-// AwaitCapacity implements send.CapacityWaiter. It also returns nil when the connection is lost.
-// Then sending again fails with the reason.
+// AwaitCapacity implements send.CapacityWaiter. It also returns nil when the connection is lost:
+// if the caller then sends the request again, the result is the reason.
 func (r room) AwaitCapacity(ctx context.Context) error {
 	q := r.queue
 	q.mu.Lock()

@@ -107,8 +107,8 @@ func (t *Intake) Lose(from any, since time.Time, reason Reason, err error) {
 	in.stateLocked(t.of, false, time.Now(), err)
 }
 
-// Miss opens a gap for a new intake: messages since the time since are missing, because the topic was not
-// yet subscribed on the node.
+// Miss opens a gap for a new intake. It begins at the given time: later messages are missing, because the topic
+// was not yet subscribed on the node.
 func (t *Intake) Miss(since time.Time, reason Reason) {
 	t.in.mu.Lock()
 	defer t.in.mu.Unlock()
