@@ -105,7 +105,7 @@ func (c *hotCounter) fadeLocked(now time.Time) {
 	}
 	by := math.Exp2(-float64(times))
 	c.began = c.began.Add(times * hotHalving)
-	c.span = c.span*by + (1-by)*hotHalving.Seconds() // 1/2 + 1/4 + …
+	c.span = c.span*by + (1-by)*hotHalving.Seconds() // each halving adds hotHalving, and then halves the sum
 	c.requests *= by
 	for unit := range c.of {
 		c.of[unit].fade(by)

@@ -65,8 +65,8 @@ const changesBurst = time.Second
 // Settled reports whether the next change will count as a separate one: see changesBurst.
 func (t *Snapshot) Settled() bool { return time.Since(t.published) >= changesBurst }
 
-// Follow prepares the snapshot, which is about to replace the snapshot before. agreed is the last time when
-// before was known to be valid.
+// Follow prepares the snapshot, which will replace another one (before). agreed is the last time when that one was
+// known to be valid.
 func (t *Snapshot) Follow(before *Snapshot, agreed time.Time) {
 	t.Since, t.published = agreed, time.Now()
 	if !before.Settled() {
