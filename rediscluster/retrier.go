@@ -36,7 +36,7 @@ type retryable interface {
 // decisions of redirect.
 type retrier struct {
 	c       *Cluster
-	request retryable // embeds the retrier
+	request retryable // the request; its type embeds this retrier
 	spec    routeSpec
 	tries   tries
 	// link is the link on which the request was last sent, or is about to be sent.

@@ -244,8 +244,8 @@ type Config struct {
 	Protocol, DB int
 	ReadOnly     bool
 	Role         Role
-	// Members, if not nil, returns the IDs of the nodes that the server must be one of. If it
-	// returns none, any server is accepted.
+	// Members, if not nil, returns the IDs of known nodes. The server must have one of them. If
+	// Members returns none, any server is accepted.
 	Members   func() map[string]bool
 	Integrity bool
 	// Tracking makes the server report changes of the keys that are read on the socket.

@@ -72,7 +72,7 @@ func (d *Dialer) steps(s *Socket, o opening) []Step {
 	return append(list, o.more...)
 }
 
-// members returns the IDs of the nodes that the server must be one of.
+// members returns the IDs of which the server must have one, or none if any server is accepted.
 func (c *Config) members() map[string]bool {
 	if c.Members == nil {
 		return nil
