@@ -17,7 +17,7 @@ type Notice struct {
 	Name, Channel []byte
 }
 
-// What is the kind of a Notice.
+// A What is one of the kinds of a Notice.
 type What uint8
 
 // The kinds of a Notice.
