@@ -1,21 +1,20 @@
 package redisconn
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/send"
+	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redisconn/internal/engine"
 )
 
 // large knows which reads have had large replies, by the command and the pattern of its first argument.
 // Such reads run apart: see dedicated.Pool.Apart.
 type large struct {
-	// known holds the kinds of reads with large replies. It is nil if no reply was large for largeKept.
-	known   atomic.Pointer[kinds]
-	mu      sync.Mutex  // guards changes of known, and the field below
-	forgets *time.Timer // sets known to nil
+	// known holds the kinds of reads with large replies. If no reply was large for largeKept, the next
+	// read sets it to nil.
+	known atomic.Pointer[kinds]
 }
 
 // largeKept is how long the kinds are remembered after the last large reply.
@@ -23,7 +22,10 @@ const largeKept = time.Minute
 
 // kinds is a set of kinds of reads. If two kinds have the same place, the later one replaces the earlier
 // one.
-type kinds [64]atomic.Uint32
+type kinds struct {
+	places [64]atomic.Uint32
+	until  atomic.Int64 // when the kinds are forgotten, on timing.Clock
+}
 
 // kindOf returns the kind of an encoded request: a hash of its name and of its first argument, in which
 // all numbers count as the same. It is never 0.
@@ -46,23 +48,17 @@ func kindOf(encoded []byte) uint32 {
 	return max(h, 1)
 }
 
-func (k *kinds) place(kind uint32) *atomic.Uint32 { return &k[kind%uint32(len(k))] }
+func (k *kinds) place(kind uint32) *atomic.Uint32 { return &k.places[kind%uint32(len(k.places))] }
 
 // learn records that a request of a kind had a large reply.
 func (l *large) learn(kind uint32) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	known := l.known.Load()
 	if known == nil {
 		known = new(kinds)
-		l.known.Store(known)
 	}
 	known.place(kind).Store(kind)
-	if l.forgets == nil {
-		l.forgets = time.AfterFunc(largeKept, func() { l.known.Store(nil) })
-	} else {
-		l.forgets.Reset(largeKept)
-	}
+	known.until.Store(int64(timing.Clock() + largeKept))
+	l.known.Store(known) // has may have forgotten it
 }
 
 // sized records the size of the reply to a read that has run apart. If the reply is not large, reads of
@@ -78,5 +74,9 @@ func (l *large) sized(kind uint32, reply int) {
 // has reports whether a read of that kind is likely to have a large reply, because the last one had.
 func (l *large) has(kind uint32) bool {
 	known := l.known.Load()
+	if known != nil && known.until.Load() < int64(timing.Clock()) {
+		l.known.CompareAndSwap(known, nil)
+		return false
+	}
 	return known != nil && known.place(kind).Load() == kind
 }

@@ -91,17 +91,18 @@ type Opts struct {
 	// MaxBytes bounds the size in bytes of requests that are not written yet, in the same way. A
 	// request or batch that is larger than MaxBytes fails at once with [redis.ErrRequestTooLarge]
 	// as not sent. The same bound applies separately to the requests that wait for a dedicated
-	// connection: blocking commands and, behind a proxy, transactions. If they exceed it, further
-	// ones fail, and their callers do not wait for room. Default 256 MiB.
+	// connection: blocking commands, reads of large values and, behind a proxy, transactions. If they
+	// exceed it, further ones fail, and their callers do not wait for room; further reads use the shared
+	// connection. Default 256 MiB.
 	MaxBytes int
 	// DedicatedConns bounds the number of dedicated connections, which are opened in addition to
 	// the shared one when a blocking command or a session needs its own connection, or a read whose
-	// reply is likely to be large. Such reads use at most two, and never wait for the others. When all are in
-	// use, blocking commands and sessions wait in order until their contexts end. A connection that
-	// was idle for a minute is closed. Each connection has a read buffer of 32 KiB, and counts
-	// towards the server's maxclients. In a cluster, each of the ConnsPerHost connections to a node
-	// may open this many. Default 256; negative: none, so blocking commands and sessions are
-	// refused. Not used in ScriptMode.
+	// reply is likely to be large. Such reads use at most two, and never wait for the others. When
+	// all are in use, blocking commands and sessions wait in order until their contexts end, and
+	// reads use the shared connection. A connection that was idle for a minute is closed. Each
+	// connection has a read buffer of 32 KiB, and counts towards the server's maxclients. In a
+	// cluster, each of the ConnsPerHost connections to a node may open this many. Default 256;
+	// negative: none, so blocking commands and sessions are refused. Not used in ScriptMode.
 	DedicatedConns int
 	// TraceSessions records the stack of each goroutine that opens a session, for LogSessionLeaked.
 	// That takes some microseconds for each session. Default false.

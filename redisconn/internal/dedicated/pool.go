@@ -46,12 +46,14 @@ type Pool struct {
 	users, blocking lifetime.Running
 	// watches is set when WATCH has been seen to work through the proxy in front of the server.
 	watches atomic.Bool
+	// asksRunID is set while the process of the shared connection is being asked for its run_id for reads.
+	asksRunID atomic.Bool
 
 	mu      sync.Mutex // guards the fields below
 	places  int        // places granted; each user of a place has a connection or makes one
 	idle    []*Conn
 	waiting list.List // of waiter
-	bytes   int       // size of the requests of the waiting users
+	bytes   int       // size of the requests of the waiting users and reads
 	all     map[*Conn]struct{}
 	// generation counts the changes of the credentials, and cr are the latest credentials. A
 	// connection of an earlier generation needs a new handshake before it is used again.
@@ -274,5 +276,9 @@ func (p *Pool) drop(c *Conn) {
 func (p *Pool) Left() (granted, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.users.Calls() - p.waiting.Len(), p.waiting.Len() + len(p.reads.waiting)
+	granted = p.users.Calls() - p.waiting.Len()
+	if p.reads.making { // for no request
+		granted--
+	}
+	return granted, p.waiting.Len() + len(p.reads.waiting)
 }
