@@ -105,6 +105,10 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	require.Equal(t, "OK", other.do("SET", "large", large))
 	getter.send([]string{"GET", "large"})
 	require.Equal(t, "[subscribe topic 1]", subscriber.do("SUBSCRIBE", "topic"))
+	waiter := slow()
+	waiter.do("HELLO", "3")
+	waiter.do("SUBSCRIBE", "topic")
+	waiter.send([]string{"BLPOP", "list", "0"})
 	tracker.do("HELLO", "3")
 	require.Equal(t, "OK", tracker.do("CLIENT", "TRACKING", "ON"))
 	invalidated := make(chan struct{})
@@ -113,7 +117,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		invalidate(large)
 	}()
 	for range 2 {
-		require.Equal(t, "1", other.do("PUBLISH", "topic", large))
+		require.Equal(t, "2", other.do("PUBLISH", "topic", large))
 		require.Equal(t, "OK", dial(t, s.Addr()).do("SET", "small", "x"))
 	}
 	require.NoError(t, tracker.conn.Close())

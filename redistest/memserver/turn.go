@@ -23,6 +23,16 @@ type conn struct {
 	subscriber *subscriber // nil before a command that subscribes
 }
 
+// closed reports whether the client has closed the connection. While messages are written to the client, it returns
+// false: miniredis would let peer.Closed wait, under Server.turn, until the client reads them.
+func (c *conn) closed() bool {
+	if !c.writing.TryLock() {
+		return false
+	}
+	defer c.writing.Unlock()
+	return c.peer.Closed()
+}
+
 // hook answers commands before miniredis gets them. It returns true if it has answered. It answers
 // one command at a time, like a real server. A blocking command releases Server.turn while it
 // waits.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -19,6 +20,8 @@ type waiter struct {
 	cmd    string
 	args   []string
 	served chan string // the reply; has room for one
+	// gone is set if the client had closed the connection when the waiter last looked.
+	gone atomic.Bool
 }
 
 // block answers a command that may wait.
@@ -66,6 +69,7 @@ func (s *Server) wait(w *waiter, timeout time.Duration, null string) string {
 		}
 		next.Stop()
 		w.conn.writing.Lock()
+		w.gone.Store(w.conn.peer.Closed())
 		s.turn.Lock()
 		s.serve()
 		select {
@@ -73,7 +77,7 @@ func (s *Server) wait(w *waiter, timeout time.Duration, null string) string {
 			return reply
 		default:
 		}
-		if w.conn.peer.Closed() || s.mini.Ctx.Err() != nil || timeout > 0 && !s.now().Before(deadline) {
+		if w.gone.Load() || s.mini.Ctx.Err() != nil || timeout > 0 && !s.now().Before(deadline) {
 			s.waiters = slices.DeleteFunc(s.waiters, func(o *waiter) bool { return o == w })
 			return null
 		}
@@ -88,7 +92,7 @@ func (s *Server) serve() {
 
 func (s *Server) serveOne() bool {
 	for i, w := range s.waiters {
-		if w.conn.peer.Closed() {
+		if w.gone.Load() || w.conn.closed() {
 			continue
 		}
 		present, keys := s.present(w)
