@@ -28,7 +28,7 @@ import (
 // address and the database: "host:port/0". [ObserveSubscriber] counts the sockets of subscribers.
 //
 // ObserveClient uses MeterProvider, DB and URL of opts. Call Unregister of the result when you close the
-// client. It returns a [redis.ErrOpts] if client is nil, and a [redis.ErrURL] if the URL is malformed.
+// client. It returns a [redis.ErrOpts] if client is nil, and otherwise the errors of [NewHook].
 func ObserveClient(client *redispipe.Client, opts Opts) (metric.Registration, error) {
 	if client == nil {
 		return nil, redis.Err(redis.ErrOpts.NewType("no_client").New("the client is nil"))

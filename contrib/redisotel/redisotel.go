@@ -20,6 +20,7 @@ package redisotel
 
 import (
 	"context"
+	"math"
 	"net"
 	"runtime/debug"
 	"strconv"
@@ -69,11 +70,11 @@ type Opts struct {
 	// several servers, Address defaults to the first. The hook keeps nothing else of the URL.
 	URL string
 	// DB is the database that the connections have selected (redisconn.Opts.DB), for
-	// db.namespace.
+	// db.namespace. It is not negative.
 	DB int
 	// Address is the address (host:port) of the server, or of a node of the cluster. If it is set,
 	// server.address and server.port are known when a span begins. Otherwise they are set at the end, to the
-	// node that answered. network.peer.address always names the node that answered. NewHook refuses a URL
+	// node that answered. network.peer.address always names the node that answered. A URL is refused
 	// here, because it may contain a password.
 	Address string
 	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
@@ -104,20 +105,38 @@ func (opts Opts) complete() (Opts, error) {
 	if opts.Buckets == nil {
 		opts.Buckets = DefaultBuckets
 	}
-	return opts, nil
+	return opts, opts.check()
+}
+
+// check returns an error if an option is out of its bounds. The SDK would report some of these later or
+// record what no backend accepts.
+func (opts Opts) check() error {
+	if opts.DB < 0 {
+		return redis.Err(redis.ErrOption.New("DB is not negative: %d", opts.DB))
+	}
+	for i, bound := range opts.Buckets {
+		if math.IsNaN(bound) || math.IsInf(bound, 0) || i > 0 && bound <= opts.Buckets[i-1] {
+			return redis.Err(redis.ErrOption.New("Buckets are finite, and each is greater than the one before: %v", opts.Buckets))
+		}
+	}
+	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
+		return redis.Err(err)
+	}
+	if _, port := split(opts.Address); port < 0 || port > math.MaxUint16 {
+		return redis.Err(redis.ErrOption.New("the port of Address is at most %d, not %d", math.MaxUint16, port))
+	}
+	return nil
 }
 
 func (opts Opts) meter() metric.Meter {
 	return opts.MeterProvider.Meter(scope, metric.WithInstrumentationVersion(version()), metric.WithSchemaURL(schema))
 }
 
-// NewHook returns a hook for redispipe.Hooks or [redis.WithHook].
+// NewHook returns a hook for redispipe.Hooks or [redis.WithHook]. It returns a [redis.ErrURL] if URL is malformed or
+// Address is a URL, and a [redis.ErrOption] if another option is out of its bounds.
 func NewHook(opts Opts) (redis.Hook, error) {
 	opts, err := opts.complete()
 	if err != nil {
-		return nil, err
-	}
-	if _, err := redisclusterutil.GetHost(opts.Address); errorx.IsOfType(err, redis.ErrURL) {
 		return nil, err
 	}
 	duration, err := opts.meter().Float64Histogram("db.client.operation.duration",

@@ -2,6 +2,7 @@ package redisotel
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub"
@@ -173,6 +175,23 @@ func TestAddressThatIsURL(t *testing.T) {
 		_, err := NewHook(Opts{Address: addr})
 		require.NoError(t, err, addr)
 	}
+}
+
+// Options that are out of their bounds are refused before anything is recorded.
+func TestOptions(t *testing.T) {
+	client := new(redispipe.Client)
+	for name, opts := range map[string]Opts{
+		"DB": {DB: -1}, "port": {Address: "host:70000"},
+		"order": {Buckets: []float64{1, 0.5}}, "twice": {Buckets: []float64{1, 1}},
+		"NaN": {Buckets: []float64{math.NaN()}}, "infinite": {Buckets: []float64{1, math.Inf(1)}},
+	} {
+		_, err := NewHook(opts)
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrOption), "%s: %v", name, err)
+		_, err = ObserveClient(client, opts)
+		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrOption), "%s: %v", name, err)
+	}
+	_, err := NewHook(Opts{Buckets: []float64{}})
+	require.NoError(t, err)
 }
 
 // With the URL of Open, the address is known when a span begins, and the database is the one in use.
