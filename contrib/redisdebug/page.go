@@ -42,8 +42,11 @@ func New(slow time.Duration) *Page { return &Page{slow: operations{least: slow}}
 
 // Add lets the page show the statistics of a *[redispipe.Client], *[redisconn.Connection], *[rediscluster.Cluster],
 // *[rediscache.Cache], *[redispubsub.Subscriber] or *[redisfailover.Client], or of anything with a method Stats like theirs, under
-// a name. It returns an error if from has no such method or is nil, or if the name is taken.
+// a name. It returns an error if from has no such method or is nil, or if the name is empty or taken.
 func (p *Page) Add(name string, from any) error {
+	if name == "" {
+		return fmt.Errorf("redisdebug: the %T has no name, under which the page would show it", from)
+	}
 	if from != nil && errs.IsNil(from) {
 		return fmt.Errorf("redisdebug: the %T of %q is nil", from, name)
 	}

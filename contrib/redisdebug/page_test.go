@@ -128,6 +128,7 @@ func TestAddRefuses(t *testing.T) {
 	require.NoError(t, page.Add("a cache", stats[rediscache.Stats]{}))
 	require.ErrorContains(t, page.Add("a cache", stats[rediscache.Stats]{}), `already has "a cache"`)
 	require.ErrorContains(t, page.Add("nothing", nil), "has no statistics")
+	require.ErrorContains(t, page.Add("", stats[rediscache.Stats]{}), "has no name")
 	for _, from := range []any{
 		(*redispipe.Client)(nil), (*redisconn.Connection)(nil), (*rediscluster.Cluster)(nil), (*rediscache.Cache)(nil),
 		(*redispubsub.Subscriber)(nil), (*redisfailover.Client)(nil),
@@ -196,5 +197,6 @@ func TestSlow(t *testing.T) {
 	assert.Equal(t, "C59", v.Slow[0].Command)
 	assert.Equal(t, "C10", v.Slow[49].Command)
 	assert.Equal(t, "1s", v.Slow[0].Took)
+	assert.Contains(t, get(t, page, "/"), "Stages are known only for operations that failed")
 	assert.False(t, strings.Contains(get(t, page, "/"), "FAST"))
 }
