@@ -120,7 +120,7 @@ lint: lint-code platforms vuln ## check the code, the direction of imports, the 
 
 lint-code: $(GOLANGCI) ## the first part of lint
 	@scripts/modules.sh '$(PKG)' sh -c '$(GO) mod tidy -diff && $(NOGC) "$(CURDIR)/$(GOLANGCI)" run "$$@"' lint
-	@scripts/modules.sh '$(MODULES)' $(GO) vet
+	@scripts/modules.sh '$(MODULES)' sh -c '$(GO) mod tidy -diff && $(GO) vet "$$@"' lint
 	$(GO) run ./internal/lab/api
 
 platforms: $(BUILD)/.gitignore ## type-check code and tests for every platform, and programs that run only on Linux for Linux

@@ -6,7 +6,6 @@ require (
 	github.com/gomodule/redigo v1.9.3
 	github.com/joomcode/errorx v1.2.0
 	github.com/joomcode/redispipe v0.0.0
-	github.com/joomcode/redispipe/internal/lab/oracle v0.0.0
 	github.com/joomcode/redispipe/internal/lab/torture v0.0.0
 	github.com/mediocregopher/radix/v4 v4.1.4
 	github.com/redis/go-redis/v9 v9.23.0
@@ -26,6 +25,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/joomcode/redispipe/internal/lab/oracle v0.0.0 // indirect
 	github.com/tilinna/clock v1.0.2 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
