@@ -145,12 +145,29 @@ func (c *Client) best(may func(*member) bool) *member {
 	return nil
 }
 
+// nobody is a sender whose requests fail, unsent, because it stands for a nil sender.
+var nobody = redis.WithHook(nil, nil)
+
+// opened reports whether c came from Open.
+func (c *Client) opened() bool { return c != nil && c.active.Load() != nil }
+
+// to returns the sender that c sends through, or nobody if c did not come from Open.
+func (c *Client) to() redis.Sender {
+	if !c.opened() {
+		return nobody
+	}
+	return c.sender
+}
+
 // SwitchTo makes the member with the given name the active and the preferred one. When it returns, new
 // requests go there. The former member still answers the requests that were sent to it. SwitchTo does not
 // wait for these answers, nor until the writes are copied. If there is no such member, or it is down,
 // SwitchTo returns an [ErrMembers], with the last failure as its cause, and changes nothing. Calling it again
 // is safe.
 func (c *Client) SwitchTo(name string) error {
+	if !c.opened() {
+		return redis.Err(errs.NoSender())
+	}
 	i := slices.IndexFunc(c.members, func(m *member) bool { return m.name == name })
 	if i < 0 {
 		return redis.Err(ErrMembers.New("no member has the name %q", name))
@@ -169,35 +186,35 @@ func (c *Client) SwitchTo(name string) error {
 // [redis.Err] and [redis.As]. It returns early when ctx is done, like [redis.SyncCtx]. It does not
 // retain the arguments.
 func (c *Client) Do(ctx context.Context, cmd string, args ...any) any {
-	return redis.SyncCtx{S: c.sender}.Do(ctx, cmd, args...)
+	return redis.SyncCtx{S: c.to()}.Do(ctx, cmd, args...)
 }
 
 // DoInto is like Do, but reads the reply into the variable that dst points to: see [redis.Sync.DoInto].
 func (c *Client) DoInto(ctx context.Context, dst any, cmd string, args ...any) error {
-	return redis.SyncCtx{S: c.sender}.DoInto(ctx, dst, cmd, args...)
+	return redis.SyncCtx{S: c.to()}.DoInto(ctx, dst, cmd, args...)
 }
 
 // DoMany sends the requests as one batch and returns their results in order. Each result may be an
 // error: see [redis.Collect]. If a shift happens during the batch, both members may answer parts of
 // it.
 func (c *Client) DoMany(ctx context.Context, reqs []redis.Request) []any {
-	return redis.SyncCtx{S: c.sender}.SendMany(ctx, reqs)
+	return redis.SyncCtx{S: c.to()}.SendMany(ctx, reqs)
 }
 
 // Transact sends requests between MULTI and EXEC and returns their results: see
 // [redis.Sync.Transact].
 func (c *Client) Transact(ctx context.Context, reqs []redis.Request) ([]any, error) {
-	return redis.SyncCtx{S: c.sender}.Transact(ctx, reqs)
+	return redis.SyncCtx{S: c.to()}.Transact(ctx, reqs)
 }
 
 // Watch runs an optimistic transaction: see [redis.Watch].
 func (c *Client) Watch(ctx context.Context, keys []string, f func(*redis.Tx) error) ([]any, error) {
-	return redis.Watch(ctx, c.sender, keys, f)
+	return redis.Watch(ctx, c.to(), keys, f)
 }
 
 // Session calls f with a session on the active member: see [redis.WithSession].
 func (c *Client) Session(ctx context.Context, key string, f func(*redis.Session) error) error {
-	return redis.WithSession(ctx, c.sender, key, f)
+	return redis.WithSession(ctx, c.to(), key, f)
 }
 
 // Shutdown refuses new requests, waits until the accepted ones are answered or ctx is done, and closes
@@ -221,7 +238,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 }
 
 // Close closes the members. It does not wait: requests that were not written fail with
-// [redis.ErrContextClosed], those in flight with [redis.ErrIO].
+// [redis.ErrContextClosed], those in flight with [redis.ErrIO]. Close does nothing if c is nil, because Open
+// returns nil with an error.
 func (c *Client) Close() {
 	for _, s := range c.stop() {
 		s.Close()
@@ -230,6 +248,9 @@ func (c *Client) Close() {
 
 // stop ends the goroutines, and returns the senders of the open members. After that, no member is opened.
 func (c *Client) stop() (opened []redis.Sender) {
+	if !c.opened() {
+		return nil
+	}
 	c.cancel(lifetime.ErrClosed)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,24 +263,24 @@ func (c *Client) stop() (opened []redis.Sender) {
 }
 
 // Send implements [redis.Sender]: it sends the request once.
-func (c *Client) Send(r redis.Request, cb redis.Future, n uint64) { c.sender.Send(r, cb, n) }
+func (c *Client) Send(r redis.Request, cb redis.Future, n uint64) { c.to().Send(r, cb, n) }
 
 // SendMany implements [redis.Sender]: it sends the requests once, and does not wait. See [Client.DoMany].
 func (c *Client) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
-	c.sender.SendMany(reqs, cb, start)
+	c.to().SendMany(reqs, cb, start)
 }
 
 // SendTransaction implements [redis.Sender]: it sends the transaction once, and does not wait. See
 // [Client.Transact].
 func (c *Client) SendTransaction(reqs []redis.Request, cb redis.Future, start uint64) {
-	c.sender.SendTransaction(reqs, cb, start)
+	c.to().SendTransaction(reqs, cb, start)
 }
 
 // Scanner implements [redis.Sender]. See [redis.Keys] for a loop.
-func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.sender.Scanner(opts) }
+func (c *Client) Scanner(opts redis.ScanOpts) redis.Scanner { return c.to().Scanner(opts) }
 
 // EachShard implements [redis.Sender], for the member that is active when it is called.
-func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.sender.EachShard(f) }
+func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.to().EachShard(f) }
 
 func init() {
 	send.Opens(func(sender any) (inside any, known bool) {

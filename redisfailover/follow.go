@@ -16,8 +16,12 @@ import (
 // the connection was lost, with the reason [redispubsub.ConnectionLost]. Subscriptions get only messages
 // that are published on the active member. If publishers may shift later than this client, subscribe on
 // every member instead (see [MemberState].Sender). While the active member is a Sender of another library,
-// subscriptions wait for the next shift. The subscriber is closed with the client.
+// subscriptions wait for the next shift. The subscriber is closed with the client. For a client
+// that Open has not returned it returns nil, and subscribing fails.
 func (c *Client) NewSubscriber(opts redispubsub.Opts) *redispubsub.Subscriber {
+	if !c.opened() {
+		return nil
+	}
 	f := follower{c: c}
 	sub, _ := redispubsub.NewCluster(&followed{backend.HolderOf(f), f}, opts) // fails only for a value without nodes
 	return sub

@@ -37,6 +37,9 @@ type MemberState struct {
 
 // Members returns the members with their states, in the order of their weights.
 func (c *Client) Members() []MemberState {
+	if !c.opened() {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.statesLocked()
@@ -44,6 +47,9 @@ func (c *Client) Members() []MemberState {
 
 // Stats returns a snapshot of the client's statistics.
 func (c *Client) Stats() Stats {
+	if !c.opened() {
+		return Stats{}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Stats{Members: c.statesLocked(), Failed: c.shifts[Failed], Restored: c.shifts[Restored], Switched: c.shifts[Switched]}
