@@ -191,3 +191,20 @@ func TestLedger(t *testing.T) {
 		t.Error(report)
 	}
 }
+
+// The server in memory is a cluster of one master.
+func TestClusterInMemory(t *testing.T) {
+	client, err := redispipe.Open(t.Context(), "redis-cluster://"+memserver.New(t).Addr(), redispipe.Logger(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, key := range []string{"a", "b", "c"} {
+		if res := client.Do(t.Context(), "SET", key, "x"); res != "OK" {
+			t.Error(res)
+		}
+	}
+	if err := redis.AsErrorx(client.Do(t.Context(), "MGET", "a", "b")); !err.IsOfType(redis.ErrNoSlotKey) {
+		t.Error(err)
+	}
+}

@@ -10,9 +10,9 @@
 // those of a real server, and its errors have the same type, code and traits
 // (testdata/conformance.txt). In some hundred short sequences of commands from several clients, its
 // values are the same (testdata/behaviour.txt). docs/testing.md lists the known differences. If a
-// test uses one of them, a line in its log says so, once; see [Strict]. The server can't be a
-// cluster, and its speed does not resemble that of a real one. Caches keep nothing from it unless
-// [Server.Track] was called.
+// test uses one of them, a line in its log says so, once; see [Strict]. For a client of a cluster the
+// server is the only master, and no slot moves. Its speed does not resemble that of a real one. Caches
+// keep nothing from it unless [Server.Track] was called.
 package memserver
 
 import (
