@@ -423,6 +423,16 @@ func TestBudgetOfCounter(t *testing.T) {
 	require.InDelta(t, 1_000/(send.BudgetShare+1), taken(), 1)
 	c.requests = 1_000_000
 	require.Equal(t, send.BudgetMost*send.BudgetShare/(send.BudgetShare+1), taken())
+
+	const most, many = send.BudgetMost * send.BudgetShare, 2 * send.BudgetMost
+	c.requests += most - send.BudgetShare
+	require.False(t, r.Take(many))
+	c.requests += send.BudgetShare
+	require.True(t, r.Take(many), "more than can be saved up, because the most is")
+	c.requests += many*(send.BudgetShare+1) - most
+	require.False(t, r.Take(1), "the requests only allow those that were taken")
+	c.requests += send.BudgetShare + 1
+	require.True(t, r.Take(1))
 }
 
 // A step of an iteration is sent again like a read.

@@ -60,7 +60,8 @@ func (b *Budget) Sample(n int) {
 	b.asked.Add(int64(max(n, budgetSample)))
 }
 
-// Take reports whether n requests may be sent again, and counts them. Either all may, or none.
+// Take reports whether n requests may be sent again, and counts them. Either all may, or none. If the most
+// is saved up, even more than that may; no others may then until the requests allow all of them.
 func (b *Budget) Take(n int) bool { return b.take(n, n) }
 
 // Has reports whether Take(1) would return true.
@@ -78,7 +79,7 @@ func (b *Budget) take(n, spent int) bool {
 	}
 	b.left = min(b.left+asked, BudgetMost*BudgetShare)
 	price := b.share + 1 // a request that is sent again also counts as a request
-	if b.left < int64(n)*price {
+	if b.left < min(int64(n)*price, BudgetMost*BudgetShare) {
 		return false
 	}
 	b.left -= int64(spent) * price
