@@ -83,7 +83,7 @@ func redirect(err *errorx.Error, done tries, of send.Nature, l limits) decision 
 		if done.downs >= maxDowns || done.Elapsed >= maxElapsed {
 			return decision{Refresh: true}
 		}
-		return decision{Action: actRepeat, Wait: backoff(done.downs + 1), Refresh: true, MasterOnly: done.OnReplica}
+		return decision{Action: actRepeat, Wait: downPause(done), Refresh: true, MasterOnly: done.OnReplica}
 	case err.IsOfType(redis.ErrLoading):
 		return retry(done, decision{Refresh: done.OnReplica, MasterOnly: done.OnReplica})
 	case err.IsOfType(redis.ErrMasterDown):
@@ -161,6 +161,8 @@ type tries struct {
 	refusals uint8
 	// Elapsed is the time since the first failure.
 	Elapsed time.Duration
+	// Waiting is how many requests of the cluster wait for their next attempts.
+	Waiting int64
 	// OnReplica is set if the last error is a replica's.
 	OnReplica bool
 }
@@ -184,6 +186,9 @@ const (
 
 	backoffFirst = 2 * time.Millisecond
 	backoffMost  = 64 * time.Millisecond
+	// downMost is the longest pause after CLUSTERDOWN if many requests wait. When another master takes
+	// over, the topology shows it, and ends the pauses.
+	downMost = 256 * time.Millisecond
 )
 
 // backoff returns the pause before a retry. There is no pause before the first retry, which goes to
@@ -193,6 +198,14 @@ func backoff(retries uint8) time.Duration {
 		return 0
 	}
 	return lifetime.DoubledPause(backoffFirst, backoffMost, int(retries)-1)
+}
+
+// downPause returns the pause after CLUSTERDOWN. While a cluster is down, its nodes refuse everything. To
+// bound that load, the longest pause is a millisecond for each request that waits: at least backoffMost,
+// and at most downMost.
+func downPause(done tries) time.Duration {
+	most := min(max(backoffMost, time.Duration(done.Waiting)*time.Millisecond), downMost)
+	return lifetime.DoubledPause(backoffFirst, most, int(done.downs))
 }
 
 // After returns the tries after a decision.

@@ -119,6 +119,7 @@ func (k *retrier) handleError(err *errorx.Error) {
 		k.failed = time.Now()
 	}
 	k.tries.Elapsed = time.Since(k.failed)
+	k.tries.Waiting = k.c.waiting.Load()
 	k.tries.OnReplica = k.link != nil && k.link.Node.Replica
 	k.attempts.Failed(err)
 	k.act(err, redirect(err, k.tries, k.request.nature(), k.c.limits))
