@@ -15,17 +15,9 @@ import (
 )
 
 func Example() {
-	server, err := testbed.Start(testbed.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
 	ctx := context.Background()
-	conn, err := redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close()
+	conn, end := connected(ctx)
+	defer end()
 
 	hook := redisprom.NewHook(nil)
 	prometheus.MustRegister(hook, redisprom.NewCollector(conn))
@@ -33,7 +25,55 @@ func Example() {
 
 	db.Do(ctx, "SET", "key", "value")
 	db.Do(ctx, "INCR", "key")
-	families, err := prometheus.DefaultGatherer.Gather() // as the page of promhttp does
+	printRequests(prometheus.DefaultGatherer)
+	// Output:
+	// command=incr outcome=refused 1
+	// command=set outcome=value 1
+}
+
+// Tenants that share a connection, each with a prefix, have their own metrics.
+func ExampleNewHook_tenants() {
+	ctx := context.Background()
+	conn, end := connected(ctx)
+	defer end()
+
+	registry := prometheus.NewRegistry()
+	tenant := func(name string) redis.SyncCtx {
+		hook := redisprom.NewHook(nil)
+		prometheus.WrapRegistererWith(prometheus.Labels{"tenant": name}, registry).MustRegister(hook)
+		return redis.SyncCtx{S: redis.WithHook(redis.WithPrefix(conn, name+":"), hook)}
+	}
+	one, two := tenant("one"), tenant("two")
+
+	one.Do(ctx, "SET", "key", "value")
+	two.Do(ctx, "GET", "key") // is not there: the key of the other tenant is one:key
+	two.Do(ctx, "FLUSHALL")   // is not sent, because it concerns all keys
+	printRequests(registry)
+	// Output:
+	// command=flushall outcome=not_sent tenant=two 1
+	// command=get outcome=value tenant=two 1
+	// command=set outcome=value tenant=one 1
+}
+
+// connected returns a connection to a new server. end ends both.
+func connected(ctx context.Context) (conn *redisconn.Connection, end func()) {
+	server, err := testbed.Start(testbed.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	conn, err = redisconn.Connect(ctx, server.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return conn, func() {
+		conn.Close()
+		server.Close()
+	}
+}
+
+// printRequests prints the numbers of requests, which promhttp shows with all other metrics.
+func printRequests(metrics prometheus.Gatherer) {
+	families, err := metrics.Gather()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +91,4 @@ func Example() {
 			fmt.Println(strings.Join(labels, " "), metric.GetCounter().GetValue())
 		}
 	}
-	// Output:
-	// command=incr outcome=refused 1
-	// command=set outcome=value 1
 }
