@@ -62,6 +62,10 @@ func (m *managed) Do(cmd string) any { return redis.Sync{S: m.conn}.Do(cmd, "k")
 
 // maintained runs a test in virtual time, with a connection to the first server.
 func maintained(t *testing.T, test func(t *testing.T, m *managed)) {
+	maintainedWith(t, redisconn.Opts{}, test)
+}
+
+func maintainedWith(t *testing.T, opts redisconn.Opts, test func(t *testing.T, m *managed)) {
 	Run(t, func(t *testing.T) {
 		m := &managed{leads: map[string]*pipes{}, held: make(chan struct{})}
 		server := func(name, addr string) *chaos.ScriptedServer {
@@ -80,7 +84,8 @@ func maintained(t *testing.T, test func(t *testing.T, m *managed)) {
 		}
 		m.old, m.new = server("old", oldAddr), server("new", newAddr)
 		var err error
-		m.conn, err = redisconn.Connect(t.Context(), oldAddr, redisconn.Opts{Protocol: 3, Dialer: m.dial, Logger: redisconn.NoopLogger{}})
+		opts.Protocol, opts.Dialer, opts.Logger = 3, m.dial, redisconn.NoopLogger{}
+		m.conn, err = redisconn.Connect(t.Context(), oldAddr, opts)
 		require.NoError(t, err)
 		defer m.conn.Close()
 		require.Equal(t, []byte("old"), m.Do("GET"))
@@ -100,17 +105,17 @@ func (m *managed) announce(elements ...string) {
 // address again.
 func TestHandOver(t *testing.T) {
 	maintained(t, func(t *testing.T, m *managed) {
-		answers := make(chan any, 2)
-		go func() { answers <- m.Do("ECHO") }()
+		before, after := make(chan any, 1), make(chan any, 1)
+		go func() { before <- m.Do("ECHO") }()
 		synctest.Wait()
 		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
 		require.Equal(t, 1, m.new.Accepted(), "the new socket first")
-		go func() { answers <- m.Do("GET") }()
+		go func() { after <- m.Do("GET") }()
 		time.Sleep(100 * time.Millisecond)
-		require.Empty(t, answers)
+		require.Empty(t, after)
 		close(m.held)
-		require.Equal(t, []byte("old"), <-answers)
-		require.Equal(t, []byte("new"), <-answers)
+		require.Equal(t, []byte("old"), <-before)
+		require.Equal(t, []byte("new"), <-after)
 		require.Zero(t, m.conn.Stats().Disconnects)
 
 		require.Error(t, redis.Err(m.Do("END")))
@@ -156,6 +161,73 @@ func TestHandOverFails(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, []byte("old"), m.Do("GET"))
 		require.Equal(t, oldAddr, m.dialed()[tried])
+	})
+}
+
+// The address that the server announced last wins: while no server answers at an earlier address, and also while
+// the socket there waits for the answers of the old server.
+func TestNewestAddressWins(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		m.announce("+MOVING", ":1", ":15", "+10.2.0.3:6379")
+		m.announce("+MOVING", ":2", ":15", "+"+newAddr)
+		require.Equal(t, []byte("new"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, "10.2.0.3:6379", newAddr}, m.dialed())
+	})
+	maintained(t, func(t *testing.T, m *managed) {
+		answer := make(chan any, 1)
+		go func() { answer <- m.Do("ECHO") }()
+		synctest.Wait()
+		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
+		m.announce("+MOVING", ":2", ":15", "+"+newAddr)
+		m.announce("+MOVING", ":3", ":15", "+"+oldAddr)
+		close(m.held)
+		require.Equal(t, []byte("old"), <-answer)
+		require.Equal(t, []byte("old"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, newAddr, oldAddr}, m.dialed())
+		require.Equal(t, 2, m.old.Accepted())
+		require.Zero(t, m.conn.Stats().Disconnects)
+	})
+}
+
+// Without a time-out, requests wait for the answers of the old server until the announced time, and are then
+// written to the old socket.
+func TestHandOverGivesUp(t *testing.T) {
+	maintainedWith(t, redisconn.Opts{IOTimeout: -1, Heartbeat: -1}, func(t *testing.T, m *managed) {
+		answers := make(chan any, 2)
+		go func() { answers <- m.Do("ECHO") }()
+		synctest.Wait()
+		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
+		go func() { answers <- m.Do("GET") }()
+		synctest.Wait()
+		written := m.conn.Stats().WrittenRequests
+		time.Sleep(14 * time.Second)
+		require.Equal(t, written, m.conn.Stats().WrittenRequests)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, written+1, m.conn.Stats().WrittenRequests)
+		close(m.held)
+		require.Equal(t, []byte("old"), <-answers)
+		require.Equal(t, []byte("old"), <-answers)
+	})
+}
+
+// The results of users' futures come in the order of the requests, although two sockets bring them.
+func TestResultsOfTwoSocketsInOrder(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		results, returns := make(chan any, 2), make(chan struct{})
+		m.conn.Send(redis.Req("ECHO", "a"), redis.FuncFuture(func(res any, _ uint64) {
+			results <- res
+			<-returns
+		}), 0)
+		synctest.Wait()
+		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
+		m.conn.Send(redis.Req("GET", "k"), redis.FuncFuture(func(res any, _ uint64) { results <- res }), 0)
+		close(m.held)
+		require.Equal(t, []byte("old"), <-results)
+		time.Sleep(100 * time.Millisecond)
+		require.Empty(t, results, "the future before it has not returned")
+		close(returns)
+		require.Equal(t, []byte("new"), <-results)
 	})
 }
 

@@ -226,6 +226,7 @@ func (q *queue) retireLocked(b *batch) (long bool) {
 	}
 	if q.head = b.next; q.head == nil {
 		q.tail = nil
+		q.tellEmptied()
 	}
 	q.pending -= len(b.items)
 	q.internal -= b.internal

@@ -1,53 +1,85 @@
 package engine
 
 import (
-	"time"
+	"context"
 
 	"github.com/joomcode/redispipe/internal/sock"
 )
 
-// drainedEvery is how often HandOver checks whether all requests in flight are answered.
-const drainedEvery = 200 * time.Microsecond
-
 // HandOver replaces session s by a session next on another socket. It stops writes to the socket of s and
 // waits until the requests in flight are answered. Then s ends, and all later requests are written
-// to the new socket, so requests stay in order.
+// to the new socket, so requests stay in order. So do their results: next reads no replies until the futures
+// of s have returned.
 //
-// If s fails while HandOver waits, or if writes are stopped, HandOver returns nil, and the caller still
-// owns the socket. HandOver needs Opts.Pushes, so that some goroutine always has the right to read. Then
-// nobody writes without asking for the right to write.
-func (p *Pipe) HandOver(s *Session, socket *sock.Socket) (next *Session) {
+// If s fails or ctx is done while HandOver waits, if writes are stopped, or if the server has closed the new
+// socket, HandOver returns nil. Then the caller still owns the socket, and s, unless it has failed, continues.
+// HandOver needs Opts.Pushes, so that some goroutine always has the right to read. Then nobody writes without
+// asking for the right to write.
+func (p *Pipe) HandOver(ctx context.Context, s *Session, socket *sock.Socket) (next *Session) {
 	if !p.queue.reserve(s) {
 		return nil
 	}
-	for !p.queue.answeredAll() {
-		select {
-		case <-s.failed:
-		case <-time.After(drainedEvery):
-			if !p.Withheld() {
-				continue
-			}
-		}
-		p.queue.unreserve()
-		return nil
+	to := newSession(p, socket)
+	if p.drain(ctx, s) && !to.isClosed() {
+		s.failure.Do(func() { // nobody else fails s now
+			next = to
+			s.err = sock.ErrNotConnected.New("the session was handed over")
+			p.current.Store(next)
+			p.queue.Change(Connected, next, nil)
+			close(s.failed)
+			_ = s.Close()
+		})
 	}
-	s.failure.Do(func() { // nobody else fails s now
-		next = newSession(p, socket)
-		s.err = sock.ErrNotConnected.New("the session was handed over")
-		p.current.Store(next)
-		p.queue.Change(Connected, next, nil)
-		close(s.failed)
-		_ = s.Close()
-	})
 	if next != nil {
 		close(s.quit)
 		go next.writeLoop()
-		go next.readLoop()
+		go next.readAfter(s)
 	}
 	if p.queue.unreserve() {
 		p.listening.Reset(listenEvery)
 	}
 	return next
+}
+
+// drain waits until the requests in flight are answered. It returns false if s fails, ctx is done or writes
+// are stopped before that.
+func (p *Pipe) drain(ctx context.Context, s *Session) bool {
+	for {
+		answered := p.queue.whenAnswered()
+		if answered == nil {
+			return ctx.Err() == nil
+		}
+		select {
+		case <-answered:
+		case <-s.failed:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+		if p.Withheld() {
+			return false
+		}
+	}
+}
+
+// isClosed reports whether the server has closed a socket that nobody reads. Bytes on a socket with TLS count
+// as the notice that it is closed; otherwise they are a push.
+func (s *Session) isClosed() bool {
+	if s.checker == nil {
+		return false
+	}
+	err := s.checker.Check()
+	return err != nil && (err != sock.ErrUnsolicited || s.Secured())
+}
+
+// readAfter is readLoop for a session that has replaced the session before. It waits until the loop of that session
+// has ended, which may still be resolving its last future.
+func (s *Session) readAfter(before *Session) {
+	select {
+	case <-before.loopEnded:
+	case <-s.failed:
+	}
+	s.readLoop()
 }
 
 // Ended returns a channel that is closed when the session has failed or was handed over.
@@ -83,11 +115,26 @@ func (q *queue) awaitReservedLocked() {
 	q.reserved, q.writing = false, true
 }
 
-// answeredAll reports whether no request is in flight.
-func (q *queue) answeredAll() bool {
+// whenAnswered returns a channel that is closed when no request is in flight, or when writes are stopped. It
+// returns nil if no request is in flight now.
+func (q *queue) whenAnswered() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.head == nil
+	if q.head == nil {
+		return nil
+	}
+	if q.emptied == nil {
+		q.emptied = make(chan struct{})
+	}
+	return q.emptied
+}
+
+// tellEmptied closes the channel that whenAnswered has returned. Call it with the lock.
+func (q *queue) tellEmptied() {
+	if q.emptied != nil {
+		close(q.emptied)
+		q.emptied = nil
+	}
 }
 
 // unreserve passes on the right to write that reserve took. If it returns true, start the timer that calls

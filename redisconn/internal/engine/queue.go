@@ -248,6 +248,8 @@ type rights struct {
 	reserved bool
 	// handing: HandOver has the right to write, or waits for it. Requests that are bound to the session are refused.
 	handing bool
+	// emptied, if not nil, is closed when no request is in flight any more: see whenAnswered.
+	emptied chan struct{}
 
 	reading readHolder
 	// read is set when anybody gets the right to read, and cleared by takeRead.

@@ -30,12 +30,14 @@ func newReader(s *Session, canIdle bool) *reader {
 // receiving half of the socket, and ends when the session fails.
 func (s *Session) readLoop() {
 	defer func() {
-		switch {
-		case !s.hasFailed(): // a future has ended this goroutine: start another one
+		if !s.hasFailed() { // a future has ended this goroutine: start another one
 			go s.readLoop()
-		case s.loopKeeps:
+			return
+		}
+		if s.loopKeeps {
 			s.reader.countPart()
 		}
+		close(s.loopEnded)
 	}()
 	for s.reader.serve() {
 	}

@@ -33,6 +33,8 @@ type Session struct {
 	reader *reader // used by the holder of the right to read
 	// readWake passes the right to read to the reader goroutine.
 	readWake chan struct{}
+	// loopEnded is closed when the reader goroutine has ended.
+	loopEnded chan struct{}
 	// waits is increased when a deaf caller begins to wait for replies, and when that wait ends.
 	// While it is odd, a goroutine that increases it may interrupt the wait: see waitDeaf.
 	waits       atomic.Uint64

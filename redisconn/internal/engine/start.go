@@ -26,6 +26,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 		failed:    make(chan struct{}),
 		quit:      make(chan struct{}),
 		readWake:  make(chan struct{}, 1),
+		loopEnded: make(chan struct{}),
 
 		interrupted: make(chan struct{}, 1),
 	}

@@ -35,6 +35,7 @@ func (q *queue) withhold() (left *batch, writes *Session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.withheld.Store(true)
+	q.tellEmptied()
 	if q.writing {
 		writes = q.session
 	}
