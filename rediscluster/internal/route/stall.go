@@ -117,14 +117,14 @@ func (l *Link) answers() bool { return l.Up() && l.silent == 0 }
 
 // detour returns a link that is not silent although all nodes count as silent, or nil. A late reply or a
 // lost packet holds up all replies behind it on one connection, while another connection to the same
-// node works.
+// node works. Nodes that reads may leave come last.
 func detour(nodes []*Node, avoid *Link) (well *Link) {
 	for _, n := range nodes {
 		if !n.Silent() {
 			return nil
 		}
 		for _, l := range n.Links {
-			if well == nil && l != avoid && l.Up() && !l.quiet.Load() {
+			if l != avoid && l.Up() && !l.quiet.Load() && (well == nil || !well.Node.keepsReads() && n.keepsReads()) {
 				well = l
 			}
 		}

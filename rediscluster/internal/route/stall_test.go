@@ -149,6 +149,9 @@ func TestDetour(t *testing.T) {
 	require.Equal(t, nodes[1], top.Route(&spec).Node, "it takes reads")
 	nodes[1].spared.Store(allSpared)
 	require.Equal(t, nodes[0].Links[1], top.Route(&spec))
+	nodes[0].Links[0].lets.Store(true)
+	require.Equal(t, nodes[1].Links[1], top.Route(&spec), "reads may leave the other node")
+	nodes[0].Links[0].lets.Store(false)
 	spec.Avoid = nodes[0].Links[1]
 	require.Equal(t, nodes[1].Links[1], top.Route(&spec))
 	for _, n := range nodes {
