@@ -28,6 +28,9 @@ func rounds() int {
 // enough reads were judged.
 func (j *judge) runWhile(t *testing.T, reads int64, fault func(round int) error) {
 	t.Helper()
+	if !drill.InFull {
+		j.pause = 20 * time.Millisecond
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var done sync.WaitGroup
@@ -64,7 +67,7 @@ func neverStaleInCluster(t *testing.T, move moveSlot) {
 	c := cacheOf(t, clusterOf(t, bed), all)
 	awaitLeases(t, c)
 	j := newJudge(c, clusterOf(t, bed), 20)
-	j.runWhile(t, judgedReads(), func(round int) error {
+	j.runWhile(t, judgedReads(1_000_000, 10_000), func(round int) error {
 		for i := range 4 { // move slots of keys that the judge reads
 			if err := moveSlotOf(bed, move, j.keys[(round+i)%len(j.keys)].keyLife.Load().key); err != nil {
 				return err
@@ -115,7 +118,7 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 	j := newJudge(c, clusterOf(t, bed), 20)
 	j.loses = true
 	// Fewer reads, because the election of a master takes most of the time.
-	j.runWhile(t, judgedReads()/10, func(round int) error {
+	j.runWhile(t, judgedReads(100_000, 3_000), func(round int) error {
 		s, err := bed.Slot(j.keys[round%len(j.keys)].keyLife.Load().key)
 		if err != nil {
 			return err
@@ -192,9 +195,9 @@ func neverStaleWithSentinels(t *testing.T, loses bool, fault func(*testbed.Group
 	awaitLeases(t, c)
 	j := newJudge(c, clientOf(), 20)
 	j.loses = loses
-	reads := judgedReads()
-	if loses { // fewer reads, because the sentinels need most of the time to notice the failure
-		reads /= 10
+	reads := judgedReads(1_000_000, 10_000)
+	if loses { // the sentinels need most of the time to notice the failure
+		reads = judgedReads(100_000, 3_000)
 	}
 	j.runWhile(t, reads, func(int) error { return fault(g) })
 	assert.Positive(t, c.Stats().Dropped.Lease)
