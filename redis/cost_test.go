@@ -26,6 +26,9 @@ func soon(t *testing.T, what string, f func()) {
 
 // A client that writes values must not be able to make the readers of these values hang.
 func TestCostOfLongText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds under the race detector, in one goroutine")
+	}
 	long := bytes.Repeat([]byte("7"), 8<<20)
 	unhandy := func(what string, as func(any) error) {
 		soon(t, what, func() {
@@ -49,6 +52,9 @@ func TestCostOfLongText(t *testing.T) {
 // The cost of a batch is the sum of the costs of its requests, no matter how many of them run a
 // script.
 func TestCostOfScriptsInBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds under the race detector, in one goroutine")
+	}
 	const n = 256 << 10
 	s := NewScript("return 1")
 	call := s.Request(nil)

@@ -177,7 +177,7 @@ func TestRetryEnds(t *testing.T) {
 		"Within, before its deadline":       {deadline, time.Second, errDown, time.Second, ErrNotSent, nil},
 		"the default":                       {(*testing.T).Context, 0, errDown, retryWithin, ErrNotSent, nil},
 		"the default, after an unknown":     {(*testing.T).Context, 0, errLost, retryWithin, ErrUnknown, nil},
-		"Within, longer than without a one": {(*testing.T).Context, time.Hour, errDown, time.Hour, ErrNotSent, nil},
+		"Within, longer than without a one": {(*testing.T).Context, time.Minute, errDown, time.Minute, ErrNotSent, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
