@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/redisclusterutil"
 	"github.com/joomcode/redispipe/redisconn"
@@ -82,6 +83,7 @@ var ways = map[string]func(context.Context, redis.SyncCtx) any{
 
 // A request that waits because the socket is full is withdrawn.
 func TestCancelUnsent(t *testing.T) {
+	drill.Halved(t)
 	play, release := holding("+OK\r\n")
 	node := newScriptedNode(t, play)
 	c, _ := connect(t, []string{node.Addr()}, patient)

@@ -113,6 +113,7 @@ func awaitMaster(t *testing.T, c *Cluster, n *testbed.Node) {
 }
 
 func TestGracefulFailover(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

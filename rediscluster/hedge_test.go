@@ -115,6 +115,7 @@ func (ids *identities) readMany(ctx context.Context, i int) error {
 // Every caller gets the value of its own key, no matter how the two copies of a read race, or which
 // callers have left.
 func TestHedgedIdentities(t *testing.T) {
+	drill.Halved(t)
 	tb := sharedCluster(t)
 	late := lateness{of: 30, by: 3 * time.Millisecond}
 	opts := calm

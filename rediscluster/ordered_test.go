@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -15,6 +16,7 @@ import (
 // If a large batch loses its connection and the client sends the unwritten requests again, they keep their
 // order.
 func TestLargeBatchKeepsItsOrder(t *testing.T) {
+	drill.Halved(t)
 	t.Parallel()
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
 	node := nodes.Node(0)

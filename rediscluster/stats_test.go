@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
 	"github.com/joomcode/redispipe/rediscluster/internal/topology"
@@ -65,6 +66,7 @@ func TestSlotRange(t *testing.T) {
 
 // A connection that is being closed counts once.
 func TestStatsWhileConnectionsClose(t *testing.T) {
+	drill.Halved(t)
 	c, _ := connect(t, sharedCluster(t).Addrs(), Opts{CheckInterval: maxCheckInterval})
 	n := c.topology.Load().Nodes[0]
 	const links, requests = 100, 1000

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -203,6 +204,7 @@ func straying(t *testing.T, config *tls.Config) (addr string) {
 // A stray reply may arrive together with the expected one, and be in the client's buffer when
 // nobody reads any more. No request gets it.
 func TestStrayBehindAReply(t *testing.T) {
+	drill.Halved(t)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	cert, err := ca.Server()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -31,6 +32,7 @@ func TestZeroSession(t *testing.T) {
 // Each session fails once, no matter which goroutine notices first. Leftovers of a session do not
 // affect the next session, and every request gets one outcome.
 func TestSessionsFollowEachOther(t *testing.T) {
+	drill.Halved(t)
 	s := testbed.NewServer(t)
 	var mu sync.Mutex
 	var socket net.Conn

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -211,6 +212,7 @@ func TestStormAddsUp(t *testing.T) {
 		"WritePause": {WritePause: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			drill.Halved(t)
 			t.Parallel()
 			opts.Logger, opts.IOTimeout, opts.ReconnectPause = redisconn.NoopLogger{}, time.Minute, time.Millisecond
 			server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: stormHandler()})

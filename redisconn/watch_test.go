@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
@@ -134,6 +135,7 @@ func TestWatchUnanswered(t *testing.T) {
 }
 
 func TestWatchContention(t *testing.T) {
+	drill.Halved(t)
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	const workers, rounds = 64, 20

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -79,6 +80,7 @@ func begun(t *testing.T, conn net.Conn) (requests int, partial bool) {
 func TestNotSentIsExact(t *testing.T) {
 	for _, size := range []int{200, 1000, 100_000} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			drill.Halved(t)
 			s := newSlowServer(t, nil)
 			conn := connect(t, s.Addr().String(), redisconn.Opts{
 				IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true, MaxRequests: 1 << 24, MaxBytes: 1 << 30,
@@ -129,6 +131,7 @@ func TestNotSentOfTransactions(t *testing.T) {
 // Over TLS, a failed write does not tell how many bytes were sent, so all requests of the batch are
 // unknown.
 func TestNotSentOverTLS(t *testing.T) {
+	drill.Halved(t)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	cert, err := ca.Server()
@@ -271,6 +274,7 @@ func TestSendDoesNotBlock(t *testing.T) {
 
 // The requests of many goroutines share writes. The server's statistics show how many.
 func TestRequestsPerWrite(t *testing.T) {
+	drill.Halved(t)
 	s := testbed.NewServer(t)
 	reads := func() int {
 		res := s.Do("INFO", "stats")

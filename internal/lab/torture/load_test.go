@@ -9,12 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 )
 
 // T1: ten thousand goroutines on one connection.
 func TestT1ManyGoroutines(t *testing.T) {
+	drill.Halved(t)
 	r := newRig(t, RigOpts{Conn: untimed()})
 	require.LessOrEqual(t, len(oracle.Goroutines{}.Left(0, "redispipe/redisconn.")), 4, "goroutines of a connection")
 	load := r.Load(long(10_000, 2000), 10)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/lab/drill"
 	"github.com/joomcode/redispipe/internal/lab/oracle"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -101,6 +102,7 @@ func TestT13ForbiddenCommands(t *testing.T) {
 // T14: very many requests have contexts that end within 5 ms, or later if no request is answered
 // that soon.
 func TestT14CancelledContexts(t *testing.T) {
+	drill.Halved(t)
 	r := newRig(t, RigOpts{Conn: untimed()})
 	const callers = 500
 	rounds, most := long(200, 40), 0

@@ -87,6 +87,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 
 // T25 on a cluster: the counter's slot moves.
 func TestT25IncrementsInCluster(t *testing.T) {
+	drill.Halved(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: longNodeTimeout})
 	r := newClusterRig(t, nodes, 3*patience)
