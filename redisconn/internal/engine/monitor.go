@@ -30,20 +30,29 @@ func (s *Session) Watch() {
 				ticker.Reset(every)
 				continue
 			}
-			oldest, waits := s.p.queue.oldest()
-			patience := timing.Plus(s.p.timeout(now), oldest.blocks)
-			if waits && o.Timeout > 0 && progress.Stalled(now, oldest.taken, s.mark(oldest), s.Socket.Received(), patience) {
-				s.fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
+			if !s.tick(tick, beats, now, &progress) {
 				return
-			}
-			if tick%2 == 0 && s.p.queue.trim() {
-				s.NoteIdle()
-			}
-			if beats > 0 && tick%beats == 0 {
-				s.beats.beat()
 			}
 		}
 	}
+}
+
+// tick does the work of Watch at one tick. It returns false if it has failed the session. It keeps its
+// variables off the stack of Watch, which sleeps most of the time: the runtime shrinks that stack.
+func (s *Session) tick(tick, beats int, now time.Time, progress *sock.Progress) bool {
+	oldest, waits := s.p.queue.oldest()
+	patience := timing.Plus(s.p.timeout(now), oldest.blocks)
+	if waits && s.p.opts.Timeout > 0 && progress.Stalled(now, oldest.taken, s.mark(oldest), s.Socket.Received(), patience) {
+		s.fail(redis.ErrIO.Wrap(os.ErrDeadlineExceeded, "no answer within %v", patience))
+		return false
+	}
+	if tick%2 == 0 && s.p.queue.trim() {
+		s.NoteIdle()
+	}
+	if beats > 0 && tick%beats == 0 {
+		s.beats.beat()
+	}
+	return true
 }
 
 // relaxedLeast is the least time-out during the maintenance of a server.
