@@ -102,6 +102,14 @@ func TestReauthenticateWithinProvider(t *testing.T) {
 		}
 		return cr, nil
 	}}})
+	await(t, "all connections, because dialing also calls the provider", func() bool {
+		for l := range opened.refresher.links() {
+			if !l.Up() {
+				return false
+			}
+		}
+		return true
+	})
 	c.Store(opened)
 	isType(t, redisconn.ErrCredentials, opened.Reauthenticate(t.Context())) // the provider has none
 	require.EqualValues(t, len(opened.refresher.links()), refused.Load())
