@@ -15,6 +15,9 @@ import (
 // the queue's readers, and a key (the lease) expires unless the reader checks in. When a lease has
 // expired, another reader writes jobTakenOver to it and moves the jobs back to the queue. The first
 // reader notices that before it delivers another job, and stops using the list.
+//
+// A failover may undo that the name was added. So the reader adds it again after each pop. Otherwise
+// nobody would take over the job if the reader died before it checks in.
 
 const (
 	jobHeld      = "held"
@@ -43,6 +46,13 @@ func (l *jobLoop) keep(ctx context.Context) error {
 		return err
 	}
 	return l.takeOver(ctx, readers)
+}
+
+// stayKnown adds the reader's name again, and does not wait for the answer.
+func (l *jobLoop) stayKnown() {
+	if l.opts.Ack {
+		l.db.S.Send(Req("ZADD", l.readers(), 0, l.name), nil, 0)
+	}
 }
 
 func (l *jobLoop) inDoubt() bool {

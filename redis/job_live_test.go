@@ -172,6 +172,26 @@ func TestJobsLeft(t *testing.T) {
 	assert.Equal(t, []string{"{jobs}:alive:" + reader}, b.keys(), "which expires")
 }
 
+// TestJobsKnown checks that a reader whose name a failover has undone is known again when it has a job, so
+// that others take the job over if the reader dies.
+func TestJobsKnown(t *testing.T) {
+	jobServers(t, func(t *testing.T, addr string) {
+		b := newJobBed(t, addr, 2)
+		r, err := redis.NewJobReader(connectTo(t, addr), redis.JobOpts{Queue: "jobs", Ack: true, MinIdle: time.Hour})
+		require.NoError(t, err)
+		known := func() bool { return b.redis.Do("ZCARD", "{jobs}:readers") == int64(1) }
+		delivered := 0
+		for _, err := range r.Jobs(t.Context()) {
+			require.NoError(t, err)
+			require.Eventually(t, known, 30*time.Second, time.Millisecond)
+			if delivered++; delivered == 2 {
+				break
+			}
+			require.Equal(t, int64(1), b.redis.Do("DEL", "{jobs}:readers"))
+		}
+	})
+}
+
 // TestJobsNotAcknowledged checks that the loop delivers a job again after MinIdle if it was not
 // acknowledged, and that a late acknowledgement counts.
 func TestJobsNotAcknowledged(t *testing.T) {

@@ -158,6 +158,7 @@ func (l *jobLoop) pop(ctx context.Context) error {
 		}
 		return nil
 	case []byte:
+		l.stayKnown()
 		l.add(res)
 		return nil
 	case []any: // the answer to BLPOP: the key and the element
