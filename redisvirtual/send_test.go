@@ -93,6 +93,7 @@ func (s *filling) SendEncoded(_ *send.Request, cb redis.Future, n uint64) {
 		return
 	}
 	cb.Resolve(int64(1), n)
+	synctest.Wait() // until the client has read the reply
 }
 
 // If there is no room in time for requests behind a blocking one, their Write has already returned without an

@@ -29,7 +29,7 @@ type Stream struct {
 	unresolved int           // the number of requests in flight
 	settling   chan struct{} // closed when unresolved is 0; nil if nobody waits for that
 	failed     *errorx.Error // why a request has no reply; nil if all have one or may still get one
-	// ran: since the client last read all replies, a request was answered or may have run.
+	// ran: since the client last wrote with no reply left to read, a request was answered or may have run.
 	ran     bool
 	serving bool        // see Serving
 	ended   bool        // the connection ends after the replies
@@ -97,7 +97,7 @@ func (s *Stream) Context() context.Context {
 }
 
 // Writable returns an error if the client can't write any more. If wanted is false, the writer must drop the
-// data: an earlier request has failed, and the connection ends after the last reply.
+// data: an earlier request has failed, and the connection ends after the last reply. Call it once for each Write.
 func (s *Stream) Writable() (wanted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,6 +110,8 @@ func (s *Stream) Writable() (wanted bool, err error) {
 		err = s.failureLocked()
 	case s.passedLocked(s.writeBy):
 		err = expired{sent: s.unresolved > 0 || s.serving || s.head != nil && s.ran}
+	case s.failed == nil && s.unresolved == 0 && !s.serving && s.head == nil:
+		s.ran = false
 	}
 	return s.failed == nil, err
 }
@@ -139,9 +141,6 @@ func (s *Stream) pushLocked(f *Flight) {
 		return
 	case s.head == nil:
 		s.head = f
-		if s.unresolved == len(f.replies) {
-			s.ran = false
-		}
 	default:
 		s.tail.next = f
 	}

@@ -47,8 +47,8 @@ func TestOrder(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-// A client gets the error that a request was not sent, and may repeat it, only if it has read all
-// replies, and no earlier request was answered since.
+// A client gets the error that a request was not sent, and may repeat it, only if it had read all
+// replies when it wrote, and no earlier request was answered since.
 func TestFailure(t *testing.T) {
 	lost := redis.ErrQueueFull.New("full")
 	for _, c := range []struct {
@@ -59,13 +59,13 @@ func TestFailure(t *testing.T) {
 		s.sent(1).Resolve("OK", 0)
 		_, err := io.ReadFull(s, make([]byte, 5))
 		require.NoError(t, err)
+		wanted, err := s.Writable()
+		require.True(t, wanted)
+		require.NoError(t, err)
 		f := s.sent(2)
 		if c.answered == 1 {
 			f.Resolve("OK", 0)
 		}
-		wanted, err := s.Writable()
-		require.True(t, wanted)
-		require.NoError(t, err)
 		f.End(c.answered, lost)
 		got, err := io.ReadAll(s)
 		require.Len(t, got, 5*c.answered)
