@@ -101,7 +101,9 @@ func (w *routed) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 		r.Done = nil // the caller must listen, because a deaf caller (see package redis) would learn of a stall late
 		r.Typed, a.req.Typed = false, false
 	}
+	r.Moves = moves
 	l.Backend.SendEncoded(r, a, 0)
+	r.Moves = false // the caller may use r again
 	l.TakeTicket(r)
 	r.Ticket.Moves, r.Ticket.Apart = moves && r.Ticket.Queue == l, hedged
 }

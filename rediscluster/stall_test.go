@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -123,6 +124,24 @@ func TestReadsLeaveFrozenReplica(t *testing.T) {
 		require.NoError(t, node.Resume())
 		await(t, "the late answers", func() bool { return waiting() == 0 })
 	}
+}
+
+// A read that can leave a stalled node does not run apart, because nothing would tell its caller that the node
+// stalls.
+func TestLargeReadsCanLeave(t *testing.T) {
+	c, _ := connect(t, sharedCluster(t).Addrs(), calm)
+	big := strings.Repeat("x", 1<<20)
+	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "key", big))
+	apart := func() uint64 { return c.Stats().Total.Dedicated.Values }
+	await(t, "reads run apart", func() bool {
+		require.NoError(t, redis.AsError(redis.Sync{S: c}.Do("GET", "key")))
+		return apart() > 0
+	})
+	before := apart()
+	for range 20 {
+		require.Len(t, redis.Sync{S: c.WithPolicy(MasterAndSlaves)}.Do("GET", "key"), len(big))
+	}
+	require.Equal(t, before, apart())
 }
 
 // allowance is a send.Counter whose number of requests the test sets.

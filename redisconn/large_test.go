@@ -3,6 +3,7 @@ package redisconn_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -336,6 +337,36 @@ func TestLargeReadsLeaveTheirPlaces(t *testing.T) {
 		requireBig(t, await(t, "a read", read))
 	}
 	require.Equal(t, before+2, conn.Stats().Dedicated.Values)
+}
+
+// Shutdown waits for reads that wait for their turn, even if the connection of the read before them can't be
+// used again.
+func TestLargeReadsBeforeShutdown(t *testing.T) {
+	s := newApartServer(t)
+	opts := lasting
+	opts.DedicatedConns = 1
+	opts.CredentialsProvider = func(context.Context) (redisconn.Credentials, error) {
+		return redisconn.Credentials{Password: canary}, nil
+	}
+	conn := connect(t, s.Addr(), opts)
+	apart(t, conn, "blob")
+	release, gets := hold(&s.get), s.gets.Load()
+	var reads []<-chan any
+	for range 3 {
+		reads = append(reads, doing(t.Context(), conn, "GET", "blob"))
+	}
+	eventually(t, "they run or wait", func() bool { return s.gets.Load() > gets && conn.Pending() == len(reads) })
+	require.NoError(t, conn.Reauthenticate(background))
+	shut := make(chan any, 1)
+	go func() { shut <- conn.Shutdown(background) }()
+	eventually(t, "no more requests", func() bool {
+		return errors.Is(redis.Err(redis.Sync{S: conn}.Do("SET", "small", "v")), redis.ErrNotSent)
+	})
+	release()
+	for _, read := range reads {
+		requireBig(t, await(t, "a read", read))
+	}
+	require.Nil(t, await(t, "the end", shut))
 }
 
 // Reads that would exceed a bound don't wait for a dedicated connection.

@@ -99,7 +99,7 @@ func (c *Connection) runsApart() bool {
 // whether it did. Behind a proxy it does not: PING would show nothing if the proxy answers it, and a proxy
 // that does not know INFO may close the connection.
 func (c *Connection) sendApart(r *send.Request, cb Future, n uint64) bool {
-	if !r.ReadOnly || r.Asking || r.Caller == nil || !r.Caller.Waits() || c.proxy.Load() {
+	if !r.ReadOnly || r.Moves || r.Asking || r.Caller == nil || !r.Caller.Waits() || c.proxy.Load() {
 		return false
 	}
 	kind := kindOf(r.Buf)

@@ -42,6 +42,9 @@ type Request struct {
 	// Inline is set if a blocking request may run in the goroutine that sends it, because that
 	// goroutine would only wait for it. It is ignored for other requests.
 	Inline bool
+	// Moves is set if the caller sends the request to another server when this one stalls. Then it
+	// must be sent on the shared connection, where a stall is noticed.
+	Moves bool
 	// Asking is set if a connection must send ASKING before the request.
 	Asking bool
 	// Ticket is set by the sender that queues the request.

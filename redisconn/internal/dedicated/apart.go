@@ -202,15 +202,24 @@ func (p *Pool) nextApart(c *Conn, alive bool) {
 	}
 	var left []*apart
 	if r.running--; r.running == 0 {
-		left, r.waiting = r.waiting, nil
-		for _, a := range left {
-			p.bytes -= len(a.req.Buf)
-		}
+		left = p.takeReadsLocked()
 	}
 	p.mu.Unlock()
 	p.release(c, alive)
-	send.Each(0, len(left), func(i int) { left[i].passOn() })
+	passOn(left)
 }
+
+// takeReadsLocked takes the reads that wait off the list. The caller must have the lock.
+func (p *Pool) takeReadsLocked() (left []*apart) {
+	left, p.reads.waiting = p.reads.waiting, nil
+	for _, a := range left {
+		p.bytes -= len(a.req.Buf)
+	}
+	return left
+}
+
+// passOn sends reads on the shared connection.
+func passOn(reads []*apart) { send.Each(0, len(reads), func(i int) { reads[i].passOn() }) }
 
 // passOn sends the read on the shared connection.
 func (a *apart) passOn() {

@@ -7,10 +7,15 @@ import (
 	"github.com/joomcode/redispipe/internal/lifetime"
 )
 
-// Shut admits no more users, refuses those that wait, and starts to unblock blocking commands. The
-// returned channel is closed when no command blocks.
+// Shut admits no more users, refuses those that wait, and starts to unblock blocking commands. Reads that
+// wait are sent on the shared connection, so call Shut while that still accepts requests. The returned
+// channel is closed when no command blocks.
 func (p *Pool) Shut() <-chan struct{} {
 	p.drain(lifetime.Closed("the pool is shut"))
+	p.mu.Lock()
+	left := p.takeReadsLocked()
+	p.mu.Unlock()
+	passOn(left)
 	return p.blocking.Shut()
 }
 
