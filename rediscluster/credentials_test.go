@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -97,22 +98,15 @@ func TestReauthenticateWithinProvider(t *testing.T) {
 	opened, _ := connect(t, sharedCluster(t).Addrs(), Opts{HostOpts: redisconn.Opts{CredentialsProvider: func(context.Context) (cr redisconn.Credentials, _ error) {
 		if c := c.Load(); c != nil {
 			err := c.Reauthenticate(context.Background())
-			assert.ErrorContains(t, err, "called Reauthenticate")
-			refused.Add(1)
+			if assert.Error(t, err); strings.Contains(err.Error(), "called Reauthenticate") {
+				refused.Add(1)
+			} // otherwise the provider was called because a socket was dialed
 		}
 		return cr, nil
 	}}})
-	await(t, "all connections, because dialing also calls the provider", func() bool {
-		for l := range opened.refresher.links() {
-			if !l.Up() {
-				return false
-			}
-		}
-		return true
-	})
 	c.Store(opened)
 	isType(t, redisconn.ErrCredentials, opened.Reauthenticate(t.Context())) // the provider has none
-	require.EqualValues(t, len(opened.refresher.links()), refused.Load())
+	require.GreaterOrEqual(t, int(refused.Load()), len(opened.refresher.links()))
 }
 
 // Reauthenticate returns an error if no server has confirmed the credentials, even if the reason is that
