@@ -121,7 +121,7 @@ func TestLeaveEarly(t *testing.T) {
 	require.EqualValues(t, left, rules.Hedged.Load())
 }
 
-// A read that left a node does not go back while the other node looks silent, too.
+// A read that left a node does not go back while the other node also looks silent.
 func TestLeftForGood(t *testing.T) {
 	top := oneShard(1)
 	top.Nodes[0].rules.Watch.state.Store(watchAiling)

@@ -164,8 +164,8 @@ func answering(nodes []*Node, number uint32) []*Node {
 	return preferred(nodes, func(n *Node) bool { return n.takes(number) })
 }
 
-// keepsReads reports whether no read may leave the node. A read that has left it must not go back because
-// the other nodes look silent, too, for a moment.
+// keepsReads reports whether no read may leave the node. A read that has left it must not go back when all
+// other nodes look silent for a moment.
 func (n *Node) keepsReads() bool { return !slices.ContainsFunc(n.Links, (*Link).Lets) }
 
 // Silent reports whether the node has stopped answering.

@@ -115,28 +115,6 @@ func (q *queue) awaitReservedLocked() {
 	q.reserved, q.writing = false, true
 }
 
-// whenAnswered returns a channel that is closed when no request is in flight, or when writes are stopped. It
-// returns nil if no request is in flight now.
-func (q *queue) whenAnswered() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.head == nil {
-		return nil
-	}
-	if q.emptied == nil {
-		q.emptied = make(chan struct{})
-	}
-	return q.emptied
-}
-
-// tellEmptied closes the channel that whenAnswered has returned. Call it with the lock.
-func (q *queue) tellEmptied() {
-	if q.emptied != nil {
-		close(q.emptied)
-		q.emptied = nil
-	}
-}
-
 // unreserve passes on the right to write that reserve took. If it returns true, start the timer that calls
 // listen, because a caller that was reading may not have been told to listen to its context.
 func (q *queue) unreserve() (listens bool) {
