@@ -20,6 +20,11 @@ pip() {
 	python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$dir/python" "$@"
 }
 
+# npm PACKAGE@VERSION...: from npm, for scripts of node in the folder of the script.
+npm() {
+	command npm install --silent --no-save --no-audit --no-fund --prefix "$dir" "$@" >>"$dir/log"
+}
+
 # start COMMAND...: runs in the background until the script ends.
 start() {
 	"$@" >>"$dir/log" 2>&1 &
