@@ -195,6 +195,11 @@ func (c *Cluster) askTimeout() time.Duration {
 	return ioTimeout
 }
 
+// askNewTimeout is askTimeout for servers that the cluster asks over a new connection.
+func (c *Cluster) askNewTimeout() time.Duration {
+	return max(c.askTimeout(), c.opts.HostOpts.DialTimeout)
+}
+
 // withCluster adds the cluster to an error.
 func (c *Cluster) withCluster(err *errorx.Error) *errorx.Error {
 	return err.WithProperty(EKCluster, c).WithProperty(EKClusterName, c.opts.Name)

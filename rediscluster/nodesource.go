@@ -107,7 +107,7 @@ func (s *nodeSource) mayLeave() bool {
 func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topology.Layout, error) {
 	told := make([][]topology.View, len(s.seeds))
 	var failure error
-	asking, cancel := context.WithTimeout(ctx, s.c.askTimeout())
+	asking, cancel := context.WithTimeout(ctx, s.c.askNewTimeout())
 	defer cancel()
 	answers := make(chan func() bool, len(s.seeds))
 	for i, seed := range s.seeds {
@@ -123,7 +123,7 @@ func (s *nodeSource) askSeeds(ctx context.Context, nodes []topology.View) (*topo
 			}
 		}()
 	}
-	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askTimeout(), 2), nil) // the context asking ends the goroutines earlier
+	gather(s.c.ctx, answers, len(s.seeds), timing.Times(s.c.askNewTimeout(), 2), nil) // the context asking ends the goroutines earlier
 	seeds := slices.Concat(told...)
 	l, left := s.kin.OfSeeds(nodes, seeds, s.mayLeave())
 	switch {

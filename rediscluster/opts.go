@@ -65,7 +65,8 @@ type Opts struct {
 	// requests that need a master fail with [ErrNoAliveConnection], not sent. Default
 	// false: the present master stays in use while it answers, but if another server has been
 	// promoted, that server lacks the writes since then. With either value, a server that does not
-	// answer within HostOpts.IOTimeout does not count as a master.
+	// answer within HostOpts.IOTimeout, or HostOpts.DialTimeout if that is longer, does not count as
+	// a master.
 	StopOnManyMasters bool
 
 	// RefuseStrangers keeps the client with the servers that it knows, even if none of them answers and

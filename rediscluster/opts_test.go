@@ -51,7 +51,7 @@ func TestCorrectionsAreReported(t *testing.T) {
 	node := newScriptedNode(t, chaos.ScriptedReplies("+OK\r\n"))
 	_, rec := connect(t, []string{node.Addr()}, Opts{
 		CheckInterval: time.Millisecond, MovedRetries: 99, WaitToMigrate: time.Second,
-		HostOpts:     redisconn.Opts{ReadOnly: true, ReconnectPause: -1, IOTimeout: time.Second, DialTimeout: time.Hour},
+		HostOpts:     redisconn.Opts{ReadOnly: true, ReconnectPause: -1, DialTimeout: -1},
 		SentinelOpts: redisconn.Opts{ReconnectPause: -1},
 	})
 	want := []LogEvent{

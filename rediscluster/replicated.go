@@ -28,8 +28,8 @@ import (
 // without keys go to the master.
 //
 // If several servers report that they are masters, the client ignores those that are unreachable, or
-// silent for HostOpts.IOTimeout, while another one answers. The first of these rules that applies
-// picks the master among the rest:
+// silent for HostOpts.IOTimeout (for HostOpts.DialTimeout, if that is longer), while another one
+// answers. The first of these rules that applies picks the master among the rest:
 //
 //   - The master is the one that most of the listed replicas follow.
 //   - It is the one that was promoted and has all data of the others, according to their
@@ -176,7 +176,7 @@ func (s *serverList) hosts() map[string]string { return nil }
 
 // ask asks all servers. If one of them is asked for the first time, ask waits until each has answered
 // or failed; otherwise it returns askGrace after the first answer. A late server keeps its last role,
-// and ask does not ask it again until it answers or askTimeout has passed. A server that fails keeps
+// and ask does not ask it again until it answers or askNewTimeout has passed. A server that fails keeps
 // its last role, with the error.
 func (s *serverList) ask(ctx context.Context) {
 	names := s.addresses(ctx)
@@ -198,7 +198,7 @@ func (s *serverList) ask(ctx context.Context) {
 			go s.askServer(addr, host)
 		}
 	}
-	gather(ctx, s.answers, len(s.open), timing.Times(s.c.askTimeout(), 2), nil) // the answers arrive before that, because each question has a time-out
+	gather(ctx, s.answers, len(s.open), timing.Times(s.c.askNewTimeout(), 2), nil) // the answers arrive before that, because each question has a time-out
 }
 
 // hearLate records the answers that have arrived since the last round.
@@ -216,7 +216,7 @@ func (s *serverList) hearLate() {
 // askServer is a goroutine that asks one server. It ends when ask has heard the answer, or with
 // the cluster.
 func (s *serverList) askServer(addr, host string) {
-	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askTimeout())
+	ctx, cancel := context.WithTimeout(s.c.ctx, s.c.askNewTimeout())
 	defer cancel()
 	info := s.c.askServerInfo(ctx, addr, host)
 	select {

@@ -121,11 +121,11 @@ func TestBackInUseSoon(t *testing.T) {
 func TestCorrectedOptsAreReportedOnce(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{}
-		_, log := connectPipes(t, p, redisconn.Opts{DialTimeout: time.Hour})
+		_, log := connectPipes(t, p, redisconn.Opts{DialTimeout: -1})
 		_ = p.lastConn().Close()
 		time.Sleep(time.Minute)
 		require.Equal(t, []string{"OptCorrected", "Connecting", "Connected", "Disconnected", "Connecting", "Connected"}, log.names())
-		require.Equal(t, redisconn.LogOptCorrected{Option: "DialTimeout", Given: time.Hour, Used: time.Second}, event[redisconn.LogOptCorrected](log))
+		require.Equal(t, redisconn.LogOptCorrected{Option: "DialTimeout", Given: time.Duration(-1), Used: time.Second}, event[redisconn.LogOptCorrected](log))
 	})
 }
 

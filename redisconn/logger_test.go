@@ -144,7 +144,7 @@ func TestDefaultLogger(t *testing.T) {
 		event redisconn.LogEvent
 		want  string
 	}{
-		{redisconn.LogOptCorrected{Option: "DialTimeout", Given: time.Hour, Used: time.Second}, "DialTimeout is 1s instead of 1h0m0s"},
+		{redisconn.LogOptCorrected{Option: "DialTimeout", Given: -time.Second, Used: time.Second}, "DialTimeout is 1s instead of -1s"},
 		{redisconn.LogConnecting{}, "connecting"},
 		{redisconn.LogConnected{LocalAddr: "here", RemoteAddr: "there"}, "here to there"},
 		{redisconn.LogConnectFailed{Error: failure}, "on purpose"},

@@ -64,9 +64,8 @@ type Opts struct {
 	// third of IOTimeout (of 1 s, if IOTimeout is negative). Negative: no heartbeats, so only the
 	// next request notices a dead socket. Sockets of subscribers have their own heartbeats.
 	Heartbeat time.Duration
-	// DialTimeout bounds each attempt to connect: dialing and the handshake together.
-	// It is at most IOTimeout, which is also its default; if IOTimeout is negative, the
-	// default is 5 s.
+	// DialTimeout bounds each attempt to connect: dialing and the handshake together. Default
+	// IOTimeout or, if IOTimeout is negative, 5 s.
 	DialTimeout time.Duration
 	// ReconnectPause is the longest pause between two attempts to connect. Each pause is
 	// random, between zero and a bound. The bound is half of ReconnectPause after the
@@ -179,9 +178,6 @@ const (
 func (o Opts) withDefaults() Opts {
 	o.IOTimeout = cmp.Or(o.IOTimeout, defaultIOTimeout)
 	if o.DialTimeout <= 0 {
-		o.DialTimeout = o.IOTimeout
-	}
-	if o.IOTimeout > 0 && o.DialTimeout > o.IOTimeout {
 		o.DialTimeout = o.IOTimeout
 	}
 	if o.DialTimeout <= 0 {

@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 			IOTimeout: time.Second, DialTimeout: 100 * ms, ReconnectPause: 200 * ms, ReconnectPauseMax: 200 * ms, TCPKeepAlive: time.Second / 3,
 		}},
 		"larger DialTimeout": {Opts{DialTimeout: time.Hour}, Opts{
-			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: 500 * ms, ReconnectPauseMax: 500 * ms, TCPKeepAlive: time.Second / 3,
+			IOTimeout: time.Second, DialTimeout: time.Hour, ReconnectPause: 500 * ms, ReconnectPauseMax: 500 * ms, TCPKeepAlive: time.Second / 3,
 		}},
 		"negative": {Opts{ReconnectPause: -1, TCPKeepAlive: -1}, Opts{
 			IOTimeout: time.Second, DialTimeout: time.Second, ReconnectPause: -1, ReconnectPauseMax: -1, TCPKeepAlive: -1,
@@ -55,13 +55,13 @@ func TestCorrections(t *testing.T) {
 	for _, good := range []Opts{
 		{},
 		{IOTimeout: -1, DialTimeout: time.Hour, ReconnectPause: -1, TCPKeepAlive: -1, WritePause: -1},
-		{DialTimeout: time.Second, ReconnectPause: time.Minute, ReconnectPauseMax: time.Second, MaxRequests: 1, Integrity: true},
+		{DialTimeout: time.Minute, ReconnectPause: time.Minute, ReconnectPauseMax: time.Second, MaxRequests: 1, Integrity: true},
 	} {
 		require.Empty(t, corrections(good, good.withDefaults()))
 	}
-	given := Opts{DialTimeout: time.Hour, ReconnectPauseMax: -1, MaxRequests: -2, MaxBytes: -3, ScriptMode: true, Integrity: true}
+	given := Opts{DialTimeout: -1, ReconnectPauseMax: -1, MaxRequests: -2, MaxBytes: -3, ScriptMode: true, Integrity: true}
 	require.Equal(t, []LogOptCorrected{
-		{"DialTimeout", time.Hour, defaultIOTimeout},
+		{"DialTimeout", time.Duration(-1), defaultIOTimeout},
 		{"ReconnectPauseMax", time.Duration(-1), defaultLongestPause},
 		{"MaxRequests", -2, defaultMaxRequests},
 		{"MaxBytes", -3, defaultMaxBytes},

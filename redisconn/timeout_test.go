@@ -23,7 +23,7 @@ func TestDialTimeout(t *testing.T) {
 		{"default", redisconn.Opts{}, time.Second},
 		{"set", redisconn.Opts{DialTimeout: 100 * time.Millisecond}, 100 * time.Millisecond},
 		{"IOTimeout", redisconn.Opts{IOTimeout: 3 * time.Second}, 3 * time.Second},
-		{"over IOTimeout", redisconn.Opts{IOTimeout: time.Second, DialTimeout: time.Hour}, time.Second},
+		{"over IOTimeout", redisconn.Opts{IOTimeout: time.Second, DialTimeout: time.Hour}, time.Hour},
 		{"no IOTimeout", redisconn.Opts{IOTimeout: -1}, 5 * time.Second},
 	} {
 		t.Run("dialing, "+c.name, func(t *testing.T) {

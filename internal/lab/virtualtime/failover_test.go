@@ -98,6 +98,10 @@ func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply str
 		return stringsReply(host, port)
 	case words == "SENTINEL MASTER":
 		return stringsReply("ip", host, "port", port, "config-epoch", fmt.Sprint(g.epoch))
+	case words == "CLUSTER SLOTS":
+		return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n" + chaos.ScriptedBulk(host) + ":" + port + "\r\n"
+	case args[0] == "CLUSTER":
+		return "-NOPERM no\r\n"
 	case args[0] == "SENTINEL":
 		return "*0\r\n"
 	case args[0] == "ROLE":
@@ -218,4 +222,38 @@ func writesResume(t *testing.T, fault func(*pipeGroup), before time.Duration) (l
 		last = max(last, <-resumed)
 	}
 	return last
+}
+
+// A DialTimeout that is longer than IOTimeout also holds for the connections over which the client asks
+// for the masters.
+func TestSlowDials(t *testing.T) {
+	starts := map[string]func(context.Context, rediscluster.Opts) (*rediscluster.Cluster, error){
+		"cluster": func(ctx context.Context, opts rediscluster.Opts) (*rediscluster.Cluster, error) {
+			return rediscluster.NewCluster(ctx, []string{old}, opts)
+		},
+		"list": func(ctx context.Context, opts rediscluster.Opts) (*rediscluster.Cluster, error) {
+			return rediscluster.NewReplicated(ctx, []string{old}, opts)
+		},
+		"sentinels": func(ctx context.Context, opts rediscluster.Opts) (*rediscluster.Cluster, error) {
+			return rediscluster.NewSentinel(ctx, []string{"10.0.0.9:26379"}, "main", opts)
+		},
+	}
+	for name, start := range starts {
+		t.Run(name, func(t *testing.T) {
+			Run(t, func(t *testing.T) {
+				g := &pipeGroup{master: old, conns: make(map[string][]net.Conn)}
+				opts := redisconn.Opts{IOTimeout: time.Second, DialTimeout: 3 * time.Second}
+				opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					time.Sleep(2 * time.Second)
+					return g.dial(ctx, network, addr)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				c, err := start(ctx, rediscluster.Opts{HostOpts: opts, SentinelOpts: opts, Logger: rediscluster.NoopLogger{}})
+				require.NoError(t, err)
+				defer c.Close()
+				require.Equal(t, "OK", redis.SyncCtx{S: redis.WithRetry(c, redis.RetryOpts{})}.Do(ctx, "SET", "a", "1"))
+			})
+		})
+	}
 }
