@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -46,16 +47,13 @@ func (s *shared) with(policy rediscluster.ReplicaPolicyEnum) *Client {
 	return &Client{s.retried(sender), s}
 }
 
-// nobody is a sender whose requests fail, unsent, because it stands for a nil sender.
-var nobody = redis.WithHook(nil, nil)
-
 // opened reports whether c came from Open.
 func (c *Client) opened() bool { return c != nil && c.shared != nil }
 
-// to returns the sender that c sends through, or nobody if c did not come from Open.
+// to returns the sender that c sends through, or [backend.Nobody] if c did not come from Open.
 func (c *Client) to() redis.Sender {
 	if !c.opened() {
-		return nobody
+		return backend.Nobody
 	}
 	return c.sender
 }
@@ -208,7 +206,7 @@ func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.to().EachShard(
 func init() {
 	send.Opens(func(sender any) (inside any, known bool) {
 		c, known := sender.(*Client)
-		if c == nil {
+		if !c.opened() {
 			return nil, known
 		}
 		return c.sender, true

@@ -1,6 +1,9 @@
 package redispipe_test
 
 import (
+	"context"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,16 +13,20 @@ import (
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
+	"github.com/joomcode/redispipe/rediscluster"
+	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisfailover"
 	"github.com/joomcode/redispipe/redismirror"
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// All methods of the nil pointers that constructors return with an error fail, or do nothing.
+// The senders of which constructors return nil with an error fail, or do nothing.
 func TestNoneOpened(t *testing.T) {
 	ctx := t.Context()
 	for name, s := range map[string]redis.Sender{
 		"client": (*redispipe.Client)(nil), "unopened client": &redispipe.Client{}, "cache": (*rediscache.Cache)(nil),
-		"mirror": (*redismirror.Mirror)(nil),
+		"mirror": (*redismirror.Mirror)(nil), "connection": (*redisconn.Connection)(nil), "zero connection": new(redisconn.Connection),
+		"cluster": (*rediscluster.Cluster)(nil), "zero cluster": new(rediscluster.Cluster), "policy": rediscluster.PolicyMan{},
 	} {
 		reqs := []redis.Request{redis.Req("GET", "key"), redis.Req("GET", "key")}
 		var errs []error
@@ -73,4 +80,110 @@ func TestNoneOpened(t *testing.T) {
 		sub.Close()
 		subscriber.Close()
 	}
+}
+
+// No method of a nil pointer, or of a value that its constructor has not made, panics or hangs. The errors that
+// the methods return say that nothing was sent.
+func TestEveryMethodOfNone(t *testing.T) {
+	calls, failed := 0, 0
+	for _, none := range []any{
+		(*redispipe.Client)(nil), (*redisconn.Connection)(nil), (*rediscluster.Cluster)(nil), rediscluster.PolicyMan{},
+		(*rediscache.Cache)(nil), (*redisfailover.Client)(nil), (*redismirror.Mirror)(nil),
+		(*redispubsub.Subscriber)(nil), (*redispubsub.Subscription)(nil),
+		(*redis.Session)(nil), (*redis.Tx)(nil), (*redis.Script)(nil), (*redis.Library)(nil), (*redis.Function)(nil),
+		(*redis.GroupReader)(nil), (*redis.JobReader)(nil), (*redis.HotKeys)(nil),
+	} {
+		both := []reflect.Value{reflect.ValueOf(none)}
+		if of := both[0].Type(); of.Kind() == reflect.Pointer {
+			both = append(both, reflect.New(of.Elem()))
+		}
+		for _, v := range both {
+			for i := range v.NumMethod() {
+				for _, filled := range []bool{false, true} {
+					name := v.Type().String() + "." + v.Type().Method(i).Name
+					require.NotPanics(t, func() {
+						for _, err := range errorsOf(v.Method(i).Call(argumentsOf(v.Method(i).Type(), filled))) {
+							if !redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed) { // the end of a subscription is no outcome of a request
+								require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err), "%s: %v", name, err)
+							}
+							failed++
+						}
+						calls++
+					}, name)
+				}
+			}
+		}
+	}
+	require.Greater(t, calls, 500)
+	require.Greater(t, failed, 200)
+}
+
+// argumentsOf returns arguments for a function: zero values, apart from contexts and functions, or, if filled is
+// set, values that make sense.
+func argumentsOf(f reflect.Type, filled bool) (args []reflect.Value) {
+	for i := range f.NumIn() {
+		in := f.In(i)
+		arg := reflect.Zero(in)
+		switch {
+		case f.IsVariadic() && i == f.NumIn()-1:
+			continue
+		case in == reflect.TypeFor[context.Context]():
+			arg = reflect.ValueOf(context.Background())
+		case in.Kind() == reflect.Func:
+			arg = reflect.MakeFunc(in, func([]reflect.Value) []reflect.Value { return zeros(in) })
+		case !filled:
+		case in == reflect.TypeFor[redis.Sender]():
+			arg = reflect.ValueOf(new(redisconn.Connection))
+		case in == reflect.TypeFor[redis.Future]():
+			arg = reflect.ValueOf(redis.FuncFuture(func(any, uint64) {}))
+		case in == reflect.TypeFor[redis.Request]():
+			arg = reflect.ValueOf(redis.Req("GET", "key"))
+		case in == reflect.TypeFor[[]redis.Request]():
+			arg = reflect.ValueOf([]redis.Request{redis.Req("GET", "key"), redis.Req("SET", "key", 1)})
+		case in.Kind() == reflect.String:
+			arg = reflect.ValueOf("GET").Convert(in)
+		case in == reflect.TypeFor[any]():
+			arg = reflect.ValueOf(new(string))
+		}
+		args = append(args, arg)
+	}
+	return args
+}
+
+// zeros returns the zero values of a function's results.
+func zeros(f reflect.Type) (results []reflect.Value) {
+	for i := range f.NumOut() {
+		results = append(results, reflect.Zero(f.Out(i)))
+	}
+	return results
+}
+
+// errorsOf returns the errors among the results of a call, including those that a loop or a channel yields.
+func errorsOf(results []reflect.Value) (errs []error) {
+	add := func(v any) {
+		if err, is := v.(error); is {
+			errs = append(errs, err)
+		}
+	}
+	for _, v := range results {
+		switch res := v.Interface().(type) {
+		case []any:
+			for _, el := range res {
+				add(el)
+			}
+		case redis.Scanner:
+			res.Next(redis.FuncFuture(func(res any, _ uint64) { add(res) }))
+		case redis.Request:
+			add(redis.AsError(redis.Sync{S: redis.WithHook(nil, nil)}.Send(res)))
+		default:
+			if v.Kind() == reflect.Func && strings.HasPrefix(v.Type().String(), "iter.Seq2") {
+				for _, err := range v.Seq2() {
+					add(err.Interface())
+				}
+				continue
+			}
+			add(res)
+		}
+	}
+	return errs
 }

@@ -169,10 +169,21 @@ func NewGroupReader(s Sender, opts GroupOpts) (*GroupReader, error) {
 	return &GroupReader{db: SyncCtx{S: s}, opts: opts, open: map[string]time.Time{}}, nil
 }
 
+// check returns an error unless NewGroupReader has returned r.
+func (r *GroupReader) check() error {
+	if r == nil || r.open == nil {
+		return errs.Err(ErrGroupOpts.New("the reader is nil or empty: NewGroupReader makes one"))
+	}
+	return nil
+}
+
 // Ack marks entries as done. The reader sends acknowledgements together: before each read, when
 // the loop ends, and before it delivers an entry if there are Count of them or the first is
 // 100 ms old. If the reader dies before that, the entries are delivered again. See Flush.
 func (r *GroupReader) Ack(ids ...string) error {
+	if err := r.check(); err != nil {
+		return err
+	}
 	for _, id := range ids {
 		if !isEntryID(id) {
 			return errs.Err(ErrGroupEntryID.New("Ack was called with something that is not the ID of an entry"))
@@ -204,6 +215,9 @@ const flushAtOnce = 1000
 // the entries that may not be acknowledged, and the next flush sends them; a retry is always
 // safe.
 func (r *GroupReader) Flush(ctx context.Context) error {
+	if err := r.check(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	ids := r.acked
 	r.acked = nil

@@ -24,6 +24,10 @@ import (
 // While there is nothing to do, the reader sends at most two commands a second.
 func (r *GroupReader) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
+		if err := r.check(); err != nil {
+			yield(Message{}, err)
+			return
+		}
 		switch {
 		case ctx == nil:
 			yield(Message{}, errs.Err(errs.NilContext()))

@@ -167,10 +167,21 @@ func NewJobReader(s Sender, opts JobOpts) (*JobReader, error) {
 	}, nil
 }
 
+// check returns an error unless NewJobReader has returned r.
+func (r *JobReader) check() error {
+	if r == nil || r.turn == nil {
+		return errs.Err(ErrJobOpts.New("the reader is nil or empty: NewJobReader makes one"))
+	}
+	return nil
+}
+
 // Ack marks jobs as done. The reader sends acknowledgements before it takes the next job, and when
 // the loop ends. If the reader dies before that, the jobs are delivered again. See Flush. Ack
 // ignores jobs that are already marked, and jobs of other readers.
 func (r *JobReader) Ack(jobs ...Job) {
+	if r.check() != nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, job := range jobs {
@@ -186,6 +197,9 @@ func (r *JobReader) Ack(jobs ...Job) {
 func (r *JobReader) Flush(ctx context.Context) error {
 	if ctx == nil {
 		return errs.Err(errs.NilContext())
+	}
+	if err := r.check(); err != nil {
+		return err
 	}
 	if err := r.takeTurn(ctx); err != nil {
 		return errs.Err(err)

@@ -26,6 +26,10 @@ import (
 // replicated.
 func (r *JobReader) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
+		if err := r.check(); err != nil {
+			yield(Job{}, err)
+			return
+		}
 		switch {
 		case ctx == nil:
 			yield(Job{}, errs.Err(errs.NilContext()))

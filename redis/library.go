@@ -24,6 +24,9 @@ func NewLibrary(src string) *Library { return &Library{src: src} }
 // LOAD REPLACE). Replicas get it from their masters. A retry is safe. The error joins (errors.Join)
 // one error for each master that failed; the others have the library.
 func (l *Library) Load(ctx context.Context, to Sender) error {
+	if l == nil {
+		return errs.Err(errScript.New("the library is nil: NewLibrary makes one"))
+	}
 	return onShards(ctx, to, l.loadRequest(), func(any) error { return nil })
 }
 
@@ -66,6 +69,9 @@ func (f *Function) DoInto(ctx context.Context, to Sender, dst any, keys []string
 // Request returns a request that calls the function, for batches and transactions. A
 // server that lacks the function refuses it: see [Library.Load].
 func (f *Function) Request(keys []string, args ...any) Request {
+	if f == nil || f.lib == nil {
+		return badRequest("FCALL", errScript.New("the function is nil or has no library: Library.Function makes one"), keys, args)
+	}
 	return callRequest(f.cmd, f.name, keys, args)
 }
 

@@ -61,8 +61,21 @@ func NewReadOnlyScript(src string) *Script {
 // builds that must not use SHA-1 (FIPS). Calls send the body until the answer has arrived, and
 // always if the server refuses SCRIPT LOAD. ServerHash returns s. Call ServerHash before you use s.
 func (s *Script) ServerHash() *Script {
-	s.fromServer = true
+	if s != nil {
+		s.fromServer = true
+	}
 	return s
+}
+
+// errScript: a script is nil or zero.
+var errScript = errs.ErrOpts.NewType("script", errs.ErrTraitNotSent)
+
+// check returns an error unless NewScript or NewReadOnlyScript has returned s.
+func (s *Script) check() error {
+	if s == nil || s.bursts == nil {
+		return errScript.New("the script is nil or empty: NewScript makes one")
+	}
+	return nil
 }
 
 // Do runs the script and returns its result, as [SyncCtx.Do] does. It does not retain
@@ -86,6 +99,9 @@ func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, 
 	if ctx == nil {
 		return errs.NilContext()
 	}
+	if err := s.check(); err != nil {
+		return err
+	}
 	r := s.Request(keys, args...)
 	if r.Cmd == s.byBody {
 		s.ask(to)
@@ -101,28 +117,34 @@ func (s *Script) run(ctx context.Context, to Sender, keys []string, args []any, 
 // through [WithScripts]; through another Sender the result may be an ErrNoScript. For a [Tx] or a
 // [Session], use [Script.RequestWithBody].
 func (s *Script) Request(keys []string, args ...any) Request {
+	if err := s.check(); err != nil {
+		return badRequest("EVALSHA", err, keys, args)
+	}
 	hash := s.knownHash()
 	switch {
 	case s.disputed.Load():
-		return s.refused(s.errDisputed(), keys, args)
+		return badRequest(s.byHash, s.errDisputed(), keys, args)
 	case hash != "":
 		return callRequest(s.byHash, hash, keys, args)
 	case s.fromServer:
 		return callRequest(s.byBody, s.src, keys, args)
 	}
-	return s.refused(errs.ErrScriptHash.New("this program must not compute SHA-1 (FIPS 140): use Script.ServerHash"), keys, args)
+	return badRequest(s.byHash, errs.ErrScriptHash.New("this program must not compute SHA-1 (FIPS 140): use Script.ServerHash"), keys, args)
 }
 
 // RequestWithBody returns a request that runs the script by its body (EVAL), so it also runs on a
 // server that lacks the script. Use it for [Tx.Queue] and the methods of [Session], in which the
 // library can't repeat a request that got NOSCRIPT.
 func (s *Script) RequestWithBody(keys []string, args ...any) Request {
+	if err := s.check(); err != nil {
+		return badRequest("EVAL", err, keys, args)
+	}
 	return callRequest(s.byBody, s.src, keys, args)
 }
 
-// refused returns a request that fails with the error why and is not sent.
-func (s *Script) refused(why error, keys []string, args []any) Request {
-	r := callRequest(s.byHash, "", keys, args)
+// badRequest returns a call that fails with the error why and is not sent.
+func badRequest(cmd string, why error, keys []string, args []any) Request {
+	r := callRequest(cmd, "", keys, args)
 	r.Args[0] = values.NewBad(why)
 	return r
 }
@@ -142,6 +164,9 @@ func callRequest(cmd, callee string, keys []string, args []any) Request {
 // [ErrScriptHash] if a server's hash differs from the library's. Otherwise it joins
 // (errors.Join) one error for each master that failed; the others have the script.
 func (s *Script) Load(ctx context.Context, to Sender) error {
+	if err := s.check(); err != nil {
+		return errs.Err(err)
+	}
 	return onShards(ctx, to, Req("SCRIPT LOAD", s.src), func(res any) error {
 		hash, err := values.As[string](res)
 		if err != nil {

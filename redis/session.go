@@ -115,7 +115,7 @@ func WithSession(ctx context.Context, s Sender, key string, f func(*Session) err
 // Close returns the connection to the pool. It does not wait, and may be called more than once. If
 // another goroutine is in a call, the connection is returned after that call.
 func (s *Session) Close() {
-	for {
+	for s != nil {
 		switch state := s.state.Load(); state {
 		case sessionIdle:
 			if s.state.CompareAndSwap(state, sessionClosed) {
@@ -134,10 +134,10 @@ func (s *Session) Close() {
 
 // enter starts a call.
 func (s *Session) enter() error {
-	if s.state.CompareAndSwap(sessionIdle, sessionBusy) {
+	if s != nil && s.state.CompareAndSwap(sessionIdle, sessionBusy) {
 		return nil
 	}
-	if s.state.Load() == sessionClosed {
+	if s == nil || s.state.Load() == sessionClosed {
 		return errs.ErrSessionClosed.New("the session is closed: open another one")
 	}
 	return errs.ErrSessionBusy.New("the session is in use: a session is for one goroutine")
@@ -201,7 +201,7 @@ func (s *Session) Transact(reqs []Request) ([]any, error) {
 
 // begin starts an operation for hooks, if there are any.
 func (s *Session) begin(kind OperationKind, reqs []Request) observations {
-	if len(s.hooks) == 0 {
+	if s == nil || len(s.hooks) == 0 {
 		return nil
 	}
 	return observe(s.ctx, s.hooks, operation(kind, reqs))

@@ -76,16 +76,16 @@ func (t *Tx) check(req Request) error {
 // refuse records the first error. Then the transaction is not sent.
 func (t *Tx) refuse(err error) any {
 	res := traced(err)
-	if t.refused == nil {
+	if t != nil && t.refused == nil {
 		t.refused = res.(error)
 	}
 	return res
 }
 
-// open returns the session. If Watch did not create the Tx, it returns a closed session.
+// open returns the session. If Watch did not create the Tx, it returns nil, which acts like a closed session.
 func (t *Tx) open() *Session {
-	if t.session == nil {
-		return new(Session)
+	if t == nil {
+		return nil
 	}
 	return t.session
 }
@@ -103,7 +103,9 @@ func (t *Tx) Queue(cmd any, args ...any) {
 	if err != nil {
 		t.refuse(err)
 	}
-	t.queued = append(t.queued, req)
+	if t != nil {
+		t.queued = append(t.queued, req)
+	}
 }
 
 // Watch runs an optimistic transaction: it watches keys, calls f, sends the requests that f has

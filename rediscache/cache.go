@@ -23,13 +23,13 @@ type Cache struct {
 
 var _ redis.Sender = (*Cache)(nil)
 
-// nobody is a sender whose requests fail, unsent, because it stands for a nil sender.
-var nobody = redis.WithHook(nil, nil)
+// opened reports whether New has returned c.
+func (c *Cache) opened() bool { return c != nil && c.core != nil }
 
-// to returns the sender that c sends through. New returns nil with an error: then it is nobody.
+// to returns the sender that c sends through, or [backend.Nobody] if New has not returned c.
 func (c *Cache) to() redis.Sender {
-	if c == nil {
-		return nobody
+	if !c.opened() {
+		return backend.Nobody
 	}
 	return c.sender
 }
@@ -92,7 +92,7 @@ func (c *core) cacheOf(s *sender, hooks []func(redis.Sender) redis.Sender) *Cach
 // closing one closes the other. Create it once and keep it. With an age of 0 it answers nothing from
 // memory.
 func (c *Cache) WithMaxAge(age time.Duration) *Cache {
-	if c == nil {
+	if !c.opened() {
 		return nil
 	}
 	s := *c.plain
@@ -126,7 +126,7 @@ func (c *Cache) Transact(ctx context.Context, reqs []redis.Request) ([]any, erro
 
 // Invalidate drops the entries of keys, as if a server had reported that they were changed.
 func (c *Cache) Invalidate(keys ...string) {
-	if c == nil {
+	if !c.opened() {
 		return
 	}
 	for _, key := range keys {
@@ -136,7 +136,7 @@ func (c *Cache) Invalidate(keys ...string) {
 
 // InvalidateAll drops everything.
 func (c *Cache) InvalidateAll() {
-	if c != nil {
+	if c.opened() {
 		c.core.changed(send.Changes{All: true})
 	}
 }
@@ -170,7 +170,7 @@ func (c *Cache) Close() { c.to().Close() }
 // ones are answered or ctx is done, and closes that sender and the cache. Until it returns, the cache
 // still answers from memory.
 func (c *Cache) Shutdown(ctx context.Context) error {
-	if c == nil {
+	if !c.opened() {
 		return nil
 	}
 	defer c.core.close()
@@ -182,7 +182,7 @@ func (c *Cache) Shutdown(ctx context.Context) error {
 func init() {
 	send.Opens(func(sender any) (inside any, known bool) {
 		c, known := sender.(*Cache)
-		if c == nil {
+		if !c.opened() {
 			return nil, known
 		}
 		return c.sender, true

@@ -35,7 +35,7 @@ type Dropped struct {
 
 // Stats returns the counters. They are not read atomically.
 func (c *Cache) Stats() Stats {
-	if c == nil {
+	if !c.opened() {
 		return Stats{}
 	}
 	n := c.core.store.Counts()

@@ -142,10 +142,17 @@ func checkAddrs(addrs []string) error {
 	return nil
 }
 
+// opened reports whether a constructor has returned c. Requests of other clusters, such as nil ones, fail
+// unsent, with the error of a nil sender.
+func (c *Cluster) opened() bool { return c != nil && c.refresher != nil }
+
 // Close closes the cluster. Requests that were not written fail with
 // [redis.ErrContextClosed], not sent; those in flight fail with [redis.ErrIO], and may
-// have run. It does not wait.
+// have run. It does not wait. It does nothing if c is nil, because constructors return nil with an error.
 func (c *Cluster) Close() {
+	if !c.opened() {
+		return
+	}
 	c.draining.Store(true)
 	c.closed.Store(true)
 	c.cancel(lifetime.ErrClosed)
@@ -158,32 +165,57 @@ func (c *Cluster) ended() {
 }
 
 // Ctx returns the context of the cluster; it ends with the cluster.
-func (c *Cluster) Ctx() context.Context { return c.ctx }
+func (c *Cluster) Ctx() context.Context {
+	if !c.opened() {
+		return lifetime.Ended(errs.NoSender())
+	}
+	return c.ctx
+}
 
 // Name returns Opts.Name.
-func (c *Cluster) Name() string { return c.opts.Name }
+func (c *Cluster) Name() string {
+	if c == nil {
+		return ""
+	}
+	return c.opts.Name
+}
 
 // Handle returns Opts.Handle.
-func (c *Cluster) Handle() any { return c.opts.Handle }
+func (c *Cluster) Handle() any {
+	if c == nil {
+		return nil
+	}
+	return c.opts.Handle
+}
 
 // String implements fmt.Stringer.
-func (c *Cluster) String() string { return fmt.Sprintf("*rediscluster.Cluster{name: %s}", c.opts.Name) }
+func (c *Cluster) String() string { return fmt.Sprintf("*rediscluster.Cluster{name: %s}", c.Name()) }
 
 // GoString implements fmt.GoStringer, so that %#v does not show the password in the
 // options.
 func (c *Cluster) GoString() string { return c.String() }
 
 // ForceReloading makes the cluster read the topology again soon. It returns at once.
-func (c *Cluster) ForceReloading() { c.refresher.force() }
+func (c *Cluster) ForceReloading() {
+	if c.opened() {
+		c.refresher.force()
+	}
+}
 
 // SetLatencyOrientedRR changes Opts.LatencyOrientedRR. It takes effect with the next refresh.
 func (c *Cluster) SetLatencyOrientedRR(v bool) {
-	c.latencyOriented.Store(v)
-	c.refresher.force()
+	if c.opened() {
+		c.latencyOriented.Store(v)
+		c.refresher.force()
+	}
 }
 
 // SetForceMinLatencyReplica changes Opts.ForceMinLatencyReplica.
-func (c *Cluster) SetForceMinLatencyReplica(v bool) { c.rules.Soonest.Store(v) }
+func (c *Cluster) SetForceMinLatencyReplica(v bool) {
+	if c.opened() {
+		c.rules.Soonest.Store(v)
+	}
+}
 
 // askTimeout returns how long the cluster waits for nodes that it has asked for slots.
 func (c *Cluster) askTimeout() time.Duration {

@@ -20,6 +20,9 @@ func (c *Cluster) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
+	if !c.opened() {
+		return redis.Err(errs.NoSender())
+	}
 	if c.closed.Load() {
 		return redis.Err(c.errClosed())
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster/internal/route"
@@ -21,6 +22,9 @@ import (
 // another node, or another process of the same node, answers: see [redis.ScannerBase].
 // CLUSTERSCAN follows its cursor: see [redis.Keys] for the differences.
 func (c *Cluster) Scanner(opts redis.ScanOpts) redis.Scanner {
+	if !c.opened() {
+		return backend.Nobody.Scanner(opts)
+	}
 	base := redis.ScannerBase{ScanOpts: opts}
 	if opts.Cmd != "" && !strings.EqualFold(opts.Cmd, "SCAN") {
 		return &keyScanner{ScannerBase: base, c: c}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -12,10 +13,14 @@ var _ redis.Sender = (*Cluster)(nil)
 
 // Send implements redis.Sender, with the policy MasterOnly. A request without
 // keys goes to any master.
-func (c *Cluster) Send(req Request, cb Future, n uint64) { c.with(MasterOnly).send(req, cb, n) }
+func (c *Cluster) Send(req Request, cb Future, n uint64) { c.SendWithPolicy(MasterOnly, req, cb, n) }
 
 // SendWithPolicy is Send with a policy.
 func (c *Cluster) SendWithPolicy(policy ReplicaPolicyEnum, req Request, cb Future, n uint64) {
+	if !c.opened() {
+		backend.Nobody.Send(req, cb, n)
+		return
+	}
 	c.with(policy).send(req, cb, n)
 }
 
@@ -24,13 +29,13 @@ func (c *Cluster) SendWithPolicy(policy ReplicaPolicyEnum, req Request, cb Futur
 // change; between shards there is no order. If one of the requests is malformed, it sends
 // none.
 func (c *Cluster) SendMany(reqs []Request, cb Future, start uint64) {
-	c.with(MasterOnly).sendMany(reqs, cb, start)
+	c.WithPolicy(MasterOnly).SendMany(reqs, cb, start)
 }
 
 // SendTransaction implements redis.Sender. All keys must be in one slot. Without
 // requests it sends nothing, and resolves cb at once with an empty array.
 func (c *Cluster) SendTransaction(reqs []Request, cb Future, start uint64) {
-	c.with(MasterOnly).sendTransaction(reqs, cb, start)
+	c.WithPolicy(MasterOnly).SendTransaction(reqs, cb, start)
 }
 
 // WithPolicy returns a Sender that uses the given policy.
@@ -47,16 +52,24 @@ type PolicyMan struct {
 var _ redis.Sender = PolicyMan{}
 
 // Send implements redis.Sender.
-func (p PolicyMan) Send(req Request, cb Future, n uint64) { p.with(p.Policy).send(req, cb, n) }
+func (p PolicyMan) Send(req Request, cb Future, n uint64) { p.SendWithPolicy(p.Policy, req, cb, n) }
 
 // SendMany implements redis.Sender; see Cluster.SendMany.
 func (p PolicyMan) SendMany(reqs []Request, cb Future, start uint64) {
+	if !p.opened() {
+		backend.Nobody.SendMany(reqs, cb, start)
+		return
+	}
 	p.with(p.Policy).sendMany(reqs, cb, start)
 }
 
 // SendTransaction implements redis.Sender. It goes to a replica only with a
 // policy that forces it.
 func (p PolicyMan) SendTransaction(reqs []Request, cb Future, start uint64) {
+	if !p.opened() {
+		backend.Nobody.SendTransaction(reqs, cb, start)
+		return
+	}
 	p.with(p.Policy).sendTransaction(reqs, cb, start)
 }
 
@@ -72,7 +85,7 @@ func init() {
 		default:
 			return nil, false
 		}
-		if c == nil {
+		if !c.opened() {
 			return nil, true
 		}
 		return c.with(policy), true
@@ -82,6 +95,10 @@ func init() {
 // EachShard implements redis.Sender: it calls f for each master with the
 // connection to it, or with an error if there is none.
 func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
+	if !c.opened() {
+		backend.Nobody.EachShard(f)
+		return
+	}
 	if c.draining.Load() {
 		f(nil, c.errClosed())
 		return

@@ -21,6 +21,9 @@ func (c *Cluster) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
+	if !c.opened() {
+		return nil
+	}
 	c.draining.Store(true)
 	defer c.Close()
 	for l := range c.refresher.links() {

@@ -58,6 +58,9 @@ func (r SlotRange) String() string {
 //
 //	expvar.Publish("redis", expvar.Func(func() any { return cluster.Stats() }))
 func (c *Cluster) Stats() Stats {
+	if !c.opened() {
+		return Stats{}
+	}
 	s := Stats{
 		Moved:     c.decisions[actFollowMoved].Load(),
 		Asked:     c.decisions[actFollowAsk].Load(),

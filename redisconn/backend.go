@@ -25,7 +25,7 @@ var (
 func init() {
 	send.Opens(func(sender any) (inside any, known bool) {
 		c, known := sender.(*Connection)
-		if c == nil {
+		if !c.opened() {
 			return nil, known
 		}
 		return shared{c}, true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
@@ -157,10 +158,19 @@ func (c *Connection) makePipe() {
 	c.pipe = engine.New(p)
 }
 
+// opened reports whether Connect has returned c. Requests of other connections, such as nil ones, fail
+// unsent, with the error of a nil sender.
+func (c *Connection) opened() bool { return c != nil && c.pipe != nil }
+
 // Close closes the connection. Requests that were not written fail with [redis.ErrContextClosed] as
 // not sent. Requests in flight fail with [redis.ErrIO] and may have run. Close does not wait. It
-// may be called more than once, and by a future.
-func (c *Connection) Close() { c.close(lifetime.ErrClosed) }
+// may be called more than once, and by a future. It does nothing if c is nil, because Connect returns nil with
+// an error.
+func (c *Connection) Close() {
+	if c.opened() {
+		c.close(lifetime.ErrClosed)
+	}
+}
 
 // close closes the connection with a reason, unless it is closed already.
 func (c *Connection) close(why lifetime.Closed) {
@@ -169,22 +179,50 @@ func (c *Connection) close(why lifetime.Closed) {
 }
 
 // Ctx returns the context of the connection, which ends when the connection is closed.
-func (c *Connection) Ctx() context.Context { return c.ctx }
+func (c *Connection) Ctx() context.Context {
+	if !c.opened() {
+		return lifetime.Ended(errs.NoSender())
+	}
+	return c.ctx
+}
 
 // Addr returns the address as it was given to Connect.
-func (c *Connection) Addr() string { return c.addr }
+func (c *Connection) Addr() string {
+	if c == nil {
+		return ""
+	}
+	return c.addr
+}
 
 // ClientName returns Opts.ClientName.
-func (c *Connection) ClientName() string { return c.opts.ClientName }
+func (c *Connection) ClientName() string {
+	if c == nil {
+		return ""
+	}
+	return c.opts.ClientName
+}
 
 // Handle returns Opts.Handle.
-func (c *Connection) Handle() any { return c.opts.Handle }
+func (c *Connection) Handle() any {
+	if c == nil {
+		return nil
+	}
+	return c.opts.Handle
+}
 
 // LocalAddr returns the local address of the socket, or "" if there is no socket.
-func (c *Connection) LocalAddr() string { return c.sockets.Load().local }
+func (c *Connection) LocalAddr() string { return c.socket().local }
 
 // RemoteAddr returns the remote address of the socket, or "" if there is no socket.
-func (c *Connection) RemoteAddr() string { return c.sockets.Load().remote }
+func (c *Connection) RemoteAddr() string { return c.socket().remote }
+
+// socket returns the addresses of the socket. They are empty if there is no socket.
+func (c *Connection) socket() socketAddrs {
+	if !c.opened() {
+		return socketAddrs{}
+	}
+	return *c.sockets.Load()
+}
 
 // place returns the addresses of the server that answers.
 func (c *Connection) place() send.Server {
@@ -193,21 +231,34 @@ func (c *Connection) place() send.Server {
 
 // String implements fmt.Stringer.
 func (c *Connection) String() string {
-	return fmt.Sprintf("*redisconn.Connection{addr: %s}", c.addr)
+	return fmt.Sprintf("*redisconn.Connection{addr: %s}", c.Addr())
 }
 
 // GoString implements fmt.GoStringer, so that %#v does not show the password.
 func (c *Connection) GoString() string { return c.String() }
 
 // ConnectedNow reports whether the connection has a socket.
-func (c *Connection) ConnectedNow() bool { return c.pipe.State() == engine.Connected }
+func (c *Connection) ConnectedNow() bool { return c.state() == engine.Connected }
 
 // MayBeConnected reports whether the connection has a socket or is dialing one, so
 // that it accepts requests.
-func (c *Connection) MayBeConnected() bool { return c.pipe.State().Accepts() }
+func (c *Connection) MayBeConnected() bool { return c.state().Accepts() }
+
+func (c *Connection) state() engine.State {
+	if !c.opened() {
+		return engine.Closed
+	}
+	return c.pipe.State()
+}
 
 // EachShard implements redis.Sender: it calls f with the connection.
-func (c *Connection) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }
+func (c *Connection) EachShard(f func(redis.Sender, error) bool) {
+	if !c.opened() {
+		backend.Nobody.EachShard(f)
+		return
+	}
+	f(c, nil)
+}
 
 // Ping sends PING and waits for its answer, as redis.Sync does. An answer other than PONG
 // is a [redis.ErrPing].
@@ -232,6 +283,9 @@ const (
 // PingLatency returns the smoothed round-trip time of heartbeats. Before the first heartbeat it
 // returns that of the handshake.
 func (c *Connection) PingLatency() time.Duration {
+	if !c.opened() {
+		return 0
+	}
 	return time.Duration(c.latency.Load()).Round(PingLatencyGranularity)
 }
 

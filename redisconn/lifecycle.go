@@ -236,6 +236,9 @@ func (c *Connection) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
+	if !c.opened() {
+		return nil
+	}
 	defer c.Close()
 	shared{c}.DrainBeside() // drain the other sockets now; the loop below waits for them
 	c.pipe.Drain()          // CLIENT UNBLOCK, as one of the library's own requests, still enters
@@ -274,6 +277,9 @@ func (c *Connection) left() (unsent, unknown int) {
 // number of open sessions and of calls of DoStream. It does not count the library's own
 // requests, such as heartbeats.
 func (c *Connection) Pending() int {
+	if !c.opened() {
+		return 0
+	}
 	unsent, unknown := c.left()
 	return unsent + unknown
 }

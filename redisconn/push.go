@@ -22,6 +22,9 @@ func (c *Connection) OpenPush(ctx context.Context) (*PushSocket, error) {
 	if ctx == nil {
 		return nil, errs.NilContext()
 	}
+	if !c.opened() {
+		return nil, errs.NoSender()
+	}
 	if c.ctx.Err() != nil {
 		return nil, c.errClosed()
 	}

@@ -44,6 +44,9 @@ func (c *Connection) Reauthenticate(ctx context.Context) error {
 	if ctx == nil {
 		return redis.Err(errs.NilContext())
 	}
+	if !c.opened() {
+		return redis.Err(errs.NoSender())
+	}
 	if c.opts.ScriptMode {
 		return redis.Err(c.withConn(redis.ErrCommandForbidden.New("a connection with ScriptMode may have a transaction open: send AUTH")))
 	}

@@ -1,9 +1,15 @@
 package redisconn
 
-import "github.com/joomcode/redispipe/redis"
+import (
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/redis"
+)
 
 // Scanner implements redis.Sender.
 func (c *Connection) Scanner(opts redis.ScanOpts) redis.Scanner {
+	if !c.opened() {
+		return backend.Nobody.Scanner(opts)
+	}
 	return &scanner{ScannerBase: redis.ScannerBase{ScanOpts: opts}, c: c}
 }
 

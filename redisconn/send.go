@@ -30,6 +30,10 @@ func (c *Connection) Send(req Request, cb Future, n uint64) {
 
 // SendAsk sends a request, with ASKING before it if asking is set.
 func (c *Connection) SendAsk(req Request, cb Future, n uint64, asking bool) {
+	if !c.opened() {
+		backend.Nobody.Send(req, cb, n)
+		return
+	}
 	scratch := send.GetScratch()
 	defer send.PutScratch(scratch)
 	r := &scratch.Request

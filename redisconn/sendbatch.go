@@ -1,10 +1,12 @@
 package redisconn
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -27,9 +29,16 @@ func (c *Connection) SendBatch(reqs []Request, cb Future, start uint64) {
 // DoTransaction, each request is resolved with its answer within MULTI ("QUEUED"). Then cb is
 // resolved with the answer to EXEC, under the number start+len(reqs).
 func (c *Connection) SendBatchFlags(reqs []Request, cb Future, start uint64, flags int) {
-	if flags&DoTransaction != 0 {
+	switch {
+	case !c.opened() && flags&DoTransaction != 0:
+		backend.Nobody.SendMany(append(slices.Clip(reqs), Request{Cmd: "EXEC"}), cb, start)
+		return
+	case !c.opened():
+		backend.Nobody.SendMany(reqs, cb, start)
+		return
+	case flags&DoTransaction != 0:
 		cb, start = c.newTransaction(cb, start, len(reqs), false), 1
-	} else if len(reqs) == 0 {
+	case len(reqs) == 0:
 		return
 	}
 	c.sendBatch(reqs, cb, start, flags)
@@ -86,7 +95,11 @@ func (c *Connection) encodeBatch(s *send.Scratch, batch []*send.Request, reqs []
 // SendTransaction implements redis.Sender. It resolves cb with the array that EXEC returns. Without
 // requests it sends nothing, and resolves cb at once with an empty array.
 func (c *Connection) SendTransaction(reqs []Request, cb Future, start uint64) {
-	if len(reqs) == 0 {
+	switch {
+	case !c.opened():
+		backend.Nobody.SendTransaction(reqs, cb, start)
+		return
+	case len(reqs) == 0:
 		send.ResolveEmpty(cb, start)
 		return
 	}

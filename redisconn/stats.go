@@ -73,6 +73,9 @@ func (s Stats) Stage(stage redis.Stage) *redis.Histogram {
 // Stats returns a snapshot. It takes a few microseconds (BenchmarkStats), and holds the
 // connection's lock for part of that time.
 func (c *Connection) Stats() Stats {
+	if !c.opened() {
+		return Stats{}
+	}
 	q := c.pipe.Stats()
 	stages := &q.Stages
 	return Stats{

@@ -29,6 +29,9 @@ func (c *Connection) DoStream(ctx context.Context, w io.Writer, cmd string, args
 	if ctx == nil {
 		return errs.NilContext()
 	}
+	if !c.opened() {
+		return errs.NoSender()
+	}
 	req := redis.Request{Cmd: cmd, Args: args}
 	plain := redis.Request{Cmd: cmd, Args: plainArgs(args)}
 	if err := redis.CheckRequest(plain, true); err != nil {

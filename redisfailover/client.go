@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/send"
@@ -145,16 +146,13 @@ func (c *Client) best(may func(*member) bool) *member {
 	return nil
 }
 
-// nobody is a sender whose requests fail, unsent, because it stands for a nil sender.
-var nobody = redis.WithHook(nil, nil)
-
 // opened reports whether c came from Open.
 func (c *Client) opened() bool { return c != nil && c.active.Load() != nil }
 
-// to returns the sender that c sends through, or nobody if c did not come from Open.
+// to returns the sender that c sends through, or [backend.Nobody] if c did not come from Open.
 func (c *Client) to() redis.Sender {
 	if !c.opened() {
-		return nobody
+		return backend.Nobody
 	}
 	return c.sender
 }
@@ -285,7 +283,7 @@ func (c *Client) EachShard(f func(redis.Sender, error) bool) { c.to().EachShard(
 func init() {
 	send.Opens(func(sender any) (inside any, known bool) {
 		c, known := sender.(*Client)
-		if c == nil {
+		if !c.opened() {
 			return nil, known
 		}
 		return c.sender, true

@@ -127,7 +127,7 @@ func (f *findings) keys() (keys []string, unlisted int) {
 // Findings returns the keys that may be different, up to Opts.MaxFindings of them, sorted by key and command.
 // [Stats].Unlisted counts the others.
 func (m *Mirror) Findings() []Finding {
-	if m == nil {
+	if !m.opened() {
 		return nil
 	}
 	m.findings.mu.Lock()

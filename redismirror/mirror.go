@@ -100,7 +100,7 @@ func (m *Mirror) EachShard(f func(redis.Sender, error) bool) { m.keyless().EachS
 // Close ends the Mirror and closes both senders. Requests that wait to be repeated are dropped. Afterwards
 // requests, Copy, Repair and CutOver fail with [redis.ErrContextClosed].
 func (m *Mirror) Close() {
-	if m == nil { // New returns nil with an error
+	if !m.opened() {
 		return
 	}
 	m.cancel()
@@ -108,9 +108,12 @@ func (m *Mirror) Close() {
 	m.sides[1].Close()
 }
 
-// ended returns an error once the Mirror is closed, and if it is nil.
+// opened reports whether New has returned m.
+func (m *Mirror) opened() bool { return m != nil && m.ctx != nil }
+
+// ended returns an error once the Mirror is closed, and if New has not returned it.
 func (m *Mirror) ended() error {
-	if m == nil {
+	if !m.opened() {
 		return errs.NoSender()
 	}
 	if m.ctx.Err() == nil {
@@ -119,11 +122,11 @@ func (m *Mirror) ended() error {
 	return redis.ErrContextClosed.New("the Mirror is closed")
 }
 
-// keyless returns the database that decides for requests without keys. For a nil Mirror it returns a sender
-// whose requests fail, unsent, because it stands for a nil sender.
+// keyless returns the database that decides for requests without keys. If New has not returned m, that is
+// [backend.Nobody].
 func (m *Mirror) keyless() redis.Sender {
-	if m == nil {
-		return redis.WithHook(nil, nil)
+	if !m.opened() {
+		return backend.Nobody
 	}
 	return m.sides[m.gates.side(slot.Count)]
 }

@@ -15,7 +15,7 @@ func (sessionless) WhyNoSessions() string {
 func init() {
 	send.Opens(func(sender any) (inside any, known bool) {
 		m, known := sender.(*Mirror)
-		if m == nil {
+		if !m.opened() {
 			return nil, known
 		}
 		return sessionless{}, true

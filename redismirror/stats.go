@@ -26,7 +26,7 @@ type counts struct{ reads, writes, failed, dropped, raced atomic.Uint64 }
 
 // Stats returns a snapshot of the statistics.
 func (m *Mirror) Stats() Stats {
-	if m == nil {
+	if !m.opened() {
 		return Stats{}
 	}
 	m.findings.mu.Lock()

@@ -17,6 +17,7 @@ import (
 // Only one goroutine may iterate at a time: another gets [ErrConsumed]. If you leave the loop,
 // the next loop continues with the next event.
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
+	s = s.made()
 	if s.prefix == "" {
 		return s.events(ctx)
 	}
@@ -81,6 +82,7 @@ func (s *Subscription) events(ctx context.Context) iter.Seq2[Event, error] {
 // subscription has ended, Err returns the error. If nobody has received an event when ctx ends, the
 // next loop gets it.
 func (s *Subscription) Chan(ctx context.Context) <-chan Event {
+	s = s.made()
 	events := make(chan Event)
 	go func() { // ends with ctx or the events
 		defer close(events)
@@ -106,4 +108,4 @@ func (s *Subscription) Chan(ctx context.Context) <-chan Event {
 }
 
 // Err returns the error that ended the subscription. It returns nil before that, and after Close.
-func (s *Subscription) Err() error { return redis.Err(s.set.Inbox.Err()) }
+func (s *Subscription) Err() error { return redis.Err(s.made().set.Inbox.Err()) }

@@ -84,7 +84,7 @@ func (t *traffic) add(s *session) {
 
 // Stats returns the state of each socket.
 func (s *Subscriber) Stats() Stats {
-	if s == nil {
+	if !s.opened() {
 		return Stats{}
 	}
 	s.mu.Lock()

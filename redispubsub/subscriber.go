@@ -11,6 +11,7 @@ import (
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/oplog"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redispubsub/internal/inbox"
@@ -43,7 +44,7 @@ type Subscriber struct {
 // It dials when it subscribes to a topic. It lives until Close, or until the connection
 // is closed.
 func New(conn *redisconn.Connection, opts Opts) (*Subscriber, error) {
-	if conn == nil {
+	if send.BackendOf[redis.Future](conn) == nil {
 		return nil, redis.ErrOpts.NewType("no_connection").New("connection is nil")
 	}
 	return newSubscriber(conn.Ctx(), backend.OneNode(conn), false, opts), nil
@@ -84,12 +85,16 @@ func newSubscriber(ctx context.Context, nodes backend.Nodes, manyNodes bool, opt
 // Close closes the subscriber and ends all of its subscriptions with [ErrClosed]. It does not
 // wait. It does nothing if s is nil.
 func (s *Subscriber) Close() {
-	if s != nil {
+	if s.opened() {
 		s.cancel(lifetime.ErrClosed)
 	}
 }
 
-// closed returns a subscriber that is closed, in place of a nil one. It has no goroutine.
+// opened reports whether a constructor has returned s.
+func (s *Subscriber) opened() bool { return s != nil && s.table != nil }
+
+// closed returns a subscriber that is closed, in place of one that no constructor has returned. It has no
+// goroutine.
 func closed() *Subscriber {
 	s := &Subscriber{logger: NoopLogger{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())

@@ -27,7 +27,7 @@ type Subscription struct {
 // it. If s is nil, because New or Open has failed, the subscription has ended, and its Subscribe returns an error.
 func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	opts, err := opts.withDefaults()
-	if s == nil {
+	if !s.opened() {
 		s, err = closed(), errs.NoSender()
 	}
 	in := inbox.New(inbox.Opts{
@@ -43,6 +43,14 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 	return sub
 }
 
+// made returns s, or a subscription that has ended if NewSubscription has not returned s.
+func (s *Subscription) made() *Subscription {
+	if s == nil || s.set == nil {
+		return (*Subscriber)(nil).NewSubscription(SubscriptionOpts{})
+	}
+	return s
+}
+
 // Subscribe adds topics, and returns when the server has confirmed all of them. If the server refuses
 // some, Subscribe returns a *[SubscribeError], and the others are subscribed. If the server can't be
 // reached, or does not answer, Subscribe keeps dialing until ctx is done. The exception is a single
@@ -52,6 +60,7 @@ func (s *Subscriber) NewSubscription(opts SubscriptionOpts) *Subscription {
 // whose slot is moving, Subscribe also waits until the old owner has ended its subscription and all nodes
 // know the new owner.
 func (s *Subscription) Subscribe(ctx context.Context, topics ...Topic) error {
+	s = s.made()
 	return s.observed(ctx, redis.OperationSubscribe, topics, s.subscribe)
 }
 
@@ -128,6 +137,7 @@ func (s *Subscription) add(topics []Topic) ([]*subscriptions.Answer, error) {
 // enters the buffer after Unsubscribe has returned. It returns when the server has
 // confirmed or ctx is done. It ignores topics that are not subscribed.
 func (s *Subscription) Unsubscribe(ctx context.Context, topics ...Topic) error {
+	s = s.made()
 	return s.observed(ctx, redis.OperationUnsubscribe, topics, s.unsubscribe)
 }
 
@@ -151,6 +161,7 @@ func (s *Subscription) unsubscribe(ctx context.Context, topics []Topic) (addr st
 
 // Topics returns the topics, confirmed or not, in no particular order.
 func (s *Subscription) Topics() []Topic {
+	s = s.made()
 	s.s.mu.Lock()
 	defer s.s.mu.Unlock()
 	return s.prefix.without(s.set.Topics())
@@ -158,6 +169,7 @@ func (s *Subscription) Topics() []Topic {
 
 // Close removes all topics and drops the events that were not consumed. It does not wait.
 func (s *Subscription) Close() {
+	s = s.made()
 	s.set.Inbox.Discard()
 	s.s.closeSet(s.set)
 }

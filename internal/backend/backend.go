@@ -23,6 +23,9 @@ var OptsOfURL func(u *redisurl.URL) any
 // redisconn.Opts. Package redisconn sets ConnectNode when it is initialized.
 var ConnectNode func(ctx context.Context, addr string, opts any, members func() map[string]bool) (conn any, err error)
 
+// Nobody is a sender whose requests fail, unsent, because it stands for a nil sender.
+var Nobody = redis.WithHook(nil, nil)
+
 // Conn is the [send.Backend] of a redisconn.Connection.
 type Conn interface {
 	send.Backend[redis.Future]

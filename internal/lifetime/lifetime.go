@@ -68,6 +68,13 @@ func Made(ctx, given context.Context, f func(why error)) {
 	context.AfterFunc(ctx, func() { stop() })
 }
 
+// Ended returns a context that has ended with a cause.
+func Ended(cause error) context.Context {
+	ctx, end := context.WithCancelCause(context.Background())
+	end(cause)
+	return ctx
+}
+
 // Within returns a context for the constructor of a part of a whole, such as a connection of a
 // cluster. goesOn reports whether the whole continues: a part may end before the whole does.
 func Within(ctx context.Context, goesOn func() bool) context.Context { return part{ctx, goesOn} }
