@@ -282,19 +282,31 @@ func killAndRestart(g *testbed.Group) (promoted *testbed.Server, err error) {
 	return promoted, old.Restart()
 }
 
+// pushOnce pushes jobs unless they were pushed before. It always writes, because WAIT waits for the
+// writes of its own connection.
+const pushOnce = `if redis.call("EXISTS", KEYS[2]) == 0 then redis.call("RPUSH", KEYS[1], unpack(ARGV)) end
+redis.call("SET", KEYS[2], 1)`
+
 // pushReplicated pushes jobs, and waits until a replica has them, so that they are not lost with
-// the master.
+// the master. It tries again after any error, because a master that hands over may take longer to
+// answer than its clients wait.
 func pushReplicated(client redis.Sender, jobs []any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return redis.WithSession(ctx, client, "jobs", func(s *redis.Session) error {
-		if err := redis.AsError(s.Do("RPUSH", append([]any{"jobs"}, jobs...)...)); err != nil {
+	args := append([]any{pushOnce, 2, "jobs", fmt.Sprint("{jobs}:pushed:", rand.Uint64())}, jobs...)
+	for {
+		err := redis.WithSession(ctx, client, "jobs", func(s *redis.Session) error {
+			if err := redis.AsError(s.Do("EVAL", args...)); err != nil {
+				return err
+			}
+			replicas, err := redis.As[int](s.Do("WAIT", 1, patience.Milliseconds()))
+			if err == nil && replicas < 1 {
+				err = fmt.Errorf("no replica has the jobs")
+			}
+			return err
+		})
+		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		replicas, err := redis.As[int](s.Do("WAIT", 1, patience.Milliseconds()))
-		if err == nil && replicas < 1 {
-			err = fmt.Errorf("no replica has the jobs")
-		}
-		return err
-	})
+	}
 }
