@@ -11,7 +11,7 @@ MODULES = ./internal/lab/bench/... ./internal/lab/virtualpeers/... ./contrib/...
 PARALLEL = -p 4 -parallel 8 -timeout 30m
 # When everything is tested, the packages whose tests take longest start first.
 FIRST = $(if $(filter ./...,$(PKG)),./internal/lab/torture ./rediscluster ./rediscache ./redisconn ./redispubsub \
-	./redis ./testbed ./redisvirtual .)
+	./redis ./testbed ./redisvirtual . ./redisconn/internal/engine ./redistest/memserver)
 # Test binaries need no symbols, and make lint runs vet: leaving out both saves time in each package.
 LINK = -vet=off -ldflags='-s -w'
 # The compiler runs for about a second, and spends a fifth of its processor time on garbage collection.

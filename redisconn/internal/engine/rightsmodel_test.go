@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -155,8 +157,8 @@ func (m *rightsModel) do(step string) {
 	if m.concurrency > 0 {
 		m.q.concurrency, m.q.minTrip, m.q.pause = m.concurrency, 0, 0
 	}
-	var i int
-	switch fmt.Sscanf(step, "leave %d", &i); strings.Fields(step)[0] {
+	step, i, _ := strings.Cut(step, " ")
+	switch step {
 	case "call":
 		c := &modelCaller{}
 		m.callers = append(m.callers, c)
@@ -214,6 +216,7 @@ func (m *rightsModel) do(step string) {
 	case "tick":
 		m.loop = m.q.takeRead(m.s)
 	case "leave":
+		i, _ := strconv.Atoi(i)
 		c := m.callers[i]
 		c.gone = true
 		m.q.Withdraw(c.seq)
@@ -228,15 +231,15 @@ func (m *rightsModel) do(step string) {
 }
 
 // halfEnough is a request of such a size that two of them are enough for a batch.
-var halfEnough = strings.Repeat("x", enoughBytes/2)
+var halfEnough = bytes.Repeat([]byte("x"), enoughBytes/2)
 
 func (m *rightsModel) enter(fut redis.Future) {
-	buf := "x"
+	buf := halfEnough[:1]
 	if m.concurrency > 0 {
 		buf = halfEnough
 	}
 	m.setAge()
-	r := &send.Request{Buf: []byte(buf), Caller: send.CallerOf(fut)}
+	r := &send.Request{Buf: buf, Caller: send.CallerOf(fut)}
 	_, d, entered := m.q.enterAlone(r, fut, 0)
 	if !entered {
 		_, d, _ = m.q.enter([]*send.Request{r}, &Entry{Future: fut})
