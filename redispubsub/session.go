@@ -64,7 +64,7 @@ func (s *session) take(push *redis.Push) error {
 	if err != nil {
 		return err
 	}
-	switch notice.What {
+	switch notice.Type {
 	case pubsub.Message:
 		return s.message(notice, push.Body)
 	case pubsub.Maintenance:

@@ -78,7 +78,7 @@ func TestAllocationsOfAMessage(t *testing.T) {
 	reqs := subscriber.table.Asks()[s.sock]
 	require.Len(t, reqs, 4, "two commands, each with a fence")
 	for ; len(reqs) > 0; reqs = reqs[2:] {
-		notice := pubsub.Notice{What: pubsub.Subscribed, Name: []byte(reqs[0].Args[0].(string))}
+		notice := pubsub.Notice{Type: pubsub.Subscribed, Name: []byte(reqs[0].Args[0].(string))}
 		if reqs[0].Cmd == "PSUBSCRIBE" {
 			notice.Kind = pubsub.Pattern
 		}

@@ -10,19 +10,19 @@ import (
 
 // Notice is a message from a server about a topic, or about maintenance.
 type Notice struct {
-	What What
+	Type NoticeType
 	Kind Kind
 	// Name is the name of the topic, or the kind of maintenance. Channel is the channel of a
 	// message. Both point into the push.
 	Name, Channel []byte
 }
 
-// A What is one of the kinds of a Notice.
-type What uint8
+// A NoticeType is the type of a Notice.
+type NoticeType uint8
 
-// The kinds of a Notice.
+// The types of a Notice.
 const (
-	Message What = iota
+	Message NoticeType = iota
 	Subscribed
 	Unsubscribed
 	// Maintenance concerns the server, not a topic. Only managed servers announce it.
@@ -36,20 +36,20 @@ func Parse(push *redis.Push) (notice Notice, err error) {
 		notice.Kind = Kind(k)
 		switch string(w[0]) {
 		case kinds[k].message:
-			notice.What = Message
+			notice.Type = Message
 		case kinds[k].subscribed:
-			notice.What = Subscribed
+			notice.Type = Subscribed
 		case kinds[k].unsubscribed:
-			notice.What = Unsubscribed
+			notice.Type = Unsubscribed
 		default:
 			continue
 		}
 		wellFormed := push.Rest == nil
-		if notice.What != Message {
+		if notice.Type != Message {
 			_, wellFormed = push.Rest.(int64) // the element is the number of topics of the socket
 		}
 		words := 2
-		if notice.What == Message && notice.Kind == Pattern {
+		if notice.Type == Message && notice.Kind == Pattern {
 			words = 3
 		}
 		if len(w) != words || !wellFormed {
@@ -59,7 +59,7 @@ func Parse(push *redis.Push) (notice Notice, err error) {
 		return notice, nil
 	}
 	if _, ok := ParseWork(w[0], push.Rest); ok {
-		return Notice{What: Maintenance, Name: w[0]}, nil
+		return Notice{Type: Maintenance, Name: w[0]}, nil
 	}
 	return notice, ErrStream.New("a push of an unknown kind")
 }

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 		"sharded message":     {[]string{"smessage", "c"}, nil, Notice{Message, Sharded, []byte("c"), []byte("c")}, false},
 		"subscribed":          {[]string{"psubscribe", "p*"}, int64(1), Notice{Subscribed, Pattern, []byte("p*"), []byte("p*")}, false},
 		"unsubscribed":        {[]string{"sunsubscribe", "c"}, int64(0), Notice{Unsubscribed, Sharded, []byte("c"), []byte("c")}, false},
-		"maintenance":         {[]string{"MIGRATING"}, []any{int64(1), int64(2)}, Notice{What: Maintenance, Name: []byte("MIGRATING")}, false},
+		"maintenance":         {[]string{"MIGRATING"}, []any{int64(1), int64(2)}, Notice{Type: Maintenance, Name: []byte("MIGRATING")}, false},
 		"too few words":       {[]string{"pmessage", "p*"}, nil, Notice{}, true},
 		"too many words":      {[]string{"message", "c", "d"}, nil, Notice{}, true},
 		"message with more":   {[]string{"message", "c"}, int64(1), Notice{}, true},
@@ -75,7 +75,7 @@ func FuzzParse(f *testing.F) {
 		kind := push.Words[0]
 		work, isWork := ParseWork(kind, push.Rest)
 		said, err := Parse((*redis.Push)(&push))
-		require.Equal(t, isWork, err == nil && said.What == Maintenance)
+		require.Equal(t, isWork, err == nil && said.Type == Maintenance)
 		if err != nil {
 			require.True(t, redis.AsErrorx(err).IsOfType(ErrStream))
 			require.Zero(t, work)

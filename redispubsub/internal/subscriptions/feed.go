@@ -165,7 +165,7 @@ func (f *Feed) Members(kind pubsub.Kind, name []byte) (members []*Member, of inb
 // Confirmed records that the server has subscribed or unsubscribed a topic. The server may also
 // unsubscribe a topic that nobody has asked it to.
 func (f *Feed) Confirmed(notice pubsub.Notice, now time.Time) error {
-	subscribed := notice.What == pubsub.Subscribed
+	subscribed := notice.Type == pubsub.Subscribed
 	t := f.topics[pubsub.Topic{Kind: notice.Kind, Name: string(notice.Name)}]
 	if t == nil || subscribed && !f.flight.Asks(t.asked, true) {
 		return pubsub.ErrStream.New("an unsolicited confirmation")

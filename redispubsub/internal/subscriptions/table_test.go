@@ -104,9 +104,9 @@ func (p *play) asks(cmd string, addrs ...string) {
 }
 
 // says plays a node that confirms that a topic was subscribed or unsubscribed.
-func (p *play) says(addr string, what pubsub.What, t pubsub.Topic) {
+func (p *play) says(addr string, typ pubsub.NoticeType, t pubsub.Topic) {
 	p.Helper()
-	require.NoError(p, p.feeds[addr].Confirmed(pubsub.Notice{What: what, Kind: t.Kind, Name: []byte(t.Name)}, time.Now()))
+	require.NoError(p, p.feeds[addr].Confirmed(pubsub.Notice{Type: typ, Kind: t.Kind, Name: []byte(t.Name)}, time.Now()))
 }
 
 // answers plays a node that answers the PING behind the command.
@@ -150,7 +150,7 @@ func TestTable(t *testing.T) {
 		call := p.add(news)
 		p.asks("SUBSCRIBE", "one")
 		p.asks("SUBSCRIBE")
-		assert.Error(p, p.feeds["one"].Confirmed(pubsub.Notice{What: pubsub.Subscribed, Kind: pubsub.Channel, Name: []byte("other")}, time.Now()))
+		assert.Error(p, p.feeds["one"].Confirmed(pubsub.Notice{Type: pubsub.Subscribed, Kind: pubsub.Channel, Name: []byte("other")}, time.Now()))
 		p.says("one", pubsub.Subscribed, news)
 		assert.True(p, done(call))
 		assert.Equal(p, "one", call[0].Addr)
