@@ -138,7 +138,7 @@ func readers(c *redispipe.Client, key string) map[string]func() error {
 // goroutine or socket is left. Shutdown waits for a blocking command only as long as unblocking
 // takes.
 func TestEndOfEverything(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	shutdown := func(c *redispipe.Client) { require.NoError(t, c.Shutdown(context.Background())) }
 	ends := map[string]func(*redispipe.Client){

@@ -192,7 +192,7 @@ func connOf(c *redispipe.Client) (conn *redisconn.Connection) {
 // Shutdown waits for the requests in flight on the sockets of each owner, and leaves none of these
 // sockets open.
 func TestShutdownOfAllSockets(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	server, nodes := testbed.NewServer(t), testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: -1, Sentinels: 1, DownAfter: time.Hour})
 	shutDown(t, "redis://"+server.Addr(), server, 1, socketOwners)
@@ -203,7 +203,7 @@ func TestShutdownOfAllSockets(t *testing.T) {
 
 // Shutdown waits for each owner of a socket, even if there is nothing else to wait for.
 func TestShutdownOfEachSocket(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	server := testbed.NewServer(t)
 	for _, o := range socketOwners {
 		shutDown(t, "redis://"+server.Addr(), server, 1, []socketOwner{o})

@@ -26,7 +26,7 @@ import (
 
 // TestTopologies uses clients of each kind of server in the same way.
 func TestTopologies(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	server := testbed.NewServer(t, testbed.Options{Unix: true})
 	cluster := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	group := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})

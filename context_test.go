@@ -44,7 +44,7 @@ func frozen(t *testing.T) (*redisconn.Connection, *rediscluster.Cluster) {
 // If a context has ended a request, errors.Is reports whether it was cancelled or its deadline has
 // passed, and what happened to the request.
 func TestContextErrors(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	conn, cluster := frozen(t)
 	live, err := redisconn.Connect(t.Context(), testbed.NewServer(t).Addr(), redisconn.Opts{IOTimeout: time.Hour, DedicatedConns: 2, Logger: redisconn.NoopLogger{}})
 	require.NoError(t, err)

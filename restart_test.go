@@ -25,7 +25,7 @@ import (
 // list once if the push was acknowledged, and at most once if the outcome is unknown. Nothing else
 // fails. With REDISPIPE_LONG the test runs in full.
 func TestT37Restarts(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	outages := []time.Duration{300 * time.Millisecond}
 	if !testing.Short() {

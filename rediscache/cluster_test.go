@@ -266,7 +266,7 @@ func TestSlotOnTheWay(t *testing.T) {
 // If the cache is full, the first read of a key also goes to a master, whatever the policy is,
 // because replicas may lack the latest writes.
 func TestFirstOfMasters(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 2, Replicas: 1})
 	cluster := clusterOf(t, bed)

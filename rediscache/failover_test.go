@@ -48,7 +48,7 @@ func (j *judge) runWhile(t *testing.T, reads int64, fault func(round int) error)
 
 // No read is stale in a cluster whose slots move and whose masters fail over.
 func TestNeverStaleInCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	neverStaleInCluster(t, (*testbed.Cluster).MoveSlot)
 }
 
@@ -110,7 +110,7 @@ func moveSlotOf(bed *testbed.Cluster, move moveSlot, key string) error {
 // No read is stale even if masters are killed. Only writes that those masters had acknowledged are
 // lost.
 func TestNeverStaleWhenMastersDie(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	bed := testbed.NewCluster(t, testbed.ClusterOptions{})
 	c := cacheOf(t, clusterOf(t, bed), all)
@@ -144,7 +144,7 @@ func TestNeverStaleWhenMastersDie(t *testing.T) {
 
 // No read is stale if sentinels replace the master on request.
 func TestNeverStaleWithSentinels(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	neverStaleWithSentinels(t, false, func(g *testbed.Group) error {
 		promoted, err := g.Failover(testbed.Graceful)
 		if err != nil {
@@ -157,7 +157,7 @@ func TestNeverStaleWithSentinels(t *testing.T) {
 // No read is stale if sentinels replace a killed master. Only writes that the old master had
 // acknowledged are lost.
 func TestNeverStaleWhenSentinelsReplaceTheKilled(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	neverStaleWithSentinels(t, true, func(g *testbed.Group) error {
 		victim, err := g.Master()
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 // Every caller gets the value of its own key, no matter which callers leave and which requests
 // fail.
 func TestIdentities(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	r := newRig(t, Opts{Prefixes: []string{""}, MaxAge: time.Hour, MaxBytes: 1 << 20})
 	const keys = 300

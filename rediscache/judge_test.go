@@ -181,7 +181,7 @@ func judgedReads(inFull, otherwise int64) int64 {
 
 // No read returns an older value than a write that was acknowledged before the read.
 func TestNeverStale(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	r := newRig(t, all)
 	j := newJudge(r.cache, r.other.S, 20)
@@ -191,7 +191,7 @@ func TestNeverStale(t *testing.T) {
 
 // No read is stale while sockets break and replies are late.
 func TestNeverStaleUnderFaults(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	server := testbed.NewServer(t)
 	proxy := chaos.NewProxy(t, server.Addr(), chaos.ProxyOpts{Seed: 1, LogLimit: -1})

@@ -111,7 +111,7 @@ func TestWaysToWrite(t *testing.T) {
 // When any command is acknowledged, no older reply of the keys that it changed is kept, no matter
 // where its keys are. In this test the server reports no changes.
 func TestKeysInOddPlaces(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	dump := func(p *proxied) any { return must(t, p.other.Do(t.Context(), "DUMP", "from")) }
 	for _, w := range []struct {

@@ -83,7 +83,7 @@ var ways = map[string]func(context.Context, redis.SyncCtx) any{
 
 // A request that waits because the socket is full is withdrawn.
 func TestCancelUnsent(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	play, release := holding("+OK\r\n")
 	node := newScriptedNode(t, play)
 	c, _ := connect(t, []string{node.Addr()}, patient)

@@ -113,7 +113,7 @@ func awaitMaster(t *testing.T, c *Cluster, n *testbed.Node) {
 }
 
 func TestGracefulFailover(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -142,7 +142,7 @@ func TestGracefulFailover(t *testing.T) {
 }
 
 func TestFailoverByKill(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -161,7 +161,7 @@ func TestFailoverByKill(t *testing.T) {
 }
 
 func TestRollingRestart(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}})
 	c, _ := connect(t, tb.Addrs(), Opts{})

@@ -115,7 +115,7 @@ func (ids *identities) readMany(ctx context.Context, i int) error {
 // Every caller gets the value of its own key, no matter how the two copies of a read race, or which
 // callers have left.
 func TestHedgedIdentities(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	tb := sharedCluster(t)
 	late := lateness{of: 30, by: 3 * time.Millisecond}
 	opts := calm
@@ -163,7 +163,7 @@ func TestHedgedIdentities(t *testing.T) {
 
 // When a replica freezes, the other replica answers every read, and few reads are sent twice.
 func TestHedgeAroundFrozenReplica(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	tb := sharedCluster(t)
 	opts := calm
 	opts.Hedge, opts.HostOpts = true, redisconn.Opts{IOTimeout: time.Minute}

@@ -54,7 +54,7 @@ func knowsAgain(t *testing.T, c *Cluster, n uint64) {
 // T39: the address of a dead replica is given to the master of another cluster. The client sends
 // nothing there, no matter which of the two addresses sorts lower.
 func TestTheAddressOfADeadReplicaIsGivenToAnotherCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	one := func() *testbed.Cluster { return testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1}) }
 	tb, other := one(), testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
@@ -101,7 +101,7 @@ func uselessSeeds(t *testing.T, d *Detours) (good *testbed.Cluster) {
 // T39: a client with a good and a useless seed works, in either order, no matter what the useless
 // seed's address is.
 func TestUselessSeedsSpoilNoGoodOne(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	var d Detours
 	uselessSeeds(t, &d)
@@ -122,7 +122,7 @@ func TestUselessSeedsSpoilNoGoodOne(t *testing.T) {
 
 // A client that found only the useless seed switches to the good one as soon as that answers.
 func TestAGoodSeedThatComesLater(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	var d Detours
 	good := uselessSeeds(t, &d)
@@ -137,7 +137,7 @@ func TestAGoodSeedThatComesLater(t *testing.T) {
 // If another cluster has taken all addresses, a client switches to it and reports that, unless it must
 // refuse strangers: then it waits for its own cluster.
 func TestAnotherClusterAtAllAddresses(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	one := func() *testbed.Node {
 		return testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1}).Node(0)

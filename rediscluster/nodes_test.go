@@ -137,7 +137,7 @@ func TestPublishWithOthers(t *testing.T) {
 
 // A topology contains the times when it was last read, and when it last changed.
 func TestSinceWhenNodesAreThere(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Masters: 2})
 	c, _ := connect(t, tb.Addrs(), calm)

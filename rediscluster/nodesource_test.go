@@ -68,7 +68,7 @@ func TestWrongPassword(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}})
@@ -111,7 +111,7 @@ func TestTLS(t *testing.T) {
 // A node may announce its hostname after the client has begun to dial the node by its IP. Its certificate
 // may be valid only for the hostname.
 func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS)
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{TLS: true}, Replicas: -1})
@@ -138,7 +138,7 @@ func TestTLSOfHostnamesThatAreToldLater(t *testing.T) {
 
 // The certificate of a node that announces a hostname may be valid only for its IP.
 func TestTLSOfCertificatesForIPsOnly(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.TLS, testbed.Version(7, 0))
 	ca, err := testbed.NewCA()

@@ -161,7 +161,7 @@ func TestReadsOfASlotOnTheMove(t *testing.T) {
 // While a slot moves back and forth key by key, a client finds each existing key once one of its
 // requests got ASK (T40).
 func TestT40NoNullAfterAsk(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	const keys, callers, judged = 50, 4, 500
 	bed := testbed.NewCluster(t)

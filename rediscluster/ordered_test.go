@@ -16,7 +16,7 @@ import (
 // If a large batch loses its connection and the client sends the unwritten requests again, they keep their
 // order.
 func TestLargeBatchKeepsItsOrder(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Masters: 1, Replicas: -1})
 	node := nodes.Node(0)

@@ -29,7 +29,7 @@ func withoutFailover(t *testing.T) *testbed.Cluster {
 
 // Replicas answer reads while a master is down or frozen.
 func TestReplicaFallback(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := withoutFailover(t)
 	for _, tt := range []struct {
@@ -63,7 +63,7 @@ func TestReplicaFallback(t *testing.T) {
 // If a replica has lost the link to its master, and the client can read from the master, then the client
 // stops reading from the replica after Opts.ReplicaLinkDownTolerance.
 func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := withoutFailover(t)
 	c, rec := connect(t, tb.Addrs(), Opts{CheckInterval: 100 * time.Millisecond, ReplicaLinkDownTolerance: -1})
@@ -92,7 +92,7 @@ func TestReplicaWithoutLinkIsNotReadFrom(t *testing.T) {
 }
 
 func TestNodeChangesItsAddress(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, Replicas: -1})
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -170,7 +170,7 @@ func TestResolveEnds(t *testing.T) {
 
 // TestEndpointTypes: a cluster may tell clients the hostnames of its nodes, or only their ports.
 func TestEndpointTypes(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Config: []string{"cluster-announce-hostname localhost"}}})
@@ -210,7 +210,7 @@ func TestEndpointTypes(t *testing.T) {
 
 // If a cluster is configured to tell clients hostnames and its nodes have none, the hosts are "?".
 func TestEndpointsWithoutHostnames(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Config: []string{"cluster-preferred-endpoint-type hostname"}}})

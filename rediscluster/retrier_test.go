@@ -174,7 +174,7 @@ func TestForgedRedirects(t *testing.T) {
 }
 
 func TestUnknownMovedTargetThatTheTopologyConfirms(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1})
 	c, rec := connect(t, tb.Addrs(), calm)

@@ -186,7 +186,7 @@ func scanKeys() int {
 
 // A cursor is also invalid after a restart of the server.
 func TestScanOverRestart(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{Persist: true}})
 	c, _ := connect(t, tb.Addrs(), Opts{})
@@ -223,7 +223,7 @@ func TestScanOverRestart(t *testing.T) {
 // While a scan runs, half of the slots move, first from masters that the scan has not walked yet to one that
 // it has walked. Some moves are left unfinished.
 func TestScanOverMigration(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

@@ -16,7 +16,7 @@ import (
 // The cursors of HSCAN, SSCAN and ZSCAN are invalid on another server: if the key has moved, or its
 // master was replaced, the walk begins again.
 func TestScanKeyThatMoves(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	tb := testbed.NewCluster(t)
 	c, _ := connect(t, tb.Addrs(), Opts{})

@@ -252,7 +252,7 @@ func TestSentinelWithoutAMaster(t *testing.T) {
 
 // The same sentinels may watch several masters. These have hostnames.
 func TestSentinelsOfSeveralMastersTellHostnames(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	opts := testbed.GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3, DownAfter: noElection}
 	g := testbed.NewGroup(t, opts)

@@ -17,7 +17,7 @@ import (
 // sentinel has a quorum of one and a greater config-epoch. The client stays with its master, and a client
 // that is opened afterwards uses the same master.
 func TestAStrangerAtTheAddressOfASentinel(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 3, DownAfter: noElection})
 	other := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 1, Sentinels: 1})
@@ -60,7 +60,7 @@ func stays(t *testing.T, c *rediscluster.Cluster, s *testbed.Server) {
 // The address of a dead replica is given to another master. The client of a list of servers stays with
 // its own master, even while that does not answer, and follows a promoted replica.
 func TestAStrangerInAListOfServers(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	g := testbed.NewGroup(t, testbed.GroupOptions{Replicas: 2})
 	other := testbed.NewServer(t)

@@ -66,7 +66,7 @@ func TestSlotRange(t *testing.T) {
 
 // A connection that is being closed counts once.
 func TestStatsWhileConnectionsClose(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	c, _ := connect(t, sharedCluster(t).Addrs(), Opts{CheckInterval: maxCheckInterval})
 	n := c.topology.Load().Nodes[0]
 	const links, requests = 100, 1000

@@ -67,7 +67,7 @@ func strayWrites(s *testbed.Server) string {
 // The client writes nothing to it, for one of three reasons: another replica follows the real master, the
 // real master has newer writes, or the client knew the restarted server as a replica.
 func TestReplicatedKeepsToTheMasterBesideAStray(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	for name, replicas := range map[string]int{"with another replica": 2, "alone": 1, "alone, and nothing is written": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func TestRetryIsOfNoUseOnAReplica(t *testing.T) {
 // A connection to one cluster node refuses requests for other nodes' slots. The error says that a
 // retry can't help.
 func TestRetryIsOfNoUseOnOneNode(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	cluster := testbed.NewCluster(t)
 	slot, err := cluster.Slot("a")

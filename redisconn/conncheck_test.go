@@ -204,7 +204,7 @@ func straying(t *testing.T, config *tls.Config) (addr string) {
 // A stray reply may arrive together with the expected one, and be in the client's buffer when
 // nobody reads any more. No request gets it.
 func TestStrayBehindAReply(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	cert, err := ca.Server()

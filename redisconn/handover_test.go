@@ -95,7 +95,7 @@ func (r *ran) handler(c *chaos.ScriptedConn, req chaos.ScriptedRequest) error {
 // own answer. The requests of a goroutine must run in order, whether or not the goroutine waits for
 // them. No socket may leak.
 func TestHandOvers(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	times := 30
 	if os.Getenv("REDISPIPE_LONG") != "" {
 		times = 3000

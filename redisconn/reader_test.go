@@ -88,7 +88,7 @@ func TestHostileReplies(t *testing.T) {
 
 // A reply that breaks off is an error, no matter after how many bytes.
 func TestTruncatedReplies(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	whole := "*3\r\n$3\r\nfoo\r\n:12\r\n+OK\r\n"
 	for n := range len(whole) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestZeroSession(t *testing.T) {
 // Each session fails once, no matter which goroutine notices first. Leftovers of a session do not
 // affect the next session, and every request gets one outcome.
 func TestSessionsFollowEachOther(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	s := testbed.NewServer(t)
 	var mu sync.Mutex
 	var socket net.Conn

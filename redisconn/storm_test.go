@@ -212,7 +212,7 @@ func TestStormAddsUp(t *testing.T) {
 		"WritePause": {WritePause: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			t.Parallel()
 			opts.Logger, opts.IOTimeout, opts.ReconnectPause = redisconn.NoopLogger{}, time.Minute, time.Millisecond
 			server := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: stormHandler()})

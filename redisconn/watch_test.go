@@ -135,7 +135,7 @@ func TestWatchUnanswered(t *testing.T) {
 }
 
 func TestWatchContention(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), quiet)
 	const workers, rounds = 64, 20

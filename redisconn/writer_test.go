@@ -80,7 +80,7 @@ func begun(t *testing.T, conn net.Conn) (requests int, partial bool) {
 func TestNotSentIsExact(t *testing.T) {
 	for _, size := range []int{200, 1000, 100_000} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			s := newSlowServer(t, nil)
 			conn := connect(t, s.Addr().String(), redisconn.Opts{
 				IOTimeout: time.Minute, Logger: redisconn.NoopLogger{}, NoClientInfo: true, MaxRequests: 1 << 24, MaxBytes: 1 << 30,
@@ -131,7 +131,7 @@ func TestNotSentOfTransactions(t *testing.T) {
 // Over TLS, a failed write does not tell how many bytes were sent, so all requests of the batch are
 // unknown.
 func TestNotSentOverTLS(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	ca, err := testbed.NewCA()
 	require.NoError(t, err)
 	cert, err := ca.Server()
@@ -274,7 +274,7 @@ func TestSendDoesNotBlock(t *testing.T) {
 
 // The requests of many goroutines share writes. The server's statistics show how many.
 func TestRequestsPerWrite(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	s := testbed.NewServer(t)
 	reads := func() int {
 		res := s.Do("INFO", "stats")

@@ -61,7 +61,7 @@ func newClusterSubscriber(t testing.TB, c *rediscluster.Cluster) *redispubsub.Su
 
 // Sharded channels are subscribed on the masters of their slots, and follow the slots.
 func TestShardedChannelsFollowTheirSlot(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	eachProtocol(t, func(t *testing.T, protocol int) {
@@ -130,7 +130,7 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 // When a master hands over to its replica, the subscription has one gap with the reason Failover. It gets
 // all messages outside of the gap.
 func TestGapOfAFailover(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0))
 	eachProtocol(t, func(t *testing.T, protocol int) {

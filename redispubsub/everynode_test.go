@@ -38,7 +38,7 @@ func setOn(t *testing.T, sub *redispubsub.Subscription, key string, node *testbe
 
 // Keyspace notifications arrive from every node, including nodes that join later.
 func TestEveryNode(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	testbed.Needs(t, testbed.Version(7, 0)) // older servers hold up writes for long during a manual failover
 	events := redispubsub.Pattern("__keyevent@0__:set")

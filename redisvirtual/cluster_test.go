@@ -23,7 +23,7 @@ import (
 
 // Over a cluster, requests go to the node of their keys, or to the node that was dialed.
 func TestCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
@@ -64,7 +64,7 @@ func TestCluster(t *testing.T) {
 
 // If the nodes use TLS, the library dials nothing without TLS.
 func TestClusterWithTLS(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	testbed.Needs(t, testbed.TLS)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, Options: testbed.Options{TLS: true}})
 	config, err := nodes.Node(0).ClientTLS()
@@ -91,7 +91,7 @@ func TestClusterWithTLS(t *testing.T) {
 
 // Unless a client has sent READONLY, a replica redirects its reads to the master.
 func TestReplica(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{
@@ -140,7 +140,7 @@ func TestReplica(t *testing.T) {
 // because a separate socket would lead to only one master. A connection to one node, and requests
 // that need a separate socket anyway, work as with a single server.
 func TestClusterProtocol(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	nodes := testbed.NewCluster(t)
 	ctx := context.Background()
 	cluster, err := rediscluster.NewCluster(ctx, nodes.Addrs(), rediscluster.Opts{

@@ -63,7 +63,7 @@ func TestHTTP(t *testing.T) {
 // A client that writes far more than it reads gets all replies, in order, even if no queue has room
 // for everything that it writes at once.
 func TestReadsLate(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	const many = 100_000
 	say := strings.Builder{}
 	for i := range many {

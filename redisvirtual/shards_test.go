@@ -164,7 +164,7 @@ func TestTransactionOfTwoSlots(t *testing.T) {
 // A SCAN finds all keys while masters are replaced and slots move, except keys that move to a master
 // that was already scanned.
 func TestScanOfChangingCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	nodes := testbed.NewCluster(t)
 	cluster := clusterOf(t, nodes, redisconn.Opts{})
 	v := over(t, cluster)

@@ -46,7 +46,7 @@ func get(n *Node, key string) any {
 }
 
 func TestCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	begin := time.Now()
 	c := NewCluster(t)

@@ -30,7 +30,7 @@ func TestGroupReplicatesAndPromotes(t *testing.T) {
 }
 
 func TestSentinelsFailOver(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	g := NewGroup(t, GroupOptions{
 		Options: Options{Password: "secret", Persist: true}, SentinelOptions: Options{Password: "other"},
@@ -53,7 +53,7 @@ func TestSentinelsFailOver(t *testing.T) {
 }
 
 func TestGroupsShareSentinelsAndHaveHostnames(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	g := NewGroup(t, GroupOptions{Hostname: "localhost", Replicas: 1, Sentinels: 3})
 	other := NewGroup(t, GroupOptions{

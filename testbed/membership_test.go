@@ -19,7 +19,7 @@ func requireOwner(t *testing.T, c *Cluster, want *Node) {
 }
 
 func TestFailover(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	c := NewCluster(t)
 	first, second := c.Node(0), c.Node(3)
@@ -44,7 +44,7 @@ func TestFailover(t *testing.T) {
 }
 
 func TestMasterDies(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	c := NewCluster(t)
 	addr, id := c.Node(0).Addr(), c.Node(0).ID()
@@ -65,7 +65,7 @@ func TestMasterDies(t *testing.T) {
 }
 
 func TestNodeMovesToAnotherPort(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	c := NewCluster(t, ClusterOptions{Masters: 3, Replicas: 1})
 	for _, n := range []*Node{c.Node(1), c.Node(3)} {
@@ -78,7 +78,7 @@ func TestNodeMovesToAnotherPort(t *testing.T) {
 }
 
 func TestAddAndRemove(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	t.Parallel()
 	Needs(t, Version(7, 0)) // see MoveSlot
 	c := NewCluster(t, ClusterOptions{Replicas: -1})

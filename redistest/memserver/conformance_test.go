@@ -31,7 +31,7 @@ type row struct {
 // TestConformance checks that the server in memory answers like a real one, with the same Go types,
 // and the same types, codes and traits of errors. If a difference is listed, it must exist.
 func TestConformance(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	same, _ := rows(t, "testdata/conformance.txt")
 	different, reasons := rows(t, "testdata/differences.txt")
 	only3, reasons3 := rows(t, "testdata/differences_resp3.txt")

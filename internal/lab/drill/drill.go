@@ -12,19 +12,30 @@ import (
 // InFull is set if REDISPIPE_LONG is set. Then every test runs, and each as long as it can.
 var InFull = os.Getenv("REDISPIPE_LONG") != ""
 
-// Halved skips a test of some seconds of processor time in half of the runs: on each day, make test
-// runs one half of the tests that call Halved, and make race the other half. With InFull it skips
-// none.
-func Halved(t *testing.T) {
+// Rotate skips a test of some seconds of processor time in two of three runs: on each day, make test
+// runs a third of the tests that call Rotate, make race another third, and only make nightly the
+// rest. With InFull it skips none.
+func Rotate(t *testing.T) {
 	t.Helper()
-	if !InFull && raced(t.Name(), time.Now().YearDay()) != testing.Short() { // make race is short
-		t.Skip("the other half's turn")
+	mode := inTest
+	if testing.Short() { // make race is short
+		mode = inRace
+	}
+	if !InFull && turn(t.Name(), time.Now().YearDay()) != mode {
+		t.Skip("it is another test's turn")
 	}
 }
 
-// raced reports whether a test runs under the race detector on that day of the year.
-func raced(name string, day int) bool {
+// Two of the numbers that turn returns. With another one, only make nightly runs the test.
+const (
+	inTest = 0
+	inRace = 1
+	turns  = 3
+)
+
+// turn returns a number below turns, which says which target runs a test on that day of the year.
+func turn(name string, day int) int {
 	h := fnv.New64()
 	fmt.Fprint(h, day, name)
-	return h.Sum64()%2 == 0
+	return int(h.Sum64() % turns)
 }

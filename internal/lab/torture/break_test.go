@@ -82,7 +82,7 @@ func TestT5CutAtEveryByte(t *testing.T) {
 		{"half-close replies", chaos.HalfClose, chaos.Replies},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			beside(t)
 			opts := fast()
 			opts.AsyncDial = true // so that the handshake is cut, too

@@ -56,7 +56,7 @@ func TestT12SendRacesClose(t *testing.T) {
 
 // T12: futures that send, close, block or panic.
 func TestT12Callbacks(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	server := testbed.NewServer(t)
 	echo := func(r *Rig) (redis.Request, uint64) {
 		id := r.Ledger.IssueTagged(oracle.IsBulk)

@@ -60,7 +60,7 @@ func answers(t *testing.T, r *ClusterRig) time.Duration {
 
 // T16: masters fail over under load, gracefully and after a kill.
 func TestT16Failover(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: nodeTimeout})
 
@@ -110,7 +110,7 @@ func TestT16Failover(t *testing.T) {
 // T17: slots move back and forth under load, including transactions. Callers get no MOVED or ASK.
 // T30: other callers leave at the same time, and no caller gets another caller's value.
 func TestT17MovingSlots(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	movingSlots(t, (*testbed.Cluster).MoveSlot)
 }
@@ -161,7 +161,7 @@ func movingSlots(t *testing.T, move func(nodes *testbed.Cluster, slot int, to *t
 
 // T18: all nodes are restarted, one after the other.
 func TestT18RollingRestart(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{
 		Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout,

@@ -18,7 +18,7 @@ import (
 
 // T2: the server is frozen, and thousands of callers each have a deadline of 50 ms.
 func TestT2FrozenServer(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	const deadline, bound, callers = 50 * time.Millisecond, 1000, 2000
 	opts := fast()

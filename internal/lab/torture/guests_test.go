@@ -25,7 +25,7 @@ import (
 // and virtual connections, together with a load and blocking pops, while slots move and masters
 // hand over.
 func TestT35GuestsOfMovingSlots(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{NodeTimeout: longNodeTimeout})
 	r, crowd := newClusterRig(t, nodes, 3*patience), newClusterRig(t, nodes, 3*patience)

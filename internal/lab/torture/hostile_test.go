@@ -129,7 +129,7 @@ func withConn(f func(ctx context.Context, c *redisconn.Connection) error) func(c
 // T31: each entry gets hostile replies. The process survives, malformed replies are typed errors,
 // and no goroutine or socket is left.
 func TestT31HostileBytes(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	family := oracle.NewFamily()
 	bad := hostile()
 	replies := maps.Clone(bad)

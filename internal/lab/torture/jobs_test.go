@@ -114,7 +114,7 @@ func TestT41Jobs(t *testing.T) {
 	faults := slices.Sorted(maps.Keys(singleFaults))
 	for _, ack := range []bool{true, false} {
 		t.Run(fmt.Sprintf("ack %v", ack), func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			beside(t)
 			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			opts := untimed()
@@ -195,7 +195,7 @@ func TestT41JobsInCluster(t *testing.T) {
 	names := slices.Sorted(maps.Keys(faults))
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			play(t, true, strings.HasSuffix(name, "master"), faults[name])
 		})
 	}

@@ -18,7 +18,7 @@ import (
 // A scan or an iteration that ends without an error has returned everything. The group delivers
 // each entry that the servers have kept.
 func TestT36GuestsOfKilledMasters(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Options: testbed.Options{Persist: true}, NodeTimeout: nodeTimeout})
 	r := newClusterRig(t, nodes, nodeLost)

@@ -72,7 +72,7 @@ func (l *leavers) endOf(id int64) context.CancelFunc { return l.ends[id%int64(le
 // T30: callers leave at the moment when they get their results or the right to read. No caller gets
 // another caller's value.
 func TestT30CallersLeave(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	l := newLeavers(16)
 	s := &leaving{endOf: l.endOf, work: make(chan leavingCall, len(l.ends))}

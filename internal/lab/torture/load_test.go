@@ -16,7 +16,7 @@ import (
 
 // T1: ten thousand goroutines on one connection.
 func TestT1ManyGoroutines(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	r := newRig(t, RigOpts{Conn: untimed()})
 	require.LessOrEqual(t, len(oracle.Goroutines{}.Left(0, "redispipe/redisconn.")), 4, "goroutines of a connection")
 	load := r.Load(long(10_000, 2000), 10)

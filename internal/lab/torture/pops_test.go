@@ -114,7 +114,7 @@ func TestT24PopsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			beside(t)
 			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			pops := r.pops(r.Conn, 2, 4, 1)
@@ -155,7 +155,7 @@ func TestT24PopsInCluster(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			r := newClusterRig(t, nodes, nodeLost)
 			pops := r.pops(r.Client, 3, 4, 1)
 			pops.Patience = 100 * time.Millisecond
@@ -201,7 +201,7 @@ func TestT24PopsOfSentinels(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			beside(t)
 			group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: tt.downAfter})
 			r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: 500 * time.Millisecond}})

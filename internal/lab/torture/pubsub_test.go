@@ -24,7 +24,7 @@ func TestT29PubSub(t *testing.T) {
 
 // T29 on a cluster, whose masters fail over and whose slots move.
 func TestT29PubSubCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	testbed.Needs(t, testbed.Version(7, 0))
 	pubSubFor(t, SoakOpts{

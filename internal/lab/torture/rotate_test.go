@@ -70,7 +70,7 @@ func (r *rotation) next(t *testing.T) {
 // request fails, no connection is lost, and the heap does not grow. ROTATE, such as 10m, sets the
 // duration.
 func TestT28RotatedCredentials(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	t.Run("connection", func(t *testing.T) {
 		beside(t)

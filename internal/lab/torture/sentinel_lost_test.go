@@ -18,7 +18,7 @@ import (
 // T27: if a new master is killed before another server replicates from it, only the writes that it
 // has acknowledged are lost. The client wrote there because the sentinels had named that master.
 func TestT27KilledBeforeItIsFollowed(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	group := testbed.NewGroup(t, testbed.GroupOptions{Options: testbed.Options{Persist: true}, Sentinels: 3, DownAfter: nodeTimeout})
 	r, err := NewSentinelRig(t.Name(), seed, group, rediscluster.Opts{HostOpts: redisconn.Opts{IOTimeout: nodeLost}})

@@ -94,7 +94,7 @@ func TestT27Sentinel(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			beside(t)
 			runDrill(t, kind)
 		})

@@ -102,7 +102,7 @@ func TestT13ForbiddenCommands(t *testing.T) {
 // T14: very many requests have contexts that end within 5 ms, or later if no request is answered
 // that soon.
 func TestT14CancelledContexts(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	r := newRig(t, RigOpts{Conn: untimed()})
 	const callers = 500
 	rounds, most := long(200, 40), 0

@@ -14,7 +14,7 @@ import (
 
 // T22: a soak of a few seconds. TORTURE_DURATION or cmd/torture make it longer.
 func TestT22Soak(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	totals := soakFor(t, SoakOpts{
 		Duration: time.Duration(long(12, 4)) * time.Second,
 		Round:    time.Duration(long(2000, 1000)) * time.Millisecond, FaultEvery: 200 * time.Millisecond,
@@ -26,7 +26,7 @@ func TestT22Soak(t *testing.T) {
 // T22 on a cluster: a round in which no acknowledged write may be missing, and one with killed
 // masters.
 func TestT22SoakCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	totals := soakFor(t, SoakOpts{
 		Cluster: true, Duration: time.Duration(long(8, 6)) * time.Second,

@@ -72,7 +72,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 	beside(t)
 	for name, fault := range singleFaults {
 		t.Run(name, func(t *testing.T) {
-			drill.Halved(t)
+			drill.Rotate(t)
 			beside(t)
 			r := newRig(t, RigOpts{Conn: untimed(), ServerOpts: testbed.Options{Persist: true}})
 			playFaults(t, fault.pause, func(ctx context.Context) error { return fault.make(ctx, r) },
@@ -87,7 +87,7 @@ func TestT25IncrementsUnderFaults(t *testing.T) {
 
 // T25 on a cluster: the counter's slot moves.
 func TestT25IncrementsInCluster(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	beside(t)
 	nodes := testbed.NewCluster(t, testbed.ClusterOptions{Replicas: -1, NodeTimeout: longNodeTimeout})
 	r := newClusterRig(t, nodes, 3*patience)

@@ -158,7 +158,7 @@ const old, next = "10.0.0.1:6379", "10.0.0.2:6379"
 // the next master refuses the first two connections, the client dials again within half of
 // ReconnectPause, which is 250 ms. A request that was refused for long waits longer than that.
 func TestWritesGoOnSoonAfterAFailover(t *testing.T) {
-	drill.Halved(t)
+	drill.Rotate(t)
 	Run(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			fault  func(*pipeGroup)
