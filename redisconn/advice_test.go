@@ -182,6 +182,7 @@ func TestErrorsNameTheOption(t *testing.T) {
 		require.ErrorContains(t, redis.Err(c.Do(background, "EVAL", script, 1, "milk")), says)
 	}
 
+	eventually(t, "the sessions are closed", func() bool { return conn.Pending() == 0 })
 	require.NoError(t, s.Pause())
 	first := make(chan any, 1)
 	go func() { first <- c.Do(background, "GET", "k") }()
