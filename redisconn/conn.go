@@ -54,8 +54,8 @@ type Connection struct {
 	sockets  atomic.Pointer[socketAddrs] // never nil: without a socket it is zero
 	// announced limits how often maintenance is reported.
 	announced oplog.Limit
-	moving    atomic.Pointer[move] // the move to the address that was announced last; nil when it has ended
-	handed    chan handed          // sends one session from moveOnce to watch
+	moves     moves
+	handed    chan handed // sends one session from moveOnce to watch
 }
 
 type socketAddrs struct {

@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/joomcode/redispipe/internal/dial"
@@ -40,7 +41,7 @@ func (c *Connection) heard(push []any) {
 		c.pipe.Relax(work.In + workMost)
 	case work.In > 0 && !c.staysOn():
 		c.pipe.Relax(work.In)
-		c.beginMove(work.Endpoint, time.Now().Add(work.In))
+		c.hearMove(work)
 	}
 }
 
@@ -48,92 +49,121 @@ func (c *Connection) heard(push []any) {
 // server of the socket knows the tracked keys, and in ScriptMode the user may have sent MULTI, WATCH or SELECT.
 func (c *Connection) staysOn() bool { return c.tracking != nil || c.opts.ScriptMode }
 
-// move hands a session over to a socket with another address.
-type move struct {
-	from   *engine.Session
-	to     *dial.Address   // nil for the connection's own address
-	until  time.Time       // when the server closes the socket of from
-	ctx    context.Context // ends at that time, or when the server announces another address
-	cancel context.CancelFunc
-	ended  chan struct{}   // closed when the move has ended
-	next   *engine.Session // the session that has replaced from, or nil; does not change any more when ended is closed
+// moves are the announcements that the server moves. Only the newest one counts.
+type moves struct {
+	mu     sync.Mutex         // guards the fields below
+	newest *move              // what the server announced last; nil if the connection has acted on it
+	cancel context.CancelFunc // ends the attempt to act on an earlier announcement
 }
 
-// beginMove begins to hand the current session over to endpoint. An earlier move of this session to another address
-// ends. If endpoint is empty, the address does not change.
-func (c *Connection) beginMove(endpoint string, until time.Time) {
-	m := &move{from: c.pipe.Session(), until: until, ended: make(chan struct{})}
-	if endpoint != "" {
-		to, err := dial.ParseEndpoint(endpoint)
+// move is an announcement that the server moves.
+type move struct {
+	endpoint string       // as announced; empty if the address does not change
+	to       dial.Address // the address to dial
+	from     time.Time    // when to dial
+	until    time.Time    // when the server closes its socket
+}
+
+// hearMove records an announcement as the newest one. If the connection acts on another one, this attempt ends,
+// unless it leads to the same address. The connection's own address leads to the new server after half of the time,
+// so it is not dialed before that.
+func (c *Connection) hearMove(work pubsub.Work) {
+	now := time.Now()
+	m := &move{endpoint: work.Endpoint, to: c.dialer.Address, from: now.Add(work.In / 2), until: now.Add(work.In)}
+	if work.Endpoint != "" {
+		to, err := dial.ParseEndpoint(work.Endpoint)
 		if err != nil {
 			return
 		}
-		m.to = &to
+		m.to, m.from = to, now
 	}
-	before := c.moving.Load()
-	if before != nil && before.from == m.from && (before.to == m.to || before.to != nil && m.to != nil && *before.to == *m.to) {
-		return
+	c.moves.mu.Lock()
+	defer c.moves.mu.Unlock()
+	before := c.moves.newest
+	c.moves.newest = m
+	switch {
+	case before == nil:
+		go c.move(c.moves.beginLocked(c.ctx))
+	case !m.repeats(before):
+		c.moves.cancel()
 	}
-	m.ctx, m.cancel = context.WithDeadline(c.ctx, until)
-	c.moving.Store(m)
-	if before != nil {
-		before.cancel()
-	}
-	go c.move(m, before)
 }
 
-// move hands the session over. It tries until it succeeds, until the session ends, or until m.ctx is done. beginMove
-// starts it in a goroutine of its own. Moves run one after the other: before, if not nil, is the move that m replaces,
-// and move first waits until it has ended.
-//
-// The connection's own address leads to the new server after half of the time. So move waits for that long before
-// it dials this address.
-func (c *Connection) move(m, before *move) {
-	defer close(m.ended)
-	defer c.moving.CompareAndSwap(m, nil)
-	defer m.cancel()
-	s := m.from
-	if before != nil {
-		if <-before.ended; before.from == s && before.next != nil {
-			s = before.next
+// repeats reports whether m has the address of before. The connection's own address leads to the new server only
+// later, so an announcement of it repeats none.
+func (m *move) repeats(before *move) bool { return m.endpoint != "" && m.endpoint == before.endpoint }
+
+// beginLocked begins an attempt to act on the newest announcement. The attempt ends with ctx.
+func (o *moves) beginLocked(parent context.Context) (ctx context.Context, m *move) {
+	ctx, o.cancel = context.WithDeadline(parent, o.newest.until)
+	return ctx, o.newest
+}
+
+// after begins the attempt that follows the one for m. It returns nil if m is the newest announcement.
+func (o *moves) after(parent context.Context, m *move) (context.Context, *move) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.cancel()
+	if o.newest == m {
+		o.newest = nil
+		return nil, nil
+	}
+	return o.beginLocked(parent)
+}
+
+// move acts on m, and then on newer announcements, until there is none. hearMove starts it in a goroutine of its
+// own. An announcement may repeat one that has succeeded, with a later time.
+func (c *Connection) move(ctx context.Context, m *move) {
+	for done := (*move)(nil); m != nil; ctx, m = c.moves.after(c.ctx, m) {
+		if done != nil && m.repeats(done) {
+			c.dialer.Move(m.to, m.until)
+		} else if c.moveTo(ctx, m) {
+			done = m
 		}
 	}
-	if m.to == nil {
-		if ended, err := lifetime.Pause(m.ctx, time.Until(m.until)/2, s.Ended()); ended || err != nil {
-			return
+}
+
+// moveTo hands the current session over. It tries until it succeeds, until the session ends, or until ctx is done.
+func (c *Connection) moveTo(ctx context.Context, m *move) (done bool) {
+	s := c.pipe.Session()
+	if wait := time.Until(m.from); wait > 0 {
+		if ended, err := lifetime.Pause(ctx, wait, s.Ended()); ended || err != nil {
+			return false
 		}
 	}
-	for tries := 0; !c.moveOnce(m, s); tries++ {
+	for tries := 0; !c.pipe.Withheld(); tries++ {
+		if c.moveOnce(ctx, m, s) {
+			return true
+		}
 		wait := lifetime.Jitter(lifetime.DoubledPause(100*time.Millisecond, 10*time.Second, tries))
-		if ended, err := lifetime.Pause(m.ctx, wait, s.Ended()); ended || err != nil {
-			return
+		if ended, err := lifetime.Pause(ctx, wait, s.Ended()); ended || err != nil {
+			return false
 		}
 	}
+	return false
 }
 
-// moveOnce dials once, and hands s over if that succeeds. It reports whether the move has ended. It holds
-// reauth, so that nobody changes the credentials at the same time: AUTH on the old socket would not reach the new
-// one.
-func (c *Connection) moveOnce(m *move, s *engine.Session) (ended bool) {
+// moveOnce dials once, and hands s over if that succeeds. It holds reauth, so that nobody changes the credentials
+// at the same time: AUTH on the old socket would not reach the new one.
+func (c *Connection) moveOnce(ctx context.Context, m *move, s *engine.Session) (done bool) {
 	select {
 	case c.reauth <- struct{}{}:
 		defer func() { <-c.reauth }()
-	case <-m.ctx.Done():
+	case <-ctx.Done():
 		return false
 	}
-	greeted, err := c.open(m.ctx, m.to)
+	greeted, err := c.open(ctx, &m.to)
 	if err != nil {
 		return false // no LogConnectFailed, because the connection has a socket
 	}
-	if m.to != nil {
-		c.dialer.Move(*m.to, m.until)
-	}
-	if m.next = c.pipe.HandOver(m.ctx, s, greeted.Socket); m.next == nil {
+	c.dialer.Move(m.to, m.until)
+	next := c.pipe.HandOver(ctx, s, greeted.Socket)
+	if next == nil {
 		_ = greeted.Close()
-		return c.pipe.Withheld()
+		return false
 	}
 	c.pool.Outdate(greeted.Credentials) // the connections of the pool lead to the earlier address
-	c.handed <- handed{m.next, greeted}
+	c.handed <- handed{next, greeted}
 	return true
 }
 

@@ -187,6 +187,57 @@ func TestNewestAddressWins(t *testing.T) {
 		require.Equal(t, 2, m.old.Accepted())
 		require.Zero(t, m.conn.Stats().Disconnects)
 	})
+	maintained(t, func(t *testing.T, m *managed) {
+		answer := make(chan any, 1)
+		go func() { answer <- m.Do("ECHO") }()
+		synctest.Wait()
+		m.announce("+MOVING", ":1", ":15", "+"+newAddr)
+		m.announce("+MOVING", ":2", ":10", "_")
+		time.Sleep(5 * time.Second)
+		close(m.held)
+		require.Equal(t, []byte("old"), <-answer)
+		require.Equal(t, []byte("old"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, newAddr, oldAddr}, m.dialed(), "no address: the connection's own one")
+	})
+}
+
+// An announcement may be repeated with a later time: while no server answers at the
+// new address, and while the connection waits for the answers of the old server.
+func TestLaterTimeCounts(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		to := m.leads[newAddr]
+		m.lead(newAddr, nil)
+		m.announce("+MOVING", ":1", ":3", "+"+newAddr)
+		m.announce("+MOVING", ":2", ":60", "+"+newAddr)
+		time.Sleep(5 * time.Second)
+		m.lead(newAddr, to)
+		time.Sleep(30 * time.Second)
+		require.Equal(t, []byte("new"), m.Do("GET"))
+	})
+	maintained(t, func(t *testing.T, m *managed) {
+		answer := make(chan any, 1)
+		go func() { answer <- m.Do("ECHO") }()
+		synctest.Wait()
+		m.announce("+MOVING", ":1", ":3", "+"+newAddr)
+		m.announce("+MOVING", ":2", ":60", "+"+newAddr)
+		close(m.held)
+		require.Equal(t, []byte("old"), <-answer)
+		require.Equal(t, []byte("new"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, newAddr}, m.dialed())
+		time.Sleep(30 * time.Second)
+		require.Error(t, redis.Err(m.Do("END")))
+		time.Sleep(time.Second)
+		require.Equal(t, []string{oldAddr, newAddr, newAddr}, m.dialed(), "the connection's own address does not lead there yet")
+	})
+	maintained(t, func(t *testing.T, m *managed) {
+		m.announce("+MOVING", ":1", ":10", "_")
+		m.announce("+MOVING", ":2", ":60", "_")
+		time.Sleep(29 * time.Second)
+		m.lead(oldAddr, m.leads[newAddr])
+		time.Sleep(2 * time.Second)
+		require.Equal(t, []byte("new"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, oldAddr}, m.dialed(), "the earlier time does not count any more")
+	})
 }
 
 // Without a time-out, requests wait for the answers of the old server until the announced time, and are then

@@ -22,7 +22,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 		if s.p.queue.loopReads(s) {
 			s.readWake <- struct{}{}
 		} else {
-			r.countPart()
+			r.leave()
 		}
 		if v := recover(); v != nil {
 			passed = true
@@ -47,7 +47,7 @@ func (s *Session) ReadUntil(ctx context.Context, last uint64, deaf bool) (passed
 		}
 		if !r.answer() {
 			finished = true // the session has failed
-			r.countPart()
+			r.leave()
 			return true
 		}
 	}
@@ -146,6 +146,6 @@ func (s *Session) PassRead() {
 	case loop:
 		s.readWake <- struct{}{}
 	case kept:
-		r.countPart()
+		r.leave()
 	}
 }

@@ -62,14 +62,22 @@ func (p *Pipe) drain(ctx context.Context, s *Session) bool {
 	}
 }
 
-// isClosed reports whether the server has closed a socket that nobody reads. Bytes on a socket with TLS count
-// as the notice that it is closed; otherwise they are a push.
+// isClosed reports whether the server has closed a socket that nobody reads. To find out, it reads what has
+// arrived, which may be pushes, into the decoder's buffer.
 func (s *Session) isClosed() bool {
-	if s.checker == nil {
-		return false
+	for s.checker != nil && !s.Dec.Full() {
+		err := s.checker.Check()
+		if err == nil {
+			return false
+		}
+		if err == sock.ErrUnsolicited {
+			err = s.readRecords(recordsWait)
+		}
+		if err != nil && err != sock.ErrUnsolicited {
+			return true
+		}
 	}
-	err := s.checker.Check()
-	return err != nil && (err != sock.ErrUnsolicited || s.Secured())
+	return false
 }
 
 // readAfter is readLoop for a session that has replaced the session before. It waits until the loop of that session

@@ -35,7 +35,7 @@ func (s *Session) readLoop() {
 			return
 		}
 		if s.loopKeeps {
-			s.reader.countPart()
+			s.reader.leave()
 		}
 		close(s.loopEnded)
 	}()
@@ -43,12 +43,16 @@ func (s *Session) readLoop() {
 	}
 }
 
-// countPart records the answered prefix of a batch whose session has failed. From now on, the
-// session's reader belongs to the holder of the right to read.
-func (r *reader) countPart() {
+// leave is called when the session has ended. From now on, the session's reader belongs to the holder of the right to
+// read. leave records the answered prefix of a batch whose session has failed. If the session was handed over, leave
+// reads the pushes that have come with the last reply: the server may have announced yet another address.
+func (r *reader) leave() {
 	if r.cur != nil {
 		r.s.p.queue.countPart(r.cur, r.answered)
 		r.cur = nil
+	}
+	if r.s.p.Session() != r.s && r.dec.AtPush() {
+		_, _ = r.dec.Next()
 	}
 }
 
