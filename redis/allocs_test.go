@@ -26,6 +26,17 @@ func TestArgumentsAreNotAllocated(t *testing.T) {
 	}))
 }
 
+// A batch through WithPrefix allocates the text of one key for each request, and little besides.
+func TestPrefixAllocations(t *testing.T) {
+	own := manyTo{many: func(Future) {}}
+	reqs := make([]Request, 100)
+	for i := range reqs {
+		reqs[i] = Req("SET", "key of some length", "value")
+	}
+	s := WithPrefix(own, "tenant:")
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { s.SendMany(reqs, nil, 0) }), 110.0)
+}
+
 // A struct as an argument costs one allocation in addition to those of its fields.
 func TestStructAllocations(t *testing.T) {
 	u := &benchUser{Name: "a name", Mail: "a@b.c", Age: 1000, Score: 1.5}

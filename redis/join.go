@@ -2,9 +2,9 @@ package redis
 
 import (
 	"context"
-	"slices"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis/internal/join"
@@ -93,7 +93,7 @@ func (j *joined) Send(req Request, cb Future, n uint64) {
 // SendMany implements Sender.
 func (j *joined) SendMany(reqs []Request, cb Future, start uint64) {
 	sets := changesOf(reqs)
-	if !slices.ContainsFunc(sets, func(s send.Changes) bool { return !s.Empty() }) {
+	if sets == nil {
 		j.to.SendMany(reqs, cb, start)
 		return
 	}
@@ -113,17 +113,25 @@ func (j *joined) SendTransaction(reqs []Request, cb Future, start uint64) {
 	j.to.SendTransaction(reqs, j.changing(cb, all), start)
 }
 
-// changesOf returns the keys that each request may change. A malformed request changes none,
-// because it is not sent.
-func changesOf(reqs []Request) []send.Changes {
+// changesOf returns the keys that each request may change, or nil if no request changes anything. A malformed
+// request changes nothing, because it is not sent.
+func changesOf(reqs []Request) (sets []send.Changes) {
 	var r send.Request
 	var buf []byte
-	sets := make([]send.Changes, len(reqs))
 	for i, req := range reqs {
+		if call := command.Of(req.Cmd, req.Args); call.Is(command.ReadOnly|command.ReplicaSafe) && !call.Named("PFCOUNT") {
+			continue
+		}
 		var bad int
-		if buf, bad = resp.AppendCommand(buf[:0], req.Cmd, req.Args); bad < 0 {
-			r.Encoded(req.Cmd, req.Args, buf, false)
-			sets[i] = r.Changes()
+		if buf, bad = resp.AppendCommand(buf[:0], req.Cmd, req.Args); bad >= 0 {
+			continue
+		}
+		r.Encoded(req.Cmd, req.Args, buf, false)
+		if set := r.Changes(); !set.Empty() {
+			if sets == nil {
+				sets = make([]send.Changes, len(reqs))
+			}
+			sets[i] = set
 		}
 	}
 	return sets

@@ -59,13 +59,13 @@ type prefixed struct {
 
 func (p *prefixed) storedKey(key string) string { return storedKey(p.to, string(p.prefix)+key) }
 
-// rewrite returns a request with the prefix. names tells where the reply contains names of keys.
-func (p *prefixed) rewrite(req Request) (Request, prefix.Names, *errorx.Error) {
+// rewrite returns a request with the prefix, in room. names tells where the reply contains names of keys.
+func (p *prefixed) rewrite(req Request, room *prefix.Room) (Request, prefix.Names, *errorx.Error) {
 	call := command.Of(req.Cmd, req.Args)
 	if verdict := call.Verdict(true); verdict != command.Allowed {
 		return req, prefix.NoNames, errVerdict(&call, verdict).WithProperty(errs.EKRequest, req)
 	}
-	cmd, args, names, err := p.prefix.Request(req.Cmd, command.WithDurations(req.Cmd, req.Args))
+	cmd, args, names, err := p.prefix.Request(req.Cmd, command.WithDurations(req.Cmd, req.Args), room)
 	if err != nil {
 		return req, prefix.NoNames, err.WithProperty(errs.EKRequest, req)
 	}
@@ -74,7 +74,7 @@ func (p *prefixed) rewrite(req Request) (Request, prefix.Names, *errorx.Error) {
 
 // Send implements Sender.
 func (p *prefixed) Send(req Request, cb Future, n uint64) {
-	to, names, err := p.rewrite(req)
+	to, names, err := p.rewrite(req, nil)
 	if err != nil {
 		send.Resolve(cb, err, n)
 		return
@@ -103,10 +103,15 @@ func (f *strippedFuture) Resolve(res any, n uint64) { f.To.Resolve(f.prefix.Stri
 // rewriteAll returns requests with the prefix. names tells where each reply contains names of keys;
 // it is nil if none does. If a request is refused, bad is its index.
 func (p *prefixed) rewriteAll(reqs []Request) (to []Request, names []prefix.Names, bad int, err *errorx.Error) {
+	args := 0
+	for _, req := range reqs {
+		args += len(req.Args)
+	}
+	room := prefix.NewRoom(len(reqs), args)
 	to = make([]Request, len(reqs))
 	for i, req := range reqs {
 		var of prefix.Names
-		if to[i], of, err = p.rewrite(req); err != nil {
+		if to[i], of, err = p.rewrite(req, room); err != nil {
 			return nil, nil, i, err
 		}
 		if of != prefix.NoNames && names == nil {
@@ -124,7 +129,7 @@ func (p *prefixed) SendMany(reqs []Request, cb Future, start uint64) {
 	to, names, bad, err := p.rewriteAll(reqs)
 	switch {
 	case err != nil:
-		others := errs.ErrBatchFormat.Wrap(err, "request %d of the batch is refused", bad).WithProperty(errs.EKRequests, reqs)
+		others := errs.ErrBatchFormat.Wrap(err, "the request at index %d of the batch is refused", bad).WithProperty(errs.EKRequests, reqs)
 		send.Each(0, len(reqs), func(i int) {
 			if i != bad {
 				send.Resolve(cb, others.WithProperty(errs.EKRequest, reqs[i]), start+uint64(i))

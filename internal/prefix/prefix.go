@@ -4,7 +4,6 @@ package prefix
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/joomcode/errorx"
@@ -20,9 +19,16 @@ import (
 type Prefix string
 
 // Request returns a copy of a request with the prefix on keys, patterns and channels. names tells
-// where the reply contains names. The copy shares the arguments that are not keys. Request returns
-// an error if it does not know all keys.
-func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any, names Names, err *errorx.Error) {
+// where the reply contains names. The copy shares the arguments that are not keys, and is in room. Request
+// returns an error if it does not know all keys.
+func (p Prefix) Request(cmd string, args []any, room *Room) (prefixed string, changed []any, names Names, err *errorx.Error) {
+	if at, ok := onlyArg(cmd, args); ok {
+		if word, ok := resp.ArgText(args[at]); ok {
+			changed = room.copy(args)
+			changed[at] = room.join(p, word)
+			return cmd, changed, NoNames, nil
+		}
+	}
 	given := len(args)
 	if first, second, two := strings.Cut(cmd, " "); two {
 		cmd, args = first, append([]any{second}, args...)
@@ -31,7 +37,7 @@ func (p Prefix) Request(cmd string, args []any) (prefixed string, changed []any,
 	if call.Info == nil {
 		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s is not in the table of commands, so its keys are not known", call.ShownName(cmd))
 	}
-	r := rewriting{p: p, name: call.Name, args: args, moved: len(args) - given}
+	r := rewriting{p: p, name: call.Name, args: args, moved: len(args) - given, room: room}
 	for i := range call.Keys {
 		if call.Name != "CLUSTERSCAN" { // the cursor of CLUSTERSCAN is only a key for routing
 			r.put(i, p)
@@ -62,7 +68,7 @@ func (p Prefix) Encoded(buf []byte, r *send.Request, wantsSlot bool) (_ []byte, 
 		}
 		return r.Buf, NoNames, nil
 	}
-	cmd, args, names, err := p.Request(r.Cmd, r.Args())
+	cmd, args, names, err := p.Request(r.Cmd, r.Args(), nil)
 	if err != nil {
 		return buf, NoNames, err
 	}
@@ -88,6 +94,17 @@ func onlyKey(r *send.Request) int {
 	return 0
 }
 
+// onlyArg is onlyKey for a request that is not encoded. It returns the index of the key among the arguments, and
+// false if there is no such key.
+func onlyArg(cmd string, args []any) (at int, ok bool) {
+	call := command.Of(cmd, args)
+	if at, ok = call.FixedKey(); !ok || at < 0 {
+		return 0, false
+	}
+	_, special := rules[call.Name]
+	return at, !special
+}
+
 // rewriting is a request to which the prefix is being added.
 type rewriting struct {
 	p       Prefix
@@ -96,6 +113,7 @@ type rewriting struct {
 	moved   int   // number of words of Cmd that are in front of the user's arguments in args
 	changed []any // a copy of args, once touched is set
 	touched bool
+	room    *Room
 	err     *errorx.Error
 }
 
@@ -110,12 +128,12 @@ func (r *rewriting) put(i int, text Prefix) {
 		r.err = errs.ErrArgumentType.New("%s: Args[%d] is a key, and can't be sent", r.name, at).WithProperty(errs.EKArgPos, at)
 		return
 	}
-	r.set(i, string(text)+word)
+	r.set(i, r.room.join(text, word))
 }
 
 func (r *rewriting) set(i int, word string) {
 	if !r.touched {
-		r.changed, r.touched = slices.Clone(r.args), true
+		r.changed, r.touched = r.room.copy(r.args), true
 	}
 	r.changed[i] = word
 }

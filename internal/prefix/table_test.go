@@ -77,7 +77,7 @@ func TestEveryCommand(t *testing.T) {
 	for name, arity := range recorded(t) {
 		first, _, _ := strings.Cut(name, " ")
 		for _, line := range linesOf(name, arity) {
-			cmd, args, _, err := prefix.Prefix("t1:").Request(first, line)
+			cmd, args, _, err := prefix.Prefix("t1:").Request(first, line, nil)
 			switch {
 			case err != nil:
 				require.True(t, err.IsOfType(errs.ErrKeysUnknown), "%s %q: %v", name, line, err)
@@ -159,7 +159,8 @@ func TestOptions(t *testing.T) {
 		{"XINFO HELP", "XINFO HELP"},
 		{"WATCH a b", "WATCH t1:a t1:b"},
 	} {
-		cmd, args, _, err := prefix.Prefix("t1:").Request(split(c.from))
+		from, words := split(c.from)
+		cmd, args, _, err := prefix.Prefix("t1:").Request(from, words, nil)
 		if assert.Nil(t, err, c.from) {
 			assert.Equal(t, c.to, joined(cmd, args), c.from)
 		}
