@@ -24,8 +24,6 @@ import (
 )
 
 var (
-	// ErrClient is returned by [New] for a client that is nil, or was not opened with redispipe.Open.
-	ErrClient = errors.New("rediscasbin: the client is nil, or was not opened with redispipe.Open")
 	// ErrCallback is returned by SetUpdateCallback for nil.
 	ErrCallback = errors.New("rediscasbin: no callback")
 	// ErrClosed is returned by Update after Close. The other watchers are not told.
@@ -52,11 +50,8 @@ type Watcher struct {
 // New returns a watcher that has subscribed to the channel. All watchers of a policy must use the same channel, and the
 // client's user needs permission for it. Create the watcher before the enforcer loads the policy: then
 // no change is missed in between. ctx limits only this call. The error is that of
-// redispubsub.Subscription.Subscribe, or [ErrClient]. End the watcher with Close.
+// redispubsub.Subscription.Subscribe. End the watcher with Close.
 func New(ctx context.Context, client *redispipe.Client, channel string) (*Watcher, error) {
-	if client.Connection() == nil && client.Cluster() == nil {
-		return nil, ErrClient
-	}
 	// Each call of the callback covers all earlier messages, so one message in the buffer is enough. If
 	// others are dropped, there is a gap, which also causes a call.
 	sub := client.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{MaxMessages: 1})

@@ -198,7 +198,7 @@ func TestErrors(t *testing.T) {
 
 	for _, client := range []*redispipe.Client{nil, new(redispipe.Client)} {
 		_, err = New(t.Context(), client, "policy")
-		require.ErrorIs(t, err, ErrClient)
+		require.ErrorIs(t, err, redis.ErrNotSent)
 	}
 	w = newWatcher(t, opened(t, server))
 	w.Close()
