@@ -113,7 +113,7 @@ func Batch(ctx context.Context, s Sender, cmds ...Command) error {
 	for i, c := range cmds {
 		var err error
 		if reqs[i], err = RequestOf(c); err != nil {
-			return errs.Err(errs.Within(err, "command %d", i))
+			return errs.Err(errs.Within(err, "the command at index %d", i))
 		}
 		if r, reads := c.(interface{ variable() any }); reads { // r may also be a pointer to a Reading
 			dsts[i] = r.variable()

@@ -174,7 +174,7 @@ func (e *ResultError) Error() string {
 	if e == nil {
 		return "no request failed"
 	}
-	return fmt.Sprintf("request %d: %v", e.Index, e.Err)
+	return fmt.Sprintf("the request at index %d: %v", e.Index, e.Err)
 }
 
 // Unwrap returns the error of the request.

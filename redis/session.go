@@ -219,7 +219,7 @@ func (s *Session) sendMany(reqs []Request, seen *send.Server) []any {
 		switch {
 		case i < answered:
 		case bad >= 0 && i != bad:
-			results[i] = errs.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
+			results[i] = errs.ErrBatchFormat.Wrap(err, "the request at index %d of the batch is malformed", bad)
 		default:
 			results[i] = err
 		}

@@ -151,7 +151,7 @@ func (m *many) refuse(bad int) {
 	send.Each(0, len(m.reqs), func(i int) {
 		err := errSwap()
 		if i != bad {
-			err = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is refused", bad)
+			err = redis.ErrBatchFormat.Wrap(err, "the request at index %d of the batch is refused", bad)
 		}
 		m.s.refused(waiter{m.cb, m.start + uint64(i)}, err.WithProperty(redis.EKRequest, m.reqs[i]))
 	})

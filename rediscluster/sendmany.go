@@ -105,7 +105,7 @@ func (m *many) encode(reqs []redis.Request) (bad int, _ *errorx.Error) {
 func (m *many) reject(reqs []redis.Request, err *errorx.Error, bad int) {
 	others := err
 	if bad >= 0 {
-		others = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", bad)
+		others = redis.ErrBatchFormat.Wrap(err, "the request at index %d of the batch is malformed", bad)
 	}
 	others = others.WithProperty(redis.EKRequests, reqs)
 	send.Each(0, len(reqs), func(i int) {

@@ -51,7 +51,7 @@ func (t *transaction) encode(reqs []redis.Request) *errorx.Error {
 		r := &encoded[i]
 		var err error
 		if *r, buf, err = backend.Encode(buf, req, true); err != nil {
-			return redis.ErrBatchFormat.Wrap(err, "request %d of the transaction is malformed", i)
+			return redis.ErrBatchFormat.Wrap(err, "the request at index %d of the transaction is malformed", i)
 		}
 		r.Caller, r.Plain = t.Caller(), true // the connection adds the request to an error within the reply to EXEC
 		t.reqs[i] = r

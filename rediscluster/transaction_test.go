@@ -60,7 +60,7 @@ func TestTransactionRefused(t *testing.T) {
 	assert.Equal(t, 1, replies["EXECABORT"], "the others were not sent")
 	bad := []redis.Request{redis.Req("SET", "a", 1), redis.Req("NOSUCH", "a")}
 	_, err = s.SendTransaction(bad)
-	assert.ErrorContains(t, err, "request 1 was refused")
+	assert.ErrorContains(t, err, "the request at index 1 was refused")
 	assert.ErrorContains(t, err, "ERR unknown command")
 	isType(t, redis.ErrExecAbort, err)
 	req, _ := redis.AsErrorx(err).Property(redis.EKRequest)

@@ -119,7 +119,7 @@ func (c *Connection) refuseBatch(reqs []Request, cb Future, start uint64, flags 
 	if failed >= 0 {
 		err = err.WithProperty(redis.EKRequest, reqs[failed])
 		if !err.IsOfType(redis.ErrRequestCancelled) {
-			others = redis.ErrBatchFormat.Wrap(err, "request %d of the batch is malformed", failed)
+			others = redis.ErrBatchFormat.Wrap(err, "the request at index %d of the batch is malformed", failed)
 		}
 	}
 	others = others.WithProperty(redis.EKRequests, reqs)

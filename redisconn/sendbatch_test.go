@@ -137,7 +137,7 @@ func TestTransactionWithoutARefusedRequest(t *testing.T) {
 	for name, send := range transactionWays(t, conn) {
 		_, err := send(requests(redis.Req("INCR", "a"), redis.Req("XLEN", "b")))
 		requireNoTransaction(t, err, name)
-		require.ErrorContains(t, err, "EXEC returned 1 results for 2 requests: request 1 was refused", name)
+		require.ErrorContains(t, err, "EXEC returned 1 results for 2 requests: the request at index 1 was refused", name)
 		require.ErrorContains(t, err, "unknown command 'XLEN'", name)
 		require.ErrorContains(t, err, `Req("XLEN"`, name)
 	}
@@ -214,7 +214,7 @@ func requireAborted(t *testing.T, err error, name string) {
 	typed := redis.AsErrorx(err)
 	require.True(t, typed.IsOfType(redis.ErrExecAbort), name)
 	require.False(t, redis.SafeToRetry(err), name)
-	require.ErrorContains(t, err, "EXECABORT Transaction discarded because of previous errors: request 1 was refused", name)
+	require.ErrorContains(t, err, "EXECABORT Transaction discarded because of previous errors: the request at index 1 was refused", name)
 	require.ErrorContains(t, err, "ERR unknown command", name)
 	require.NotContains(t, fmt.Sprintf("%+v", err), "secret", name)
 	req, _ := typed.Property(redis.EKRequest)

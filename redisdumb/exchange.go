@@ -120,7 +120,7 @@ func encode(reqs []redis.Request, transaction bool) (encoded [][]byte, bad *erro
 
 // malformed returns the error of requests that are not sent because one is malformed.
 func malformed(reqs []redis.Request, bad *errorx.Error, failed int) *errorx.Error {
-	return redis.ErrBatchFormat.Wrap(bad, "request %d of the batch is malformed", failed).
+	return redis.ErrBatchFormat.Wrap(bad, "the request at index %d of the batch is malformed", failed).
 		WithProperty(redis.EKRequests, reqs)
 }
 

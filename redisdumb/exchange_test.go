@@ -194,7 +194,7 @@ func TestTransaction(t *testing.T) {
 
 	_, err = tx(redis.Req("INCR", "n"), redis.Req("NOSUCHCOMMAND"))
 	assert.True(t, redis.AsErrorx(err).IsOfType(redis.ErrExecAbort), "%v", err)
-	assert.ErrorContains(t, err, "request 1 was refused")
+	assert.ErrorContains(t, err, "the request at index 1 was refused")
 	assert.ErrorContains(t, err, "ERR unknown command")
 
 	_, err = tx(redis.Req("INCR", "n"), redis.Req("SET", "n", struct{}{}))

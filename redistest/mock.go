@@ -212,7 +212,7 @@ func (m *Mock) refusal(reqs []redis.Request, cb redis.Future, own bool) (*errorx
 }
 
 func errBatch(cause *errorx.Error, at int) *errorx.Error {
-	return redis.ErrBatchFormat.Wrap(cause, "request %d of the batch is malformed", at)
+	return redis.ErrBatchFormat.Wrap(cause, "the request at index %d of the batch is malformed", at)
 }
 
 // take answers the requests with the expectation that matches them.

@@ -195,7 +195,7 @@ func Aborted(exec any, refused *errorx.Error, i int) any {
 		return exec
 	}
 	text := failure.Message()
-	err := Like(failure, refused, fmt.Sprintf("%s: request %d was refused", strings.TrimSuffix(text, "."), i))
+	err := Like(failure, refused, fmt.Sprintf("%s: the request at index %d was refused", strings.TrimSuffix(text, "."), i))
 	if req, named := refused.Property(EKRequest); named {
 		err = err.WithProperty(EKRequest, req)
 	}
