@@ -75,10 +75,13 @@ const (
 	// leftDelay is how long a node that has left a cluster still accepts requests from
 	// callers that read the topology before it changed.
 	leftDelay = 100 * time.Millisecond
-	// answerDelay is how long, without a cluster, a replaced master may take to answer
-	// its last requests. It is short, because the old master may be paused while another takes its
-	// place, and all callers may be waiting for it.
-	answerDelay = 50 * time.Millisecond
+	// Without a cluster, a replaced master may be silent for answerLooks looks in a row before it has
+	// answered its last requests, or for unreadLooks if replies have arrived that nobody has read:
+	// then this process is slow, not the server. That is short, because the old master may be paused
+	// while another takes its place, and all callers may be waiting for it.
+	answerLook  = 25 * time.Millisecond
+	answerLooks = 2
+	unreadLooks = 6
 )
 
 // made records a new link before the topology has it, so that operations on all links also cover nodes
@@ -103,12 +106,16 @@ func (r *refresher) closeLeft(links map[*route.Link]struct{}) {
 	}
 }
 
-// closeSoon closes a link to a server that was replaced as master but may still behave as one: it waits
-// at most answerDelay for the answers to the requests that were written. closeSoon is a goroutine, and
-// ends after at most that time.
+// closeSoon closes a link to a server that was replaced as master but may still behave as one. It waits
+// for the answers to the requests that were written, while they arrive. closeSoon is a goroutine, and
+// ends with the last answer or when the server falls silent.
 func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(r.c.ctx, answerDelay)
+	ctx, cancel := context.WithCancel(r.c.ctx)
 	defer cancel()
+	go func() { // ends with ctx
+		defer cancel()
+		awaitSilence(ctx, l)
+	}()
 	select {
 	case <-stopped:
 	case <-ctx.Done():
@@ -117,6 +124,20 @@ func (r *refresher) closeSoon(l *route.Link, stopped <-chan struct{}) {
 		cancel()
 	}
 	r.close(ctx, l)
+}
+
+// awaitSilence returns when no more answers to the requests on a link arrive, or when ctx is done.
+func awaitSilence(ctx context.Context, l *route.Link) {
+	before := l.Backend.Flight()
+	for silent := 0; silent < answerLooks || silent < unreadLooks && l.Backend.Unread(); {
+		if _, err := lifetime.Pause(ctx, answerLook, nil); err != nil {
+			return
+		}
+		now := l.Backend.Flight()
+		if silent++; now.Pending > 0 && now.Mark != before.Mark {
+			before, silent = now, 0
+		}
+	}
 }
 
 // close stops the connection from accepting requests, which then go elsewhere. It closes

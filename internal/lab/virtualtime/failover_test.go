@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/lab/drill"
@@ -33,6 +34,7 @@ type pipeGroup struct {
 	silent      string // address of a server that answers nothing
 	dead        string // address of a server that is down
 	refuses     int    // number of connections that the next master still refuses
+	left        int    // number of writes that a slow old master still answers, one each 20 ms
 	conns       map[string][]net.Conn
 	subscribers []net.Conn
 	written     time.Time // when the old master last got a write
@@ -84,6 +86,14 @@ func (g *pipeGroup) answer(addr string, conn net.Conn, args []string) (reply str
 	case args[0] == "SET" && addr == old:
 		g.written = time.Now()
 		return "+OK\r\n"
+	case args[0] == "INCR" && addr == old:
+		if g.left--; g.left < 0 {
+			return ""
+		}
+		g.mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+		g.mu.Lock()
+		return ":1\r\n"
 	case strings.HasPrefix(words, "PING") && len(args) > 1:
 		return chaos.ScriptedBulk(args[1])
 	case words == "PING":
@@ -222,6 +232,39 @@ func writesResume(t *testing.T, fault func(*pipeGroup), before time.Duration) (l
 		last = max(last, <-resumed)
 	}
 	return last
+}
+
+// A replaced master may answer what was written to it, for as long as answers come. When it has been silent
+// for 50 ms, the client stops waiting. It looks every 25 ms, so it may wait for 75 ms.
+func TestReplacedMasterAnswers(t *testing.T) {
+	for _, left := range []int{16, 7} {
+		Run(t, func(t *testing.T) {
+			g := &pipeGroup{master: old, conns: make(map[string][]net.Conn), left: left}
+			opts := redisconn.Opts{Dialer: g.dial}
+			c, err := rediscluster.NewSentinel(t.Context(), []string{"10.0.0.9:26379"}, "main", rediscluster.Opts{
+				HostOpts: opts, SentinelOpts: opts, Logger: rediscluster.NoopLogger{},
+			})
+			require.NoError(t, err)
+			defer c.Close()
+			time.Sleep(time.Second) // the client has subscribed by then
+			began := time.Now()
+			time.AfterFunc(10*time.Millisecond, func() { g.promote(next) })
+			reqs := make([]redis.Request, 16)
+			for i := range reqs {
+				reqs[i] = redis.Req("INCR", "n")
+			}
+			known := 0
+			for _, res := range (redis.Sync{S: c}).SendMany(reqs) {
+				if redis.OutcomeOf(res) == redis.OutcomeValue {
+					known++
+				} else {
+					assert.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(res), "%v", res)
+				}
+			}
+			assert.Equal(t, left, known)
+			assert.LessOrEqual(t, time.Since(began), time.Duration(left)*20*time.Millisecond+76*time.Millisecond)
+		})
+	}
 }
 
 // A DialTimeout that is longer than IOTimeout also holds for the connections over which the client asks
