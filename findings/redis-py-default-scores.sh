@@ -1,9 +1,9 @@
 #!/bin/sh
 # redis-py 8.1.0, with and without hiredis 3.5.0; redis-server.
 #
-# A client with decode_responses=True returns text. Without a protocol it speaks RESP3, and is meant to return what protocol=2, the
-# former default, returns. But its scores are bytes: ZDIFF and ZRANDMEMBER mix text with bytes, and where a caller
-# casts them with str, a score is "b'1.5'".
+# A client with decode_responses=True returns text. Without a protocol it speaks RESP3, and is meant to return what
+# protocol=2, the former default, returns. But its scores are bytes: ZDIFF and ZRANDMEMBER mix text with bytes, and
+# where a caller casts them with str, a score is "b'1.5'".
 #
 # Output seen, twice:
 #   protocol 2, zrange with score_cast_func=str: [('member', '1.5')]

@@ -1,9 +1,9 @@
 #!/bin/sh
 # go-redis/redis_rate 10.0.1 with go-redis 9.23.0; redis-server.
 #
-# AllowAtMost(n) "allows at most n events", but grants one less than is free for many limits, since its script rounds a quotient of
-# floating-point seconds down. Of a fresh key it grants 1 of a burst of 2, and with a burst of 1 nothing, however long
-# one waits: 100 events a second with a burst of 1 are none at all. AllowN grants the whole burst.
+# AllowAtMost(n) grants at most n events, but with many limits one less than is free: its script rounds a quotient of seconds,
+# which are floating-point numbers, down. Of a fresh key it grants 1 of a burst of 2, and with a burst of 1 nothing,
+# however long one waits: 100 events a second with a burst of 1 are none at all. AllowN grants the whole burst.
 #
 # Output seen:
 #   10/s, burst 10: AllowN 10, AllowAtMost 10
@@ -46,10 +46,12 @@ func main() {
 	for _, c := range []struct {
 		rate, burst, want int
 	}{{10, 10, 10}, {10, 2, 1}, {200, 5, 4}, {100, 1, 0}} {
-		limit, what := redis_rate.Limit{Rate: c.rate, Burst: c.burst, Period: time.Second}, fmt.Sprintf("%d/s, burst %d", c.rate, c.burst)
+		limit := redis_rate.Limit{Rate: c.rate, Burst: c.burst, Period: time.Second}
+		what := fmt.Sprintf("%d/s, burst %d", c.rate, c.burst)
 		all := granted(limiter.AllowN(ctx, "all "+what, limit, c.burst))
 		most := granted(limiter.AllowAtMost(ctx, "most "+what, limit, c.burst))
-		expect(what, fmt.Sprintf("AllowN %d, AllowAtMost %d", c.burst, c.want), fmt.Sprintf("AllowN %d, AllowAtMost %d", all, most))
+		want := fmt.Sprintf("AllowN %d, AllowAtMost %d", c.burst, c.want)
+		expect(what, want, fmt.Sprintf("AllowN %d, AllowAtMost %d", all, most))
 	}
 	sum := 0
 	for range 50 {
