@@ -19,8 +19,8 @@ import (
 type Prefix string
 
 // Request returns a copy of a request with the prefix on keys, patterns and channels. names tells
-// where the reply contains names. The copy shares the arguments that are not keys, and is in room. Request
-// returns an error if it does not know all keys.
+// where the reply contains names. The copy shares the arguments that are not keys; its memory comes from room.
+// Request returns an error if it does not know all keys.
 func (p Prefix) Request(cmd string, args []any, room *Room) (prefixed string, changed []any, names Names, err *errorx.Error) {
 	if at, ok := onlyArg(cmd, args); ok {
 		if word, ok := resp.ArgText(args[at]); ok {

@@ -8,12 +8,12 @@ import (
 // Room is memory for the copies of the requests of a batch, so that they need few allocations. A nil Room has no
 // memory: then each request has its own.
 type Room struct {
-	args []any // room for arguments
-	left int   // the number of requests that may still need room
+	args []any // for the arguments of later requests
+	left int   // how many requests may still follow
 	keys strings.Builder
 }
 
-// NewRoom returns room for so many requests, which have so many arguments together.
+// NewRoom returns a Room for a batch with that many requests, and that many arguments in all of them.
 func NewRoom(requests, args int) *Room { return &Room{args: make([]any, args), left: requests} }
 
 // copy returns a copy of the arguments.
