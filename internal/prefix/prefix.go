@@ -43,7 +43,7 @@ func (p Prefix) Request(cmd string, args []any, room *Room) (prefixed string, ch
 			r.put(i, p)
 		}
 	}
-	rule := rules[call.Name]
+	rule, _ := ruleOf(call.Name)
 	if rule.edit != nil {
 		rule.edit(&r)
 	}
@@ -85,7 +85,7 @@ func onlyKey(r *send.Request) int {
 	if info == nil {
 		return 0
 	}
-	if _, special := rules[info.Name]; special {
+	if _, special := ruleOf(info.Name); special {
 		return 0
 	}
 	if at := info.OnlyKey(); at < r.Words() {
@@ -101,7 +101,7 @@ func onlyArg(cmd string, args []any) (at int, ok bool) {
 	if at, ok = call.FixedKey(); !ok || at < 0 {
 		return 0, false
 	}
-	_, special := rules[call.Name]
+	_, special := ruleOf(call.Name)
 	return at, !special
 }
 
@@ -148,9 +148,16 @@ func (r *rewriting) is(i int, word string) bool {
 func (p Prefix) glob() Prefix { return Prefix(p.Glob()) }
 
 // Glob returns a pattern that matches exactly the prefix.
-func (p Prefix) Glob() string { return special.Replace(string(p)) }
-
-var special = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+func (p Prefix) Glob() string {
+	var pattern strings.Builder
+	for _, c := range []byte(p) {
+		if strings.IndexByte(`\*?[`, c) >= 0 {
+			pattern.WriteByte('\\')
+		}
+		pattern.WriteByte(c)
+	}
+	return pattern.String()
+}
 
 // Scan returns the key and the pattern of an iteration: over all keys with the prefix, or over the
 // elements of one key.

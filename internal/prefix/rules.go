@@ -13,50 +13,54 @@ type rule struct {
 	names Names
 }
 
-// rules are the rules by the name of the command. They count arguments after the first word of the
-// command.
-var rules = map[string]rule{
-	"BLPOP": {names: InFirst}, "BRPOP": {names: InFirst}, "BZPOPMAX": {names: InFirst}, "BZPOPMIN": {names: InFirst},
-	"LMPOP": {names: InFirst}, "BLMPOP": {names: InFirst}, "ZMPOP": {names: InFirst}, "BZMPOP": {names: InFirst},
-	"XREAD": {names: InStreams}, "XREADGROUP": {names: InStreams},
-
-	"KEYS":        {func(r *rewriting) { r.put(0, r.p.glob()) }, InList},
-	"SCAN":        {match, InScan},
-	"CLUSTERSCAN": {match, InScan},
-	"SORT":        {sortOptions, NoNames},
-	"SORT_RO":     {sortOptions, NoNames},
-
-	"GEORADIUS":         {func(r *rewriting) { storeOptions(r, 5) }, NoNames},
-	"GEORADIUSBYMEMBER": {func(r *rewriting) { storeOptions(r, 4) }, NoNames},
-
-	"PUBLISH":              {func(r *rewriting) { r.put(0, r.p) }, NoNames},
-	"PUBSUB CHANNELS":      {pattern, InList},
-	"PUBSUB SHARDCHANNELS": {pattern, InList},
-	"PUBSUB NUMSUB":        {channels, InPairs},
-	"PUBSUB SHARDNUMSUB":   {channels, InPairs},
-	"CLUSTER KEYSLOT":      {func(r *rewriting) { r.put(1, r.p) }, NoNames},
+// ruleOf returns the rule for a command, if there is one. Rules count arguments after the first word of
+// the command. A map of the rules would be part of every program, even of one that uses no prefix.
+func ruleOf(name string) (_ rule, special bool) {
+	switch name {
+	case "BLPOP", "BRPOP", "BZPOPMAX", "BZPOPMIN", "LMPOP", "BLMPOP", "ZMPOP", "BZMPOP":
+		return rule{names: InFirst}, true
+	case "XREAD", "XREADGROUP":
+		return rule{names: InStreams}, true
+	case "KEYS":
+		return rule{func(r *rewriting) { r.put(0, r.p.glob()) }, InList}, true
+	case "SCAN", "CLUSTERSCAN":
+		return rule{match, InScan}, true
+	case "SORT", "SORT_RO":
+		return rule{edit: sortOptions}, true
+	case "GEORADIUS":
+		return rule{edit: func(r *rewriting) { storeOptions(r, 5) }}, true
+	case "GEORADIUSBYMEMBER":
+		return rule{edit: func(r *rewriting) { storeOptions(r, 4) }}, true
+	case "PUBLISH":
+		return rule{edit: func(r *rewriting) { r.put(0, r.p) }}, true
+	case "PUBSUB CHANNELS", "PUBSUB SHARDCHANNELS":
+		return rule{pattern, InList}, true
+	case "PUBSUB NUMSUB", "PUBSUB SHARDNUMSUB":
+		return rule{channels, InPairs}, true
+	case "CLUSTER KEYSLOT":
+		return rule{edit: func(r *rewriting) { r.put(1, r.p) }}, true
+	}
+	return rule{}, false
 }
 
-// keyless are commands that are sent unchanged, because they neither read nor change keys. They are
-// listed by the first word of their names, or by both words. Other commands without keys, such as
+// isKeyless reports whether a command is sent unchanged, because it neither reads nor changes keys. The
+// cases list it by the first word of its name, or by both words. Other commands without keys, such as
 // FLUSHALL and DBSIZE, are refused.
-var keyless = func() map[string]bool {
-	table := map[string]bool{}
-	for _, name := range strings.Fields(`ASKING AUTH CLIENT COMMAND CONFIG DISCARD ECHO EXEC FUNCTION HIMPORT INFO
-		LASTSAVE LATENCY LOLWUT MULTI PING READONLY READWRITE ROLE SCRIPT SELECT TIME UNWATCH WAIT WAITAOF`) {
-		table[name] = true
-	}
-	for _, name := range strings.Fields(`INFO LINKS MYID MYSHARDID NODES REPLICAS SHARDS SLAVES SLOTS`) {
-		table["CLUSTER "+name] = true
-	}
-	table["ACL WHOAMI"], table["MODULE LIST"] = true, true
-	table["PUBSUB NUMSUB"], table["PUBSUB SHARDNUMSUB"] = true, true // these have no keys if there are no channels
-	return table
-}()
-
 func isKeyless(name string) bool {
 	first, second, _ := strings.Cut(name, " ")
-	return keyless[first] || keyless[name] || second == "HELP"
+	switch first {
+	case "ASKING", "AUTH", "CLIENT", "COMMAND", "CONFIG", "DISCARD", "ECHO", "EXEC", "FUNCTION", "HIMPORT", "INFO", "LASTSAVE",
+		"LATENCY", "LOLWUT", "MULTI", "PING", "READONLY", "READWRITE", "ROLE", "SCRIPT", "SELECT", "TIME", "UNWATCH", "WAIT", "WAITAOF":
+		return true
+	}
+	switch name {
+	case "CLUSTER INFO", "CLUSTER LINKS", "CLUSTER MYID", "CLUSTER MYSHARDID", "CLUSTER NODES", "CLUSTER REPLICAS",
+		"CLUSTER SHARDS", "CLUSTER SLAVES", "CLUSTER SLOTS", "ACL WHOAMI", "MODULE LIST":
+		return true
+	case "PUBSUB NUMSUB", "PUBSUB SHARDNUMSUB": // these have no keys if there are no channels
+		return true
+	}
+	return second == "HELP"
 }
 
 // match adds the prefix to the pattern of SCAN. If there is no pattern, it adds one.
