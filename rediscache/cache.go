@@ -52,14 +52,14 @@ func New(s redis.Sender, opts Opts) (*Cache, error) {
 	known, ok := send.BackendOf[redis.Future](servers).(origin)
 	ended, lives := servers.(interface{ Ctx() context.Context })
 	if !ok || !lives {
-		return nil, ErrNoServers.New("%s is no connection, cluster or Client: make the cache of one of these, and wrap the cache instead", send.Describe(servers))
+		return nil, ErrNoServers.New("%s is not a connection, cluster or Client: make the cache of one of them, and wrap the cache instead", send.Describe(servers))
 	}
 	switch all, isCluster := known.(backend.Cluster); conn := servers.(type) {
 	case *redisconn.Connection:
 		c.nodes.one, c.masters = conn, conn
 	default:
 		if !isCluster {
-			return nil, ErrNoServers.New("%s is no connection, cluster or Client: make the cache of one of these", send.Describe(servers))
+			return nil, ErrNoServers.New("%s is not a connection, cluster or Client: make the cache of one of them", send.Describe(servers))
 		}
 		c.nodes.all, c.masters = all, all.Masters()
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// ErrNoServers is returned by New for a sender that is no connection, cluster or Client, such as your own
+// ErrNoServers is returned by New for a sender that is not a connection, cluster or Client, such as your own
 // type that wraps a connection. Make the cache of the connection, and wrap the cache.
 var ErrNoServers = redis.ErrOpts.NewType("no_servers")
 

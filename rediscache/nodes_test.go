@@ -94,8 +94,8 @@ func TestTrackerOfOtherServer(t *testing.T) {
 	awaitLeases(t, p.cache)
 }
 
-// If a read began before a master was replaced, and takes its tag after a write to the new master, it is not
-// sent to the old master, and its reply is not kept.
+// A read begins before a master is replaced, and enters the cache after a write to the new master. The cache
+// does not send it to the old master, and does not keep its reply.
 func TestReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	opts := redisconn.Opts{IOTimeout: time.Minute}

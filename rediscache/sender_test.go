@@ -389,5 +389,5 @@ func TestPrefixAroundCache(t *testing.T) {
 		assert.ErrorContains(t, err, "the sender is nil")
 	}
 	_, err := New(redis.WithPrefix(r.other.S, "t1:"), Opts{})
-	assert.ErrorContains(t, err, "a sender of redis.WithPrefix is no connection, cluster or Client: make the cache of one of these, and wrap the cache instead")
+	assert.ErrorContains(t, err, "a sender of redis.WithPrefix is not a connection, cluster or Client: make the cache of one of them, and wrap the cache instead")
 }

@@ -181,7 +181,7 @@ func (s *sentinels) hear(w *sentinel, r topology.Report, failure *errorx.Error) 
 		s.c.report(LogSentinelFailed{Address: w.addr, Error: verdict.Dispute})
 	}
 	for _, addr := range verdict.Strangers {
-		s.c.report(LogSentinelFailed{Address: addr, Error: ErrSentinelsDisagree.New("it is not one of the sentinels that the client knows")})
+		s.c.report(LogSentinelFailed{Address: addr, Error: ErrSentinelsDisagree.New("the sentinel is not one of those that the client knows")})
 	}
 	if len(verdict.Left) > 0 {
 		s.c.report(LogFollowsStrangers{Masters: verdict.Left})

@@ -57,11 +57,11 @@ const (
 func (o *Opts) check() error {
 	switch {
 	case o.Patience != 0 && o.Patience < leastPatience:
-		return redis.ErrOption.New("Patience is at least %v, or 0 for the default, not %v", leastPatience, o.Patience)
+		return redis.ErrOption.New("Patience must be at least %v, or 0 for the default, not %v", leastPatience, o.Patience)
 	case !(o.FailureRate >= 0 && o.FailureRate <= 1): // NaN as well
-		return redis.ErrOption.New("FailureRate is above 0 and at most 1, or 0 for the default, not %v", o.FailureRate)
+		return redis.ErrOption.New("FailureRate must be above 0 and at most 1, or 0 for the default, not %v", o.FailureRate)
 	case o.Ramp < 0:
-		return redis.ErrOption.New("Ramp is not negative: %v", o.Ramp)
+		return redis.ErrOption.New("Ramp must not be negative: %v", o.Ramp)
 	}
 	for i, hook := range o.Hooks {
 		if errs.IsNil(hook) {

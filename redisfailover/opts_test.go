@@ -15,7 +15,7 @@ import (
 // does not correct the option.
 func TestOptsOutOfBounds(t *testing.T) {
 	for word, opts := range map[string]Opts{
-		"Patience is at least 10ms, or 0 for the default, not 1ms": {Patience: time.Millisecond},
+		"Patience must be at least 10ms, or 0 for the default, not 1ms": {Patience: time.Millisecond},
 		"Patience":        {Patience: -time.Second},
 		"FailureRate":     {FailureRate: 50},
 		"not -1":          {FailureRate: -1},

@@ -43,7 +43,7 @@ func (c *Client) begin(m *member) *term {
 func (t *term) over() bool { return t.ctx.Err() != nil }
 
 // errLeft is the reason why a request is not sent again: its member is down and no longer active.
-var errLeft = errors.New("it is not sent again to a member that is down")
+var errLeft = errors.New("the request is not sent again to a member that is down")
 
 // left returns the error text of requests whose term is over.
 func (t *term) left() string {

@@ -9,7 +9,7 @@ import (
 )
 
 // CutOver lets the new database decide for a share of the keys, from 0 to 1, and the old database for the
-// others. The slot of a key determines the share from which on the new database decides for it. So a larger
+// others. The slot of a key determines at which share the new database begins to decide for it. So a larger
 // share only adds keys, and a smaller one only moves keys back. The database that does not decide for a
 // key still gets the writes of the key.
 //
@@ -24,7 +24,7 @@ func (m *Mirror) CutOver(ctx context.Context, share float64) error {
 	case m.ended() != nil:
 		return redis.Err(m.ended())
 	case !(share >= 0 && share <= 1): // NaN as well
-		return redis.Err(ErrShare.New("a share is from 0 to 1, not %v: nothing was moved", share))
+		return redis.Err(ErrShare.New("a share must be from 0 to 1, not %v: nothing was moved", share))
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}

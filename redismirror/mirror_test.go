@@ -152,8 +152,8 @@ func TestNewRefuses(t *testing.T) {
 		require.True(t, redis.AsErrorx(err).IsOfType(ErrSenders), "%v", err)
 	}
 	for name, opts := range map[string]Opts{
-		"Reads is from 0 to 1, not 1.5": {Reads: 1.5}, "not -0.5": {Reads: -0.5}, "not NaN": {Reads: math.NaN()},
-		"MaxPending": {MaxPending: -1}, "MaxPending is from": {MaxPending: math.MaxInt}, "MaxFindings": {MaxFindings: -1},
+		"Reads must be from 0 to 1, not 1.5": {Reads: 1.5}, "not -0.5": {Reads: -0.5}, "not NaN": {Reads: math.NaN()},
+		"MaxPending": {MaxPending: -1}, "MaxPending must be from": {MaxPending: math.MaxInt}, "MaxFindings": {MaxFindings: -1},
 	} {
 		_, err := New(from, to, opts)
 		require.True(t, redis.AsErrorx(err).IsOfType(redis.ErrOption), "%v", err)

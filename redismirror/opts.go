@@ -27,11 +27,11 @@ const boundsMost = 1 << 20
 func (o *Opts) check() error {
 	switch {
 	case !(o.Reads >= 0 && o.Reads <= 1): // NaN as well
-		return redis.ErrOption.New("Reads is from 0 to 1, not %v", o.Reads)
+		return redis.ErrOption.New("Reads must be from 0 to 1, not %v", o.Reads)
 	case o.MaxPending < 0 || o.MaxPending > boundsMost:
-		return redis.ErrOption.New("MaxPending is from 1 to %d, or 0 for the default, not %d", boundsMost, o.MaxPending)
+		return redis.ErrOption.New("MaxPending must be from 1 to %d, or 0 for the default, not %d", boundsMost, o.MaxPending)
 	case o.MaxFindings < 0 || o.MaxFindings > boundsMost:
-		return redis.ErrOption.New("MaxFindings is from 1 to %d, or 0 for the default, not %d", boundsMost, o.MaxFindings)
+		return redis.ErrOption.New("MaxFindings must be from 1 to %d, or 0 for the default, not %d", boundsMost, o.MaxFindings)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func NewCluster(nodes Nodes, opts Opts) (*Subscriber, error) {
 	}
 	within := backend.NodesOf(nodes)
 	if within == nil {
-		return nil, redis.ErrOpts.NewType("no_cluster").New("it is not a cluster of package rediscluster")
+		return nil, redis.ErrOpts.NewType("no_cluster").New("nodes is not a cluster of package rediscluster")
 	}
 	return newSubscriber(nodes.Ctx(), within, true, opts), nil
 }

@@ -112,7 +112,7 @@ func (opts Opts) complete() (Opts, error) {
 // record what no backend accepts.
 func (opts Opts) check() error {
 	if opts.DB < 0 {
-		return redis.Err(redis.ErrOption.New("DB is not negative: %d", opts.DB))
+		return redis.Err(redis.ErrOption.New("DB must not be negative: %d", opts.DB))
 	}
 	for i, bound := range opts.Buckets {
 		if math.IsNaN(bound) || math.IsInf(bound, 0) || i > 0 && bound <= opts.Buckets[i-1] {

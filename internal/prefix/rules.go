@@ -104,7 +104,7 @@ func sortOptions(r *rewriting) {
 			i++
 		case r.is(i, "BY"), r.is(i, "GET"):
 			if strings.Contains(string(r.p), "*") {
-				r.err = errs.ErrKeysUnknown.New("%s has a pattern, which can't have a prefix with an asterisk", r.name)
+				r.err = errs.ErrKeysUnknown.New("a prefix with an asterisk can't be added to the pattern of %s", r.name)
 				return
 			}
 			i++

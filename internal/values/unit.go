@@ -96,7 +96,7 @@ func (u *Unit) Arg(d time.Duration) (any, error) {
 func (u *Unit) argDate(t time.Time) (any, error) {
 	n, ok := u.countDate(t)
 	if !ok {
-		return nil, errArgType("a time out of the range of %s can't be sent", u.name)
+		return nil, errArgType("a time outside the range of %s can't be sent", u.name)
 	}
 	return n, nil
 }

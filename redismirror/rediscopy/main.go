@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("unexpected argument %q: all arguments are flags", flags.Arg(0))
 	}
 	if *rounds < 0 {
-		return fmt.Errorf("-rounds is not negative: %d", *rounds)
+		return fmt.Errorf("-rounds must not be negative: %d", *rounds)
 	}
 	if *from == *to {
 		return errors.New("-from and -to are the same")

@@ -134,7 +134,7 @@ func sentinelError(err *errorx.Error) *errorx.Error {
 	case strings.HasPrefix(text, "ERR No such master"):
 		return ErrMasterUnknown.New("it knows no master of that name")
 	case strings.HasPrefix(text, "ERR unknown command"):
-		return ErrNotSentinel.New("it is not a sentinel")
+		return ErrNotSentinel.New("the server is not a sentinel")
 	}
 	return ErrNoSentinel.Wrap(err, "it refuses to tell")
 }

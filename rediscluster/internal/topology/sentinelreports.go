@@ -259,7 +259,7 @@ func judge(reports []Report, present string) (*Layout, *errorx.Error) {
 	for _, m := range slices.Sorted(maps.Keys(named)) {
 		said = append(said, fmt.Sprintf("%s by %s", m, strings.Join(named[m], ", ")))
 	}
-	dispute := ErrSentinelsDisagree.New("several are named as the master of epoch %d: %s", master.epoch, strings.Join(said, "; "))
+	dispute := ErrSentinelsDisagree.New("several servers are named as the master of epoch %d: %s", master.epoch, strings.Join(said, "; "))
 	if master.master != present {
 		return nil, dispute
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/replies"
 )
 
-// errSender: a sender is no connection, cluster or client of this library.
+// errSender: a sender is not a connection, cluster or client of this library.
 var errSender = redis.ErrOpts.NewType("virtual_sender")
 
 // Servers are the servers behind virtual connections. It is read-only.
@@ -49,7 +49,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	case isCluster && lives:
 		s, err = ofCluster(cluster, life.Ctx())
 	default: // also for a nil pointer
-		err = errSender.New("%s is no connection, cluster or Client: pass the one inside it", send.Describe(inmost))
+		err = errSender.New("%s is not a connection, cluster or Client: pass the one inside it", send.Describe(inmost))
 	}
 	if err != nil {
 		return nil, err
