@@ -20,7 +20,8 @@ import (
 	"github.com/joomcode/redispipe/redispubsub"
 )
 
-// The senders of which constructors return nil with an error fail, or do nothing.
+// If a constructor fails, it returns nil with the error. The methods of such nil senders fail, or do
+// nothing.
 func TestNoneOpened(t *testing.T) {
 	ctx := t.Context()
 	for name, s := range map[string]redis.Sender{
@@ -103,7 +104,7 @@ func TestEveryMethodOfNone(t *testing.T) {
 					name := v.Type().String() + "." + v.Type().Method(i).Name
 					require.NotPanics(t, func() {
 						for _, err := range errorsOf(v.Method(i).Call(argumentsOf(v.Method(i).Type(), filled))) {
-							if !redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed) { // the end of a subscription is no outcome of a request
+							if !redis.AsErrorx(err).IsOfType(redispubsub.ErrClosed) { // the end of a subscription is not a request, so it has no outcome
 								require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err), "%s: %v", name, err)
 							}
 							failed++

@@ -47,8 +47,8 @@ func (d *dialed) Close() error {
 	return d.Conn.Close()
 }
 
-// socketOwner opens sockets, or uses the shared one. prepare opens them. It returns use, which
-// sends a request and waits for the reply.
+// socketOwner is a feature that opens sockets, or uses the shared one. prepare opens the sockets, and
+// returns a function that sends a request and waits for the reply.
 type socketOwner struct {
 	name    string
 	sockets int64

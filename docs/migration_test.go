@@ -88,9 +88,9 @@ func Example_migratedErrors() {
 	case e == nil: // it ran
 	case e.IsOfType(redis.ErrContextClosed): // db is closed
 	case e.IsOfType(redis.ErrResult) && strings.HasPrefix(e.Message(), "WRONGTYPE "):
-		fmt.Println("greeting is no list")
+		fmt.Println("greeting is not a list")
 	}
-	// Output: greeting is no list
+	// Output: greeting is not a list
 }
 
 // TestMigrationParts checks the table of migration.md: how many lines each part of the service

@@ -62,7 +62,7 @@ func TestBlocking(t *testing.T) {
 	}
 }
 
-// session and protocol are the commands that Dangerous knows.
+// session and protocol are commands for which Dangerous returns true.
 var (
 	session = []string{"WATCH", "UNWATCH", "MULTI", "EXEC", "DISCARD", "SELECT", "AUTH", "READONLY", "READWRITE",
 		"ASKING", "CLIENT NO-EVICT", "CLIENT NO-TOUCH", "CLIENT CACHING", "CLIENT CAPA", "client import-source"}

@@ -146,7 +146,7 @@ func (s *sampled) add(key string) {
 	s.keys = append(s.keys, key[:min(len(key), hotLongest)])
 }
 
-// answered counts a request, whose reply has so many bytes.
+// answered counts a request whose reply has the given number of bytes.
 func (k *HotKeys) answered(s sampled, res any, reply int) {
 	if OutcomeOf(res) != OutcomeNotSent {
 		k.tell(k.counter.count(s.keys, s.bytes+reply))

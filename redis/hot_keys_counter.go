@@ -57,8 +57,8 @@ func newHotCounter(share float64) *hotCounter {
 	return c
 }
 
-// count counts a request that has these keys and so many bytes. It returns the keys that have
-// become hot.
+// count counts a request with its keys and its number of bytes. It returns the keys that have become
+// hot.
 func (c *hotCounter) count(keys []string, bytes int) (hot []HotKey) {
 	if len(keys) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/joomcode/redispipe/internal/send"
 )
 
-// samples are those requests of a batch that count: one of sampleEvery, beginning with one of the
-// first. of is nil if there are none.
+// samples are the requests of a batch that are counted: one of every sampleEvery. The first one is
+// chosen at random. of is nil if none is counted.
 type samples struct {
 	first int
 	of    []sampled

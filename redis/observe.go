@@ -67,7 +67,7 @@ func (o *observation) endLater(res any, place send.Server) {
 	}
 }
 
-// after calls After in the goroutine of its caller, even if too many calls are running.
+// after calls After of the hook in the current goroutine, even if too many calls of hooks are running.
 func (o *observation) after(end Completion) {
 	if o.by != nil {
 		o.by.running.Add(1)

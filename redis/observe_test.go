@@ -39,7 +39,7 @@ func (f *countedHook) After(context.Context, Operation, Completion) {
 
 func observerOf(f *countedHook) *observer { return &observer{Hook: f} }
 
-// awaitCalls waits until so many calls are running.
+// awaitCalls waits until the given number of calls are running.
 func awaitCalls(t *testing.T, c *observer, running int64) {
 	t.Helper()
 	require.Eventually(t, func() bool { return c.running.Load() == running }, 10*time.Second, time.Millisecond)

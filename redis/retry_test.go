@@ -269,8 +269,8 @@ func TestRetryAwaitsTheConnection(t *testing.T) {
 	})
 }
 
-// For each request of a batch it is decided alone whether to send it again. Those that are sent
-// again keep their order.
+// WithRetry decides for each request of a batch separately whether to send it again. Those that it
+// sends again keep their order.
 func TestRetryMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scripted("one", errLost, errLost, errDown, errDown, "v", "four", "five")

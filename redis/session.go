@@ -301,8 +301,8 @@ func (s *Session) note(r *send.Request, res any) {
 	}
 }
 
-// encodeAll encodes requests for a connection with one user. If a request is malformed,
-// bad is its index.
+// encodeAll encodes requests for the session's own connection. If a request is malformed, bad is its
+// index.
 func encodeAll(reqs []Request) (encoded []send.Request, bad int, err error) {
 	encoded = make([]send.Request, len(reqs))
 	var buf []byte

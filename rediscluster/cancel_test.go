@@ -219,7 +219,7 @@ func TestDelayOfLastAttempt(t *testing.T) {
 			stage, known = longest(send)
 		}
 		require.True(t, known, name)
-		if stage != redis.StageReading { // the batch began with questions about the slots, whose answers were being read
+		if stage != redis.StageReading { // otherwise it was still reading answers about the slots, which the batch asks for first
 			require.Equal(t, redis.StageWire, stage, name)
 		}
 	}

@@ -142,8 +142,8 @@ func checkAddrs(addrs []string) error {
 	return nil
 }
 
-// opened reports whether a constructor has returned c. Requests of other clusters, such as nil ones, fail
-// unsent, with the error of a nil sender.
+// opened reports whether a constructor has returned c. If not, for example because c is nil, requests
+// fail unsent, with the error of a nil sender.
 func (c *Cluster) opened() bool { return c != nil && c.refresher != nil }
 
 // Close closes the cluster. Requests that were not written fail with

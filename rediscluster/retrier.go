@@ -219,7 +219,7 @@ func (k *retrier) learnMove(err *errorx.Error) {
 func (k *retrier) giveUp(err *errorx.Error) { k.request.fail(k.attempts.Result(err)) }
 
 // sendToTarget sends the request to the node that a redirect names. If the topology lacks the address,
-// the request goes through the topology after a refresh: the cluster never sends anything, and no
+// the request goes through the topology after a refresh: the cluster sends nothing, and thus no
 // password, to a host that only a redirect named. The same happens if the redirect names the node that
 // has answered, because its connections now lead to a different server than its address: the refresh
 // replaces them. If the node is not connected, the request goes through the topology later, because the

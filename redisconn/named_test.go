@@ -64,8 +64,8 @@ func TestServerErrorsNameTheRequest(t *testing.T) {
 	}
 }
 
-// A connection's own errors name the request, too: of a connection that drops cancelled requests,
-// breaks, refuses a batch, or is closed.
+// Errors of the connection itself also name the request: if it drops cancelled requests, breaks,
+// refuses a batch, or is closed.
 func TestConnectionErrorsNameTheRequest(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: func(_ *chaos.ScriptedConn, r chaos.ScriptedRequest) error {
 		if r.Cmd == "BREAK" {

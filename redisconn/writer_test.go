@@ -288,8 +288,8 @@ func TestRequestsPerWrite(t *testing.T) {
 		t.Fatal("no total_reads_processed")
 		return 0
 	}
-	// perRead sends 20,000 requests from so many goroutines. It returns the requests per read of
-	// the server.
+	// perRead sends 20,000 requests from the given number of goroutines. It returns the number of
+	// requests for each read of the server.
 	perRead := func(goroutines int) float64 {
 		conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 		defer conn.Close()

@@ -31,7 +31,8 @@ func TestIncremented(t *testing.T) {
 	}
 }
 
-// A claimed entry has four elements. A new entry, or an old one of the same reply, has two or four.
+// A claimed entry has four elements, and a new one in the same reply may have two. Both can be read as a
+// Delivery and as an Entry.
 func TestDelivery(t *testing.T) {
 	type fields = map[string]string
 	claimed := []any{"1-0", []any{"f", "v"}, int64(1500), int64(2)}

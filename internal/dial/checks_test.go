@@ -32,14 +32,14 @@ func TestCheckMember(t *testing.T) {
 		res  any
 		want *errorx.Type // nil: accepted
 	}{
-		"a member":             {[]byte("bb"), nil},
-		"another":              {[]byte("cc"), ErrStranger},
-		"no cluster":           {redis.ErrResult.New("ERR This instance has cluster support disabled"), ErrStranger},
-		"no right to ask":      {redis.ErrResult.New("NOPERM no"), nil},
-		"a proxy":              {redis.ErrResult.New("ERR unknown command 'CLUSTER'"), nil},
-		"nothing":              {nil, ErrStranger},
-		"it is loading":        {redis.ErrLoading.New("LOADING"), ErrConnSetup},
-		"what is no ID of any": {int64(1), ErrStranger},
+		"a member":        {[]byte("bb"), nil},
+		"another":         {[]byte("cc"), ErrStranger},
+		"no cluster":      {redis.ErrResult.New("ERR This instance has cluster support disabled"), ErrStranger},
+		"no right to ask": {redis.ErrResult.New("NOPERM no"), nil},
+		"a proxy":         {redis.ErrResult.New("ERR unknown command 'CLUSTER'"), nil},
+		"nothing":         {nil, ErrStranger},
+		"it is loading":   {redis.ErrLoading.New("LOADING"), ErrConnSetup},
+		"not an ID":       {int64(1), ErrStranger},
 	} {
 		err := checkMember(members)(tt.res)
 		if tt.want == nil {

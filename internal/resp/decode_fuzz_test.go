@@ -26,7 +26,7 @@ func addReplies(f *testing.F) {
 	for i, c := range hostileReplies {
 		f.Add(c.text[:min(len(c.text), 200)], uint64(i))
 	}
-	f.Add(",9223372036854775700\r\n", uint64(0)) // does not fit into an int64, like the float64 after it
+	f.Add(",9223372036854775700\r\n", uint64(0)) // fits into an int64, but the nearest float64 does not
 	f.Add(","+strings.Repeat("9", 401)+"\r\n:1\r\n", uint64(3))
 	f.Add(",1.764288e+18\r\n", uint64(4))
 	f.Add("$12\r\n1.764288e+18\r\n", uint64(5))

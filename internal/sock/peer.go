@@ -27,7 +27,8 @@ type Peer struct {
 	Lean bool
 	// RESP2: the peer refuses RESP3.
 	RESP2 bool
-	// NoPing: the peer does not know PING. Its error shows as much as the PONG of a Mute peer.
+	// NoPing: the peer does not know PING. The error shows that every
+	// request got a reply, like the PONG of a Mute peer, and no more.
 	NoPing bool
 }
 

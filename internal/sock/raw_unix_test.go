@@ -26,7 +26,7 @@ func tcpPair(t *testing.T) (here, there net.Conn) {
 	return here, there
 }
 
-// An exchange ends when something has arrived, even while Written runs, and reads it.
+// Exchange returns what has arrived, even if it arrived while Written was running.
 func TestExchange(t *testing.T) {
 	for _, during := range []bool{false, true} {
 		here, there := tcpPair(t)

@@ -15,7 +15,7 @@ type difference struct {
 	// Valkey counts as 7.2.
 	from, before string
 	uses         string // the commands that cause a warning, separated by ;
-	seen         bool   // the code that answers the command warns, by calling differs
+	seen         bool   // the code that answers the command calls differs, which warns
 }
 
 // differences are the differences in values and order. testdata/differences.txt lists the results

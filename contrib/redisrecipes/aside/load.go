@@ -14,7 +14,7 @@ type loading struct {
 	cache   *Cache
 	keys    keys
 	owner   string
-	oldest  time.Duration // the age from which on a stored entry is loaded again
+	oldest  time.Duration // a stored entry of this age or more is loaded again
 	alone   bool          // the loader runs in the background, without a waiting caller
 	unknown bool          // the server may have granted the lease
 	entry   *entry        // the kept entry, if there is one

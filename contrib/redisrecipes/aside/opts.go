@@ -17,8 +17,8 @@ type Opts struct {
 	// TTL is the greatest age of an entry, by the clock of the server: Get returns no older entry. From 1
 	// ms to 366 days. Required.
 	TTL time.Duration
-	// RefreshAfter is the age, by the clock of the client, from which on an entry is loaded again in the
-	// background, while Get still returns it. If RefreshAfter is TTL, entries are not loaded again before
+	// RefreshAfter is an age, by the clock of the client. An entry of this age or more is loaded again in
+	// the background, while Get still returns it. If RefreshAfter is TTL, entries are not loaded again before
 	// they end. Default three quarters of TTL.
 	RefreshAfter time.Duration
 	// NegativeTTL is how long an [ErrNotFound] is kept. Default a tenth of TTL, but at most a minute.

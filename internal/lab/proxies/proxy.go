@@ -154,7 +154,8 @@ TcpFakeServer.allow_reuse_address = True
 TcpFakeServer(("127.0.0.1", PORT), server_type="redis").serve_forever()
 `
 
-// envoyConfig returns the configuration of Envoy in front of so many servers.
+// envoyConfig returns the configuration of Envoy in front of the given number of
+// servers.
 func envoyConfig(servers int) string {
 	config := `static_resources:
   listeners:

@@ -43,7 +43,7 @@ const (
 	pushTimeout = 100 * time.Millisecond
 )
 
-// Run runs the goroutines until ctx ends or, if cancels is not 0, until so many pops were
+// Run runs the goroutines until ctx ends or, if cancels is not 0, until that number of pops were
 // cancelled. It returns when all goroutines have their last answers.
 func (p *Pops) Run(ctx context.Context, cancels int64) {
 	ctx, stop := context.WithCancel(ctx)

@@ -30,7 +30,7 @@ func TestT27KilledBeforeItIsFollowed(t *testing.T) {
 	client := redis.SyncCtx{S: r.Client}
 	first, last := group.Servers()[0], group.Servers()[2]
 	const some = 1000
-	acknowledged := func() (ids []string) { // waits for a master and pushes so many more IDs
+	acknowledged := func() (ids []string) { // waits for a master and pushes that number of new IDs
 		ctx := runFor(t, 3*patience)
 		for n := 0; len(ids) < some; n++ {
 			id := fmt.Sprint(time.Now().UnixNano(), "-", n)

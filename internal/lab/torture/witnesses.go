@@ -42,7 +42,7 @@ func (w *Witnesses) load(client redis.Sender, workers, requests int) *Load {
 	}
 }
 
-// pops returns blocking pops on a client: on so many lists, with so many poppers and pushers each.
+// pops returns blocking pops on a client. Each of the lists has the given number of poppers and pushers.
 func (w *Witnesses) pops(client redis.Sender, lists, poppers, pushers int) *Pops {
 	return &Pops{
 		Sender: client, Ledger: w.Ledger, Queue: w.Queue, Name: w.Name, Seed: w.seed,

@@ -37,8 +37,8 @@ func silence(s *Shard, silent, others time.Duration) {
 	s.letLeave()
 }
 
-// Reads leave a link that is silent for long while another link of its shard answers. Reads that the
-// budget did not let leave get further chances.
+// Reads leave a link that has been silent for long while another link of its shard answers. Reads that
+// had to stay, because the budget was used up, may leave later.
 func TestReadsLeave(t *testing.T) {
 	requests := counted(0)
 	s := oneShard(1).Shards[0]

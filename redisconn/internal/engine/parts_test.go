@@ -76,7 +76,7 @@ func (m *many) results(t *testing.T, n int) []any {
 	return m.res
 }
 
-// batchOf returns a batch that is divided into so many parts, and its caller.
+// batchOf returns a batch that is divided into the given number of parts, and its caller.
 func batchOf(parts int) ([]*send.Request, *many) {
 	m := &many{res: make([]any, parts*partRequests)}
 	reqs := make([]*send.Request, len(m.res))

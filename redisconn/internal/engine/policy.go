@@ -24,8 +24,8 @@ func worthYielding(concurrency int, gathered bool) bool {
 // more batches than that are worth yielding to.
 const burst = 8
 
-// wide is the number of concurrent requests to all servers together from which on the exception for
-// bursts does not apply: callers of several servers send to the other ones between two requests.
+// wide is a number of concurrent requests, counted over all servers. From this number
+// on, writers may yield even in a burst: the callers send to other servers between two requests.
 const wide = 4
 
 // worthYieldingAgain decides whether a writer yields once more after requests have entered. A crowd
@@ -65,7 +65,8 @@ const (
 	enoughBytes     = 128 << 10
 )
 
-// mostWaited returns the number of requests that is always enough on so many processors.
+// mostWaited returns the number of requests that is always enough on a machine with the given number of
+// processors.
 func mostWaited(processors int) int {
 	if processors == 1 {
 		return enoughMostOfOne

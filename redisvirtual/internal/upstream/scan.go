@@ -16,7 +16,7 @@ import (
 // as the cursor. The cursor contains the whole position, because the client may use another connection for
 // the next step.
 type place struct {
-	slot   int    // the scan of the slot's master returns keys of this slot and of the slots behind it
+	slot   int    // the scan of the slot's master returns keys of this slot and of higher slots
 	master uint64 // some bits of the hash of the master's address, because a cursor is valid only at that master
 	cursor uint64 // the master's own cursor
 }

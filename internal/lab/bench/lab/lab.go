@@ -48,8 +48,8 @@ func (l *Lab) closeCluster() {
 func (l *Lab) Server() string    { return l.server.Addr() }
 func (l *Lab) ServerTLS() string { return l.server.TLSAddr() }
 
-// Cluster returns the addresses of a cluster with so many masters. It closes a cluster with another
-// number of masters, because idle nodes also use the processor.
+// Cluster returns the addresses of a cluster with the given number of masters. It closes a cluster with
+// another number of masters, because idle nodes also use the processor.
 func (l *Lab) Cluster(masters int) ([]string, error) {
 	if l.cluster != nil && len(l.cluster.Addrs()) == masters {
 		return l.cluster.Addrs(), nil

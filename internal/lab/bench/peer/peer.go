@@ -67,7 +67,7 @@ type Driver struct {
 	Floor bool
 	// Shared is set if many callers share a connection.
 	Shared bool
-	// MaxCallers bounds the callers; 0 is no bound.
+	// MaxCallers bounds the callers; 0 means no bound.
 	MaxCallers int
 	// NoCluster and NoTLS tell what the client or its adapter cannot do.
 	NoCluster, NoTLS bool
