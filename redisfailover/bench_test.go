@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisfailover"
 	"github.com/joomcode/redispipe/testbed"
@@ -54,5 +55,38 @@ func BenchmarkDo(b *testing.B) {
 				})
 			})
 		}
+	}
+}
+
+// instant is a sender that answers at once.
+type instant struct{ redis.Sender }
+
+func (instant) SendEncoded(_ *send.Request, cb redis.Future, n uint64) { cb.Resolve("value", n) }
+
+func (instant) WantsSlot() bool { return false }
+
+func (instant) OpenDedicated(context.Context, []string, error) (send.Dedicated, error) {
+	panic("no sessions")
+}
+
+func (instant) Requests() uint64 { return 0 }
+
+func (instant) Close() {}
+
+// BenchmarkOverhead compares a client with failover to a plain one, without a connection.
+func BenchmarkOverhead(b *testing.B) {
+	one, two := &instant{}, &instant{}
+	db, err := redisfailover.Open(b.Context(), []redisfailover.Member{{Sender: one}, {Sender: two}}, redisfailover.Opts{Logger: redisfailover.NoopLogger{}})
+	require.NoError(b, err)
+	defer db.Close()
+	for name, do := range map[string]func(ctx context.Context, cmd string, args ...any) any{
+		"plain": redis.SyncCtx{S: redis.WithRetry(one, redis.RetryOpts{})}.Do, "failover": db.Do,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = do(context.Background(), "GET", "key")
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ var (
 	_ redis.Sender               = (*sender)(nil)
 	_ send.Backend[redis.Future] = (*sender)(nil)
 	_ send.Restorer              = (*sender)(nil)
+	_ send.Counter               = (*sender)(nil)
 )
 
 // Ctx returns the context that ends with the client.
@@ -53,6 +54,14 @@ func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (
 		return nil, err
 	}
 	return &dedicated{Dedicated: d, of: t}, nil
+}
+
+// Requests implements send.Counter. It returns how many requests and probes have ended.
+func (s *sender) Requests() (sum uint64) {
+	for _, m := range s.c.members {
+		sum += m.good.Load() + m.bad.Load()
+	}
+	return sum
 }
 
 // Restored implements send.Restorer. It returns nil, because a retry need not wait until the member that has

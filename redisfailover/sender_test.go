@@ -114,6 +114,20 @@ func TestTicketsOfFutures(t *testing.T) {
 	}
 }
 
+// The budget of retries grows with the requests to all members.
+func TestCountsRequests(t *testing.T) {
+	db, a, b := mocks(t, Opts{})
+	a.Expect("GET", "k").Reply("v")
+	b.Expect("GET", "k").Unknown()
+	before := (&sender{db}).Requests()
+	require.Equal(t, "v", db.Do(t.Context(), "GET", "k"))
+	require.NoError(t, db.SwitchTo("b"))
+	ended := make(chan struct{})
+	db.Send(redis.Req("GET", "k"), redis.FuncFuture(func(any, uint64) { close(ended) }), 0)
+	<-ended
+	require.GreaterOrEqual(t, (&sender{db}).Requests(), before+2)
+}
+
 // A request with a future is sent once, whatever its outcome.
 func TestFuturesAreSentOnce(t *testing.T) {
 	db, a, _ := mocks(t, Opts{})
