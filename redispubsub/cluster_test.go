@@ -38,7 +38,7 @@ func TestWhatIsACluster(t *testing.T) {
 		s.Close()
 	}
 	_, err = redispubsub.NewCluster(nobody{}, redispubsub.Opts{})
-	assert.ErrorContains(t, err, "it is not a cluster")
+	assert.ErrorContains(t, err, "nodes is not a cluster")
 }
 
 // nobody is a Nodes without a cluster.
