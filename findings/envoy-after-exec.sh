@@ -12,7 +12,7 @@
 #   b afterwards: 'old'
 #   b on the server of a: 'new'
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931 17932

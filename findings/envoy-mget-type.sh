@@ -9,7 +9,7 @@
 #   through Envoy: ['v', 'WRONGTYPE Operation against a key holding the wrong kind of value']
 #   … an error: True
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931

@@ -11,7 +11,7 @@
 #   sorted sets with a member, by ZUNION 1 KEY: 'less'
 #   BITOP NOT KEY KEY of each string of 5 bytes: [0, 5]
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931 17932

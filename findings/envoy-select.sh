@@ -10,7 +10,7 @@
 #   through Envoy, SELECT 3 of one client: 'OK'
 #   through Envoy, SET of the other lands in database: [3]
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931

@@ -10,7 +10,7 @@
 #   through Envoy, microseconds below a million: False
 #   through Envoy, microseconds are those since 1970: True
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931

@@ -11,7 +11,7 @@
 #   through Envoy, EXEC: ['OK']
 #   through Envoy, k: '1'
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931

@@ -8,7 +8,7 @@
 #   direct: ['OK', 'mine', 'OK', 'QUEUED', None, 'theirs']
 #   through Envoy: ['OK', 'mine', 'OK', 'QUEUED', ['OK'], 'lost update']
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 envoy 17930 17931

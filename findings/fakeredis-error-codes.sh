@@ -9,7 +9,7 @@
 #   fakeredis: 'ERR WRONGTYPE Operation against a key holding the wrong kind of value'
 #   fakeredis, EVALSHA of an unknown script: 'NOSCRIPT No matching script. Please use EVAL.'
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 fakeredis 17930

@@ -11,7 +11,7 @@
 #   fakeredis, GET of two lines: 'bulk'
 #   fakeredis, MGET: 'bulk'
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 fakeredis 17930

@@ -9,17 +9,16 @@
 #   Redis: EXPIRE NX 0, EXPIRE GT 0, TTL 100, TTL after SET KEEPTTL 100, INCR of a word: ReplyError
 #   ioredis-mock: EXPIRE NX 1, EXPIRE GT 1, TTL 50, TTL after SET KEEPTTL -1, INCR of a word: NaN
 #
-# Wants redis-server, node with npm, python3.
+# Wants redis-server, redis-cli, node with npm, python3.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 npm ioredis-mock@8.13.1 ioredis@5.11.1
 redis 17931
-python3 -c 'from resp import Connection; Connection(17931)'
 cat >main.mjs <<'END'
 import Redis from 'ioredis';
 import Mock from 'ioredis-mock';
+import {expect} from './expect.mjs';
 
-let failed = false;
 for (const [name, db, want] of [
 	['Redis', new Redis(17931), 'EXPIRE NX 0, EXPIRE GT 0, TTL 100, TTL after SET KEEPTTL 100, INCR of a word: ReplyError'],
 	['ioredis-mock', new Mock(), 'EXPIRE NX 1, EXPIRE GT 1, TTL 50, TTL after SET KEEPTTL -1, INCR of a word: NaN'],
@@ -30,11 +29,8 @@ for (const [name, db, want] of [
 	await db.set('key', 'other', 'KEEPTTL');
 	const kept = await db.ttl('key');
 	const incremented = await db.incr('key').catch(error => error.name);
-	const got = `EXPIRE NX ${nx}, EXPIRE GT ${gt}, TTL ${ttl}, TTL after SET KEEPTTL ${kept}, INCR of a word: ${incremented}`;
-	console.log(`${name}: ${got}`);
-	failed ||= got !== want;
+	expect(name, want, `EXPIRE NX ${nx}, EXPIRE GT ${gt}, TTL ${ttl}, TTL after SET KEEPTTL ${kept}, INCR of a word: ${incremented}`);
 	db.disconnect();
 }
-process.exitCode = failed ? 1 : 0;
 END
 node main.mjs

@@ -9,7 +9,7 @@
 #   Redis: ['{"a":null}', '{"b":null}']
 #   miniredis: ['[]', '[]']
 #
-# Wants go, redis-server, python3.
+# Wants go, redis-server, redis-cli, python3.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 miniredis 17930

@@ -10,7 +10,7 @@
 #   miniredis, EXISTS: [1, 1, 1]
 #   miniredis, TYPE: ['set', 'set', 'zset']
 #
-# Wants go, redis-server, python3.
+# Wants go, redis-server, redis-cli, python3.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 miniredis 17930

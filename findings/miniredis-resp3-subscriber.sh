@@ -8,7 +8,7 @@
 #   Redis: (3, 'Push', 'v', 'Push')
 #   miniredis: (3, 'Push', "ERR Can't execute 'get': only (P)SUBSCRIBE / (P)UNSUBSCRIBE / PING / QUIT are allowed in this context", 'Push')
 #
-# Wants go, redis-server, python3.
+# Wants go, redis-server, redis-cli, python3.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 miniredis 17930

@@ -13,7 +13,7 @@
 #   default, zdiff: ['member', b'1.5']
 #   default, zrandmember: ['member', b'1.5']
 #
-# Wants redis-server, python3 with pip.
+# Wants redis-server, redis-cli, python3 with pip.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 pip redis==8.1.0

@@ -14,7 +14,6 @@ dir=$(mktemp -d)
 npm ioredis@5.11.1 redis@6.3.1
 pip redis==8.1.0
 redis 17931
-until redis-cli -p 17931 PING >>"$dir/log" 2>&1; do sleep 0.1; done
 cat >main.go <<'END'
 package main
 

@@ -13,7 +13,6 @@
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 redis 17931
-until redis-cli -p 17931 PING >>"$dir/log" 2>&1; do sleep 0.1; done
 cat >main.go <<'END'
 package main
 

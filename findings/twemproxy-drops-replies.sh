@@ -10,7 +10,7 @@
 #   through twemproxy: 'the connection is closed after 0 replies'
 #   n afterwards: '2'
 #
-# Wants apt-get of Debian 12, redis-server, python3.
+# Wants apt-get of Debian 12, redis-server, redis-cli, python3.
 dir=$(mktemp -d)
 . "$(dirname "$0")/lib/start.sh"
 apt-get -o APT::Sandbox::User="$(id -un)" download nutcracker=0.5.0+dfsg-2 >/dev/null

@@ -20,8 +20,9 @@ pip() {
 	python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$dir/python" "$@"
 }
 
-# npm PACKAGE@VERSION...: from npm, for scripts of node in the folder of the script.
+# npm PACKAGE@VERSION...: from npm, for scripts of node in the folder of the script. They find expect.mjs there.
 npm() {
+	cp "$lib/expect.mjs" "$dir"
 	command npm install --silent --no-save --no-audit --no-fund --prefix "$dir" "$@" >>"$dir/log"
 }
 
@@ -31,9 +32,10 @@ start() {
 	started="$started $!"
 }
 
-# redis PORT: starts the redis-server of the system.
+# redis PORT: starts the redis-server of the system, and waits until it answers.
 redis() {
 	start redis-server --port "$1" --bind 127.0.0.1 --save '' --dir "$dir"
+	until redis-cli -p "$1" PING >>"$dir/log" 2>&1; do sleep 0.1; done
 }
 
 # cluster PORT...: starts a cluster of masters.
