@@ -57,6 +57,9 @@ type prefixed struct {
 	prefix prefix.Prefix
 }
 
+// Unprefix is for packages of this module. It returns the sender that p sends through, and the prefix.
+func (p *prefixed) Unprefix() (inner Sender, text string) { return p.to, string(p.prefix) }
+
 func (p *prefixed) storedKey(key string) string { return storedKey(p.to, string(p.prefix)+key) }
 
 // rewrite returns a request with the prefix, whose memory comes from room. names tells where the reply contains names of keys.

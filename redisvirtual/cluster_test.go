@@ -201,8 +201,6 @@ func TestSenders(t *testing.T) {
 	require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()))
 	_, err = Dialer(decorated{conn})(context.Background(), "tcp", "")
 	require.Error(t, err)
-	_, err = Dialer(redis.WithPrefix(conn, "t1:"))(context.Background(), "tcp", "")
-	require.ErrorContains(t, err, "a sender of redis.WithPrefix is not a connection, cluster or Client: pass the one inside it")
 	_, err = Dialer(redis.WithJoin(conn))(context.Background(), "tcp", "")
 	require.ErrorContains(t, err, "a sender of redis.WithJoin is not a connection, cluster or Client: pass the one inside it")
 	ended, end := context.WithCancel(context.Background())
@@ -219,7 +217,7 @@ func TestNilSender(t *testing.T) {
 	hook := redis.NewSlowLog(nil, 0)
 	for name, s := range map[string]redis.Sender{
 		"nil": nil, "connection": (*redisconn.Connection)(nil), "cluster": (*rediscluster.Cluster)(nil), "client": (*redispipe.Client)(nil),
-		"policy": rediscluster.PolicyMan{}, "hooked": redis.WithHook((*redisconn.Connection)(nil), hook), "hooked nil": redis.WithHook(nil, hook),
+		"policy": rediscluster.PolicyMan{}, "prefix": redis.WithPrefix((*redisconn.Connection)(nil), "t1:"), "hooked": redis.WithHook((*redisconn.Connection)(nil), hook), "hooked nil": redis.WithHook(nil, hook),
 	} {
 		_, err := Dialer(s)(context.Background(), "tcp", "")
 		require.True(t, redis.ErrOpts.IsNamespaceOf(redis.AsErrorx(err).Type()), name)

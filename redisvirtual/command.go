@@ -16,7 +16,7 @@ func (c *conn) command(buf []byte) (done bool) {
 	r := c.batch.Add()
 	info := c.to.Describe(r, buf)
 	if c.tx == nil && !c.watching && !c.asking && !c.nobody && c.protocol == c.to.Protocol && !c.wantsMaster() &&
-		r.Shared == command.Allowed && !info.Named("CLIENT") && c.to.OnShards(r) == "" {
+		r.Shared == command.Allowed && !info.Named("CLIENT") && c.to.OnShards(r) == "" && c.unknownKeys(r) == nil {
 		return true
 	}
 	one := *r
@@ -68,6 +68,11 @@ func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 	if done, ours := c.aboutConnection(name, r); ours {
 		return done
 	}
+	return c.elsewhere(name, r)
+}
+
+// elsewhere handles a request that may need another connection than the shared one, or that can't be sent.
+func (c *conn) elsewhere(name string, r *send.Request) (done bool) {
 	switch {
 	case r.Shared == command.ChangesProtocol && !c.watching:
 		return c.pass(r)
@@ -75,6 +80,12 @@ func (c *conn) unusual(info *command.Info, r *send.Request) (done bool) {
 		return c.translated(r)
 	case c.wantsMaster() && len(keysOf([]send.Request{*r})) > 0:
 		return c.pass(r)
+	}
+	if err := c.unknownKeys(r); err != nil {
+		c.answer(proto.AppendError(nil, "ERR "+err.Message()))
+		return true
+	}
+	switch {
 	case c.to.OnShards(r) != "":
 		return c.onShards(r)
 	case name == "WATCH" || c.watching:

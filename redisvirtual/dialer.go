@@ -11,9 +11,10 @@ import (
 
 // Dialer returns a function that opens virtual connections over s, for Options.Dialer of
 // go-redis and similar options of other clients. s is a *redispipe.Client, a
-// *redisconn.Connection, a *rediscluster.Cluster, or one of them with hooks. Hooks see each
-// request that goes to the shared connection or to a dedicated one, and MULTI to EXEC as one
-// transaction, without the values of replies.
+// *redisconn.Connection, a *rediscluster.Cluster, or one of them with hooks or with the prefix of
+// [redis.WithPrefix]. Hooks see each request that goes to the shared connection or to a dedicated one,
+// and MULTI to EXEC as one transaction, without the values of replies. With a prefix, requests that would
+// need a separate socket get an error reply, such as SUBSCRIBE.
 //
 // If s is a connection to one server, every address leads to that server.
 //
@@ -21,8 +22,9 @@ import (
 // go-redis with ClusterOptions or FailoverOptions. The address of a node leads to the shared
 // connection to that node. The function dials any other address, such as a sentinel's, in plain TCP,
 // without Opts.Dialer. But if the shared connections use TLS, it returns a [redis.ErrOpts] for such an
-// address, because the client would send its password unencrypted. For a client that knows only one
-// server, see [Conn].
+// address, because the client would send its password unencrypted. It also does so if s has a prefix,
+// because the address may be a node's, and nothing would add the prefix. For a client that knows only
+// one server, see [Conn].
 //
 // If s is of another type, the function returns a [redis.ErrOpts].
 func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -37,14 +39,14 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 		if at := to.At(addr); at != nil {
 			return newConn(at), nil
 		}
-		if to.TLS {
-			return nil, errAddress.New("no known node has the address %s, and the library does not dial it without TLS", addr)
+		if to.TLS || to.Prefix != "" {
+			return nil, errAddress.New("no known node has the address %s, and the library does not dial it without TLS or without the prefix", addr)
 		}
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}
 }
 
-// errAddress: an address is not a node's, and the nodes use TLS.
+// errAddress: an address is not a node's, and the nodes use TLS, or their keys have a prefix.
 var errAddress = redis.ErrOpts.NewType("virtual_address", redis.ErrTraitNotSent)
 
 // Conn returns a virtual connection over s, which must be of a type that [Dialer] takes. Over a

@@ -61,6 +61,9 @@ func (c *conn) openSession(keys []string, f *replies.Flight) bool {
 // as well.
 func (c *conn) lend(keys []string) (send.Dedicated, error) {
 	if c.to.Several {
+		for i := range keys {
+			keys[i] = string(c.to.Prefix) + keys[i]
+		}
 		return c.to.Sender.OpenDedicated(c.stream.Context(), keys, nil)
 	}
 	return c.to.Shared.OpenDedicatedAsk(c.stream.Context(), c.asking)

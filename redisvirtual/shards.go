@@ -18,7 +18,7 @@ func (c *conn) onShards(r *send.Request) (done bool) {
 	f := c.stream.NewFlight()
 	*f.Add() = *r
 	if f.Push() {
-		f.Resolve(c.to.DoOnShards(c.stream.Context(), r), 0)
+		f.Resolve(c.to.DoOnShards(c.stream.Context(), &f.Reqs[0]), 0)
 		f.End(0, nil)
 	}
 	return true

@@ -110,6 +110,7 @@ func TestShards(t *testing.T) {
 		})
 		v.say(words("SCRIPT", "EXISTS", sha) + words("FLUSHDB", "ASYNC") + words("DBSIZE"))
 		v.hear("*1\r\n:0\r\n" + proto.OK + ":0\r\n")
+		prefixOverShards(t, cluster, protocol)
 	}
 }
 

@@ -20,16 +20,16 @@ import (
 	"github.com/joomcode/redispipe/redisvirtual/internal/proto"
 )
 
-// errProtocol: over several servers, a client must use the protocol of the shared sockets.
+// errProtocol: over several servers, and with a prefix, a client must use the protocol of the shared sockets.
 var errProtocol = redis.ErrOpts.NewType("virtual_protocol", redis.ErrTraitNotSent)
 
 // translated handles a request of a client that uses another protocol than the shared sockets. Only a server
 // can translate replies, so the client gets a separate socket. With several servers the request fails,
-// because a socket leads to only one master.
+// because a socket leads to only one master, and with a prefix, because nothing would add it there.
 func (c *conn) translated(r *send.Request) (done bool) {
-	if c.to.Several && !c.watching {
-		c.lose(errProtocol.New("the client speaks RESP%d, and the shared connections to several servers RESP%d: "+
-			"let the client send HELLO %[2]d, or leave Opts.HostOpts.Protocol of rediscluster unset", c.protocol, c.to.Protocol))
+	if (c.to.Several || c.to.Prefix != "") && !c.watching {
+		c.lose(errProtocol.New("the client speaks RESP%d, and the shared connections RESP%d. Over several servers, or with a prefix, both must be equal: "+
+			"let the client send HELLO %[2]d, or leave Protocol unset in redisconn.Opts or HostOpts", c.protocol, c.to.Protocol))
 		return true
 	}
 	return c.pass(r)
@@ -43,14 +43,18 @@ func (c *conn) pass(r *send.Request) (done bool) {
 
 // passAs is pass for an AUTH or HELLO that names another user than the shared connection's.
 func (c *conn) passAs(name string, r *send.Request) (done bool) {
+	c.nobody = c.nobody || c.to.Prefix != "" // as if the server had refused the user, because leave refuses the socket
 	return c.leave(r, func() (net.Conn, error) { return c.dialAs(name, r) }, nil)
 }
 
 // leave moves the client to the socket that open returns, and writes out there. If open returns no socket,
-// the client stays. Write waits until leave is done, so that a message that is published after the Write of
+// or if the sender has a prefix, the client stays. Write waits until leave is done, so that a message that is published after the Write of
 // a SUBSCRIBE arrives.
 func (c *conn) leave(r *send.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
+	case c.to.Prefix != "":
+		c.answer(proto.AppendError(nil, "ERR "+r.Cmd+" needs a socket of its own, to which nothing adds the prefix of redis.WithPrefix: use a client without the prefix"))
+		return true
 	case c.watching:
 		c.answer(proto.AppendError(nil, "ERR "+r.Cmd+" can't follow WATCH on a virtual connection"))
 		return true

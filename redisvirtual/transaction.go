@@ -42,8 +42,8 @@ func (c *conn) inTransaction(name string, r *send.Request) (done bool) {
 	if name == "EXEC" {
 		return c.exec()
 	}
-	queues := c.mayQueue(name, r)
-	if queues && len(tx.buf)+len(r.Buf) <= proto.Most {
+	queues, unknown := c.mayQueue(name, r), c.unknownKeys(r)
+	if queues && unknown == nil && len(tx.buf)+len(r.Buf) <= proto.Most {
 		tx.buf = append(tx.buf, r.Buf...)
 		tx.ends = append(tx.ends, len(tx.buf))
 		return true
@@ -64,6 +64,8 @@ func (c *conn) inTransaction(name string, r *send.Request) (done bool) {
 	switch {
 	case c.to.OnShards(r) != "":
 		why = everyMaster(c.to.OnShards(r))
+	case queues && unknown != nil:
+		why = "ERR " + unknown.Message()
 	case queues:
 		why = "ERR The transaction is larger than a server accepts"
 	}

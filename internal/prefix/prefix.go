@@ -78,6 +78,15 @@ func (p Prefix) Encoded(buf []byte, r *send.Request, wantsSlot bool) (_ []byte, 
 	return buf, names, nil
 }
 
+// Refusal returns the error that Encoded would return for r, or nil.
+func (p Prefix) Refusal(r *send.Request) *errorx.Error {
+	if onlyKey(r) > 0 {
+		return nil
+	}
+	_, _, _, err := p.Request(r.Cmd, r.Args(), nil)
+	return err
+}
+
 // onlyKey returns the position of a request's only key, if every request with this command has
 // exactly one key, at that position. Otherwise it returns 0.
 func onlyKey(r *send.Request) int {

@@ -49,8 +49,8 @@ func ruleOf(name string) (_ rule, special bool) {
 func isKeyless(name string) bool {
 	first, second, _ := strings.Cut(name, " ")
 	switch first {
-	case "ASKING", "AUTH", "CLIENT", "COMMAND", "CONFIG", "DISCARD", "ECHO", "EXEC", "FUNCTION", "HIMPORT", "INFO", "LASTSAVE",
-		"LATENCY", "LOLWUT", "MULTI", "PING", "READONLY", "READWRITE", "ROLE", "SCRIPT", "SELECT", "TIME", "UNWATCH", "WAIT", "WAITAOF":
+	case "ASKING", "AUTH", "CLIENT", "COMMAND", "CONFIG", "DISCARD", "ECHO", "EXEC", "FUNCTION", "HELLO", "HIMPORT", "INFO",
+		"LASTSAVE", "LATENCY", "LOLWUT", "MULTI", "PING", "READONLY", "READWRITE", "ROLE", "SCRIPT", "SELECT", "TIME", "UNWATCH", "WAIT", "WAITAOF":
 		return true
 	}
 	switch name {

@@ -7,6 +7,7 @@ import (
 	"github.com/hibiken/asynq"
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redisvirtual"
@@ -22,6 +23,13 @@ var (
 		})
 		jobs := asynq.NewClientFromRedisClient(rdb)
 		return jobs
+	}
+	_ = func(conn *redisconn.Connection) *goredis.Client {
+		rdb := goredis.NewClient(&goredis.Options{
+			Addr:   conn.Addr(),
+			Dialer: redisvirtual.Dialer(redis.WithPrefix(conn, "t1:")),
+		})
+		return rdb
 	}
 	_ = func(cluster *rediscluster.Cluster) *goredis.ClusterClient {
 		rdb := goredis.NewClusterClient(&goredis.ClusterOptions{

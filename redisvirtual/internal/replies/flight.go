@@ -7,6 +7,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/prefix"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
@@ -37,7 +38,8 @@ type Flight struct {
 	// told is the number of replies to MULTI and the requests after it that the library has already
 	// given to the client.
 	told     int
-	observed *observed // nil without hooks
+	observed *observed      // nil without hooks
+	names    []prefix.Names // where each reply contains names with the prefix; nil if none does
 
 	// Guarded by Stream.mu.
 	sending bool                // the flight is still being sent
@@ -149,7 +151,7 @@ func (f *Flight) Resolve(res any, n uint64) {
 	case failure != nil && !failure.IsOfType(redis.ErrResult):
 		r.frame, r.lost = f.refusedHere(int(n), failure)
 	default:
-		r.frame = proto.AppendResult(r.frame[:0], res, f.to.terms.Protocol)
+		r.frame = proto.AppendResult(r.frame[:0], f.strip(int(n), res), f.to.terms.Protocol)
 	}
 	if f.whole && int(n) == len(f.replies)-1 {
 		f.judge(r, res)

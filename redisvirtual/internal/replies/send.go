@@ -11,7 +11,7 @@ import (
 // Push appends the replies of f to those that the client will read. It returns false if an earlier request
 // has failed without an answer. Then f was recycled, and its requests must not be sent: the client may
 // already have got the end of the connection, and the requests may depend on one that was not sent, such as
-// SELECT.
+// SELECT. It adds the prefix to the requests; if that fails, it returns false, too, and the requests fail.
 func (f *Flight) Push() bool {
 	s := f.to
 	if !s.push(f) {
@@ -21,7 +21,14 @@ func (f *Flight) Push() bool {
 	if len(f.Reqs) > 0 && len(s.terms.Hooks) > 0 {
 		f.observe(s.terms.Hooks)
 	}
-	return true
+	if s.terms.Prefix == "" {
+		return true
+	}
+	err := f.addPrefix()
+	if err != nil {
+		f.End(0, err)
+	}
+	return err == nil
 }
 
 func (s *Stream) push(f *Flight) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joomcode/errorx"
 
+	"github.com/joomcode/redispipe/internal/prefix"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -17,6 +18,9 @@ type Terms struct {
 	Protocol int    // the protocol of the replies, 2 or 3
 	Several  bool   // there are several servers, and requests are routed by their keys
 	Hooks    []Hook // the hooks around the sender, the outermost first
+	// Prefix is added to the keys of requests when a flight is pushed, and removed from the names in replies. It
+	// may be empty.
+	Prefix prefix.Prefix
 }
 
 // Stream is the stream that one client reads. The client calls Read and sets deadlines; any goroutine

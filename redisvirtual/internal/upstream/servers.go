@@ -6,6 +6,7 @@ import (
 
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/prefix"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -40,6 +41,7 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 			hooks = append(hooks, hook)
 		}
 	})
+	inmost, added := unprefix(inmost)
 	inner := send.BackendOf[redis.Future](inmost)
 	cluster, isCluster := inner.(backend.Cluster)
 	life, lives := inmost.(interface{ Ctx() context.Context })
@@ -54,8 +56,23 @@ func Of(sender redis.Sender) (s *Servers, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Hooks = hooks
+	s.Hooks, s.Prefix = hooks, added
 	return s, nil
+}
+
+// unprefix returns the sender inside those of redis.WithPrefix, and their prefix. Hooks and retries are around
+// them.
+func unprefix(s redis.Sender) (inmost redis.Sender, added prefix.Prefix) {
+	for {
+		layer, is := s.(interface {
+			Unprefix() (inner redis.Sender, text string)
+		})
+		if !is {
+			return s, added
+		}
+		inner, text := layer.Unprefix()
+		s, added = inner, prefix.Prefix(text)+added
+	}
 }
 
 func ofConnection(conn *redisconn.Connection) *Servers {
@@ -87,7 +104,7 @@ func (s *Servers) At(addr string) *Servers {
 		for _, node := range nodes {
 			if node.Addr() == addr {
 				to := ofConnection(node.(*redisconn.Connection))
-				to.Hooks, to.ReadOnly = s.Hooks, to.Shared.Dialer().ReadOnly
+				to.Hooks, to.Prefix, to.ReadOnly = s.Hooks, s.Prefix, to.Shared.Dialer().ReadOnly
 				return to
 			}
 		}
