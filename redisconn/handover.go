@@ -117,7 +117,7 @@ func (c *Connection) move(ctx context.Context, m *move) {
 	for done := (*move)(nil); m != nil; ctx, m = c.moves.after(c.ctx, m) {
 		if done != nil && m.repeats(done) {
 			c.dialer.Move(m.to, m.until)
-		} else if c.moveTo(ctx, m) {
+		} else if done = nil; c.moveTo(ctx, m) {
 			done = m
 		}
 	}

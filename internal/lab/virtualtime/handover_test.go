@@ -77,6 +77,9 @@ func maintainedWith(t *testing.T, opts redisconn.Opts, test func(t *testing.T, m
 					<-m.held
 				case "END":
 					return net.ErrClosed
+				case "LAST":
+					_, _ = c.Write([]byte(chaos.ScriptedBulk(name) + ">4\r\n+MOVING\r\n:1\r\n:60\r\n+" + newAddr + "\r\n"))
+					return net.ErrClosed
 				}
 				_, err := c.Write([]byte(chaos.ScriptedBulk(name)))
 				return err
@@ -198,6 +201,23 @@ func TestNewestAddressWins(t *testing.T) {
 		require.Equal(t, []byte("old"), <-answer)
 		require.Equal(t, []byte("old"), m.Do("GET"))
 		require.Equal(t, []string{oldAddr, newAddr, oldAddr}, m.dialed(), "no address: the connection's own one")
+	})
+}
+
+// A session has failed while its reader was in a user's future. An announcement that comes behind the last answer of
+// that session does not concern the session that has replaced it.
+func TestAnnouncementOfFailedSession(t *testing.T) {
+	maintained(t, func(t *testing.T, m *managed) {
+		resolving, release := make(chan any, 1), make(chan struct{})
+		m.conn.Send(redis.Req("LAST", "k"), redis.FuncFuture(func(res any, _ uint64) { resolving <- res; <-release }), 0)
+		require.Equal(t, []byte("old"), <-resolving)
+		require.Error(t, redis.Err(m.Do("GET")))
+		time.Sleep(time.Second)
+		require.Equal(t, []byte("old"), m.Do("GET"))
+		close(release)
+		time.Sleep(time.Second)
+		require.Equal(t, []byte("old"), m.Do("GET"))
+		require.Equal(t, []string{oldAddr, oldAddr}, m.dialed())
 	})
 }
 

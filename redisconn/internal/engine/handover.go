@@ -23,6 +23,7 @@ func (p *Pipe) HandOver(ctx context.Context, s *Session, socket *sock.Socket) (n
 	if p.drain(ctx, s) && !to.isClosed() {
 		s.failure.Do(func() { // nobody else fails s now
 			next = to
+			s.handed.Store(true)
 			s.err = sock.ErrNotConnected.New("the session was handed over")
 			p.current.Store(next)
 			p.queue.Change(Connected, next, nil)

@@ -51,7 +51,7 @@ func (r *reader) leave() {
 		r.s.p.queue.countPart(r.cur, r.answered)
 		r.cur = nil
 	}
-	if r.s.p.Session() != r.s && r.dec.AtPush() {
+	if r.s.handed.Load() && r.dec.AtPush() {
 		_, _ = r.dec.Next()
 	}
 }

@@ -26,6 +26,7 @@ type Session struct {
 	failure sync.Once
 	failed  chan struct{} // closed after err is set
 	err     *errorx.Error
+	handed  atomic.Bool // another session has replaced this one, by HandOver
 	// badReply is the result of the oldest request, if its reply does not parse.
 	badReply *errorx.Error
 	quit     chan struct{} // closed when the writer is to end
