@@ -56,10 +56,10 @@ func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (
 	return &dedicated{Dedicated: d, of: t}, nil
 }
 
-// Requests implements send.Counter. It returns how many requests and probes have ended.
+// Requests implements send.Counter. It returns how many requests and probes were answered.
 func (s *sender) Requests() (sum uint64) {
 	for _, m := range s.c.members {
-		sum += m.good.Load() + m.bad.Load()
+		sum += m.good.Load()
 	}
 	return sum
 }

@@ -114,18 +114,26 @@ func TestTicketsOfFutures(t *testing.T) {
 	}
 }
 
-// The budget of retries grows with the requests to all members.
+// The budget of retries grows with the requests that a member answers, and not with those that fail.
 func TestCountsRequests(t *testing.T) {
 	db, a, b := mocks(t, Opts{})
-	a.Expect("GET", "k").Reply("v")
-	b.Expect("GET", "k").Unknown()
+	answered := func() uint64 { return db.members[0].good.Load() + db.members[1].good.Load() }
 	before := (&sender{db}).Requests()
+	a.Expect("GET", "k").Reply("v")
 	require.Equal(t, "v", db.Do(t.Context(), "GET", "k"))
 	require.NoError(t, db.SwitchTo("b"))
+	b.Expect("GET", "k").Reply("v")
+	require.Equal(t, "v", db.Do(t.Context(), "GET", "k"))
+	require.GreaterOrEqual(t, (&sender{db}).Requests(), before+2)
+	b.Expect("GET", "k").NotSent()
 	ended := make(chan struct{})
 	db.Send(redis.Req("GET", "k"), redis.FuncFuture(func(any, uint64) { close(ended) }), 0)
 	<-ended
-	require.GreaterOrEqual(t, (&sender{db}).Requests(), before+2)
+	require.Positive(t, db.members[1].bad.Load())
+	least := answered() // probes count as well
+	counted := (&sender{db}).Requests()
+	require.GreaterOrEqual(t, counted, least)
+	require.LessOrEqual(t, counted, answered())
 }
 
 // A request with a future is sent once, whatever its outcome.
