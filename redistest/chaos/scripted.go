@@ -193,8 +193,8 @@ func (c *ScriptedConn) serve() {
 	in := bufio.NewReader(c.conn)
 	for index := 0; ; {
 		args, err := scriptedRead(in)
-		if err != nil {
-			return
+		if err != nil || c.closed() {
+			return // requests that have arrived on a connection that the server has closed are not run
 		}
 		r := ScriptedRequest{Conn: c.num, Index: -1, Cmd: strings.ToUpper(args[0]), Args: args[1:]}
 		reply, own := c.handshake(r)

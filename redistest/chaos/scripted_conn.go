@@ -37,6 +37,16 @@ func (c *ScriptedConn) Write(b []byte) (int, error) {
 // Done is closed when the server has closed the connection.
 func (c *ScriptedConn) Done() <-chan struct{} { return c.done }
 
+// closed reports whether the server has closed the connection.
+func (c *ScriptedConn) closed() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close closes the connection with a FIN.
 func (c *ScriptedConn) Close() {
 	c.once.Do(func() {
