@@ -65,7 +65,8 @@ type Opts struct {
 	// next request notices a dead socket. Sockets of subscribers have their own heartbeats.
 	Heartbeat time.Duration
 	// DialTimeout bounds each attempt to connect: dialing and the handshake together. Default
-	// IOTimeout or, if IOTimeout is negative, 5 s.
+	// IOTimeout or, if IOTimeout is negative, 5 s. If a host is gone and dialing it hangs, a cluster or
+	// a list of servers may need DialTimeout to find the next master.
 	DialTimeout time.Duration
 	// ReconnectPause is the longest pause between two attempts to connect. Each pause is
 	// random, between zero and a bound. The bound is half of ReconnectPause after the
