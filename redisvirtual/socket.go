@@ -48,8 +48,8 @@ func (c *conn) passAs(name string, r *send.Request) (done bool) {
 }
 
 // leave moves the client to the socket that open returns, and writes out there. If open returns no socket,
-// or if the sender has a prefix, the client stays. Write waits until leave is done, so that a message that is published after the Write of
-// a SUBSCRIBE arrives.
+// or if the sender has a prefix, the client stays. Write waits until leave is done, so that a message that is
+// published after the Write of a SUBSCRIBE arrives.
 func (c *conn) leave(r *send.Request, open func() (net.Conn, error), out []byte) (done bool) {
 	switch {
 	case c.to.Prefix != "":
