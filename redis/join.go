@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/joomcode/redispipe/internal/command"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis/internal/join"
@@ -119,14 +118,15 @@ func changesOf(reqs []Request) (sets []send.Changes) {
 	var r send.Request
 	var buf []byte
 	for i, req := range reqs {
-		if call := command.Of(req.Cmd, req.Args); call.Is(command.ReadOnly|command.ReplicaSafe) && !call.Named("PFCOUNT") {
-			continue
+		r.Encoded(req.Cmd, req.Args, nil, false)
+		if r.OnlyReads() {
+			continue // without being encoded
 		}
 		var bad int
 		if buf, bad = resp.AppendCommand(buf[:0], req.Cmd, req.Args); bad >= 0 {
 			continue
 		}
-		r.Encoded(req.Cmd, req.Args, buf, false)
+		r.Buf = buf
 		if set := r.Changes(); !set.Empty() {
 			if sets == nil {
 				sets = make([]send.Changes, len(reqs))
