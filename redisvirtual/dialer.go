@@ -39,8 +39,11 @@ func Dialer(s redis.Sender) func(ctx context.Context, network, addr string) (net
 		if at := to.At(addr); at != nil {
 			return newConn(at), nil
 		}
-		if to.TLS || to.Prefix != "" {
-			return nil, errAddress.New("no known node has the address %s, and the library does not dial it without TLS or without the prefix", addr)
+		switch {
+		case to.Prefix != "":
+			return nil, errAddress.New("no known node has the address %s, and nothing would add the prefix there", addr)
+		case to.TLS:
+			return nil, errAddress.New("no known node has the address %s, and the library does not dial it without TLS", addr)
 		}
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}

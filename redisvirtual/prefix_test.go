@@ -131,7 +131,7 @@ func prefixOverShards(t *testing.T, s redis.Sender, protocol int) {
 	raw.say(words("KEYS", "*"))
 	require.Len(t, slices.DeleteFunc(raw.list(), func(key string) bool { return strings.HasPrefix(key, "t1:") }), 0)
 	_, err := Dialer(redis.WithPrefix(s, "t1:"))(t.Context(), "tcp", server.Addr())
-	require.ErrorContains(t, err, "without the prefix")
+	require.ErrorContains(t, err, "nothing would add the prefix")
 }
 
 // Over a cluster, the dedicated connection of a transaction leads to the node of the keys with the prefix.
