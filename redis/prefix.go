@@ -62,7 +62,8 @@ func (p *prefixed) Unprefix() (inner Sender, text string) { return p.to, string(
 
 func (p *prefixed) storedKey(key string) string { return storedKey(p.to, string(p.prefix)+key) }
 
-// rewrite returns a request with the prefix, whose memory comes from room. names tells where the reply contains names of keys.
+// rewrite returns a request with the prefix, whose memory comes from room. names tells where the reply contains
+// names of keys.
 func (p *prefixed) rewrite(req Request, room *prefix.Room) (Request, prefix.Names, *errorx.Error) {
 	call := command.Of(req.Cmd, req.Args)
 	if verdict := call.Verdict(true); verdict != command.Allowed {

@@ -22,7 +22,7 @@ func Rotate(t *testing.T) {
 		mode = inRace
 	}
 	if !InFull && turn(t.Name(), time.Now().YearDay()) != mode {
-		t.Skip("it is another test's turn")
+		t.Skip("long tests take turns by the day; REDISPIPE_LONG=1 runs all of them")
 	}
 }
 

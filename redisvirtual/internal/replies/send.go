@@ -11,7 +11,8 @@ import (
 // Push appends the replies of f to those that the client will read. It returns false if an earlier request
 // has failed without an answer. Then f was recycled, and its requests must not be sent: the client may
 // already have got the end of the connection, and the requests may depend on one that was not sent, such as
-// SELECT. It adds the prefix to the requests; if that fails, it returns false, too, and the requests fail.
+// SELECT. Push also adds the prefix to the requests. If that is impossible, the requests fail, and Push returns
+// false.
 func (f *Flight) Push() bool {
 	s := f.to
 	if !s.push(f) {
