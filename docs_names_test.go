@@ -78,10 +78,7 @@ func TestCommentNames(t *testing.T) {
 	known := declared(t)
 	name := regexp.MustCompile(`//.*?\b([a-z_]+\.go)\b`)
 	found := 0
-	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") {
-			return err
-		}
+	err := eachFile(func(path string) error {
 		for _, m := range name.FindAllStringSubmatch(read(t, path), -1) {
 			found++
 			if !known[m[1]] {
@@ -135,10 +132,7 @@ func declared(t *testing.T) map[string]bool {
 
 var declarations = sync.OnceValues(func() (map[string]bool, error) {
 	known := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") {
-			return err
-		}
+	err := eachFile(func(path string) error {
 		for rest := path; rest != ""; _, rest, _ = strings.Cut(rest, "/") {
 			known[rest] = true
 		}
@@ -160,6 +154,22 @@ var declarations = sync.OnceValues(func() (map[string]bool, error) {
 	})
 	return known, err
 })
+
+// eachFile calls f for each Go file of the project. It skips build, where go compiles: with an empty cache, go
+// writes Go files there.
+func eachFile(f func(path string) error) error {
+	return filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == "build":
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		return f(path)
+	})
+}
 
 // owner is the type of a receiver, or the package of a function.
 func owner(file *ast.File, recv *ast.FieldList) string {
