@@ -31,9 +31,7 @@ type part struct {
 	link  *route.Link
 	index []int        // of the requests in the call
 	open  atomic.Int64 // requests of the batch that have no result yet
-	// stays is set if a request of the part has to be answered by this link. left is set if the budget has
-	// allowed the requests to leave it; only the caller uses it.
-	stays, left bool
+	stays bool         // a request of the part has to be answered by this link
 }
 
 // sendMany is SendMany with a policy.
@@ -197,28 +195,24 @@ func (p *part) Resolve(res any, n uint64) {
 func (m *many) Stalled() context.Context { return m.w.c.rules.Stalled() }
 
 // Leave implements send.Staller. The reads that have no result leave together, once all of them wait for links that
-// have stalled: before that, the caller would gain nothing.
+// have stalled: before that, the caller would gain nothing. For the same reason the budget is taken for all of them,
+// or for none.
 func (m *many) Leave() bool {
-	waits := false
+	var leaving route.Departure
 	for _, p := range m.parts {
-		if p.open.Load() == 0 {
+		reads := int(p.open.Load())
+		if reads == 0 {
 			continue
 		}
-		if waits = true; p.stays || !p.link.Lets() {
+		if p.stays || !p.link.Lets() {
 			return false
 		}
+		leaving.Add(p.link, reads)
 	}
-	if !waits || m.alone.Load() > 0 { // alone last: a request that leaves its part counts there first
+	if leaving == (route.Departure{}) || m.alone.Load() > 0 { // alone last: a request that leaves its part counts there first
 		return false
 	}
-	for _, p := range m.parts {
-		if reads := int(p.open.Load()); reads > 0 && !p.left {
-			if p.left = p.link.LeaveWith(reads); !p.left {
-				return false
-			}
-		}
-	}
-	return true
+	return m.w.c.rules.Leave(leaving)
 }
 
 // Withdraw implements send.Withdrawer.

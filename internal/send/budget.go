@@ -64,6 +64,13 @@ func (b *Budget) Sample(n int) {
 // is saved up, even more than that may; no others may then until the requests allow all of them.
 func (b *Budget) Take(n int) bool { return b.take(n, n) }
 
+// Return gives back what Take(n) has taken, for requests that were not sent again.
+func (b *Budget) Return(n int) {
+	b.spending.Lock()
+	defer b.spending.Unlock()
+	b.left += int64(n) * (b.share + 1)
+}
+
 // Has reports whether Take(1) would return true.
 func (b *Budget) Has() bool { return b.take(1, 0) }
 

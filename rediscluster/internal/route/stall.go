@@ -97,19 +97,37 @@ func (l *Link) Stalled() context.Context {
 }
 
 // Leave implements send.Staller.
-func (l *Link) Leave() bool { return l.LeaveWith(1) }
+func (l *Link) Leave() bool {
+	var d Departure
+	d.Add(l, 1)
+	return l.Node.rules.Leave(d)
+}
 
-// LeaveWith is Leave for several reads, which leave together.
-func (l *Link) LeaveWith(reads int) bool {
-	rules := l.Node.rules
-	if !l.early.Load() {
-		return rules.Budget.Take(reads)
+// Departure counts reads of one caller that leave their links together. early are those that leave because
+// of Rules.Hedge.
+type Departure struct{ early, late int }
+
+// Add adds reads that wait on a link.
+func (d *Departure) Add(l *Link, reads int) {
+	if l.early.Load() {
+		d.early += reads
+	} else {
+		d.late += reads
 	}
-	leaves := rules.Hedge.Take(reads)
-	if leaves {
-		rules.Hedged.Add(uint64(reads))
+}
+
+// Leave reports whether the budgets allow all reads of d to leave, and takes them from the budgets. If they
+// allow only some, it takes nothing.
+func (r *Rules) Leave(d Departure) bool {
+	if d.late > 0 && !r.Budget.Take(d.late) {
+		return false
 	}
-	return leaves
+	if d.early > 0 && !r.Hedge.Take(d.early) {
+		r.Budget.Return(d.late)
+		return false
+	}
+	r.Hedged.Add(uint64(d.early))
+	return true
 }
 
 // answers reports whether the link was up and not silent at the last look.

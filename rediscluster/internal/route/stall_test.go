@@ -121,6 +121,33 @@ func TestLeaveEarly(t *testing.T) {
 	require.EqualValues(t, left, rules.Hedged.Load())
 }
 
+// Reads of one caller leave two links together, or stay and cost nothing.
+func TestLeaveTogether(t *testing.T) {
+	requests := counted(0)
+	s := oneShard(1).Shards[0]
+	rules, early, late := s.Nodes[0].rules, s.Nodes[0].Links[0], s.Nodes[1].Links[0]
+	const hedge, soon, later = 50, 2, 3 // one read in hedge requests may leave early
+	rules.Budget, rules.Hedge = spent(&requests, send.BudgetShare), spent(&requests, hedge)
+	early.early.Store(true)
+	var both Departure
+	both.Add(early, soon)
+	both.Add(late, later)
+	requests = later * (send.BudgetShare + 1)
+	require.False(t, rules.Leave(both), "Hedge does not allow its part")
+	require.True(t, rules.Budget.Take(later), "nothing was taken")
+	require.Zero(t, rules.Hedged.Load())
+	rules.Budget.Return(later)
+
+	requests = soon * (hedge + 1)
+	require.True(t, rules.Leave(both))
+	require.EqualValues(t, soon, rules.Hedged.Load())
+	require.False(t, rules.Hedge.Has())
+	for rules.Budget.Take(1) {
+	}
+	require.False(t, rules.Leave(both))
+	require.EqualValues(t, soon, rules.Hedged.Load())
+}
+
 // A read that left a node does not go back while the other node also looks silent.
 func TestLeftForGood(t *testing.T) {
 	top := oneShard(1)
