@@ -15,9 +15,12 @@ import (
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
 	"github.com/joomcode/redispipe/redisconn"
+	"github.com/joomcode/redispipe/redisdumb"
 	"github.com/joomcode/redispipe/redisfailover"
 	"github.com/joomcode/redispipe/redismirror"
 	"github.com/joomcode/redispipe/redispubsub"
+	"github.com/joomcode/redispipe/redistest"
+	"github.com/joomcode/redispipe/redistest/memserver"
 )
 
 // If a constructor fails, it returns nil with the error. The methods of such nil senders fail, or do
@@ -51,6 +54,9 @@ func TestNoneOpened(t *testing.T) {
 		}
 		s.Close()
 	}
+
+	// The methods of a PolicyMan can't be called with a nil pointer, but functions that take a Sender accept one.
+	require.ErrorContains(t, redis.Err(redis.Sync{S: (*rediscluster.PolicyMan)(nil)}.Do("GET", "key")), "the sender is nil")
 
 	var cache *rediscache.Cache
 	cache.Invalidate("key")
@@ -93,6 +99,7 @@ func TestEveryMethodOfNone(t *testing.T) {
 		(*redispubsub.Subscriber)(nil), (*redispubsub.Subscription)(nil),
 		(*redis.Session)(nil), (*redis.Tx)(nil), (*redis.Script)(nil), (*redis.Library)(nil), (*redis.Function)(nil),
 		(*redis.GroupReader)(nil), (*redis.JobReader)(nil), (*redis.HotKeys)(nil),
+		(*redis.ChanFuture)(nil), (*redisconn.PushSocket)(nil), (*redisdumb.Conn)(nil),
 	} {
 		both := []reflect.Value{reflect.ValueOf(none)}
 		if of := both[0].Type(); of.Kind() == reflect.Pointer {
@@ -119,8 +126,27 @@ func TestEveryMethodOfNone(t *testing.T) {
 	require.Greater(t, failed, 200)
 }
 
-// argumentsOf returns arguments for a function: zero values, apart from contexts and functions, or, if filled is
-// set, values that make sense.
+// EachShard of a nil function does nothing.
+func TestEachShardOfNoFunction(t *testing.T) {
+	addr := memserver.New(t).Addr()
+	client := open(t, "redis://"+addr)
+	cluster, err := rediscluster.NewCluster(t.Context(), []string{addr}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}})
+	require.NoError(t, err)
+	defer cluster.Close()
+	cache, err := rediscache.New(cluster, rediscache.Opts{})
+	require.NoError(t, err)
+	defer cache.Close()
+	mock := redistest.NewMock(t)
+	for _, s := range []redis.Sender{
+		client, client.Connection(), cluster, cluster.WithPolicy(rediscluster.PreferSlaves), cache, mock, redistest.NewRecorder(mock),
+		redis.WithPrefix(mock, "p:"), redis.WithJoin(mock), redis.WithRetry(mock, redis.NoRetry), &redisdumb.Conn{Addr: addr},
+	} {
+		require.NotPanics(t, func() { s.EachShard(nil) }, "%T", s)
+	}
+}
+
+// argumentsOf returns arguments for a function: zero values, apart from contexts, or, if filled is set, values
+// that make sense.
 func argumentsOf(f reflect.Type, filled bool) (args []reflect.Value) {
 	for i := range f.NumIn() {
 		in := f.In(i)
@@ -130,7 +156,7 @@ func argumentsOf(f reflect.Type, filled bool) (args []reflect.Value) {
 			continue
 		case in == reflect.TypeFor[context.Context]():
 			arg = reflect.ValueOf(context.Background())
-		case in.Kind() == reflect.Func:
+		case in.Kind() == reflect.Func && filled:
 			arg = reflect.MakeFunc(in, func([]reflect.Value) []reflect.Value { return zeros(in) })
 		case !filled:
 		case in == reflect.TypeFor[redis.Sender]():

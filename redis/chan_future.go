@@ -1,5 +1,10 @@
 package redis
 
+import (
+	"github.com/joomcode/redispipe/internal/errs"
+	"github.com/joomcode/redispipe/internal/lifetime"
+)
+
 // ChanFutured wraps a Sender so that a call returns at once, with a future that the caller can wait
 // for.
 type ChanFutured struct {
@@ -31,31 +36,46 @@ func (s ChanFutured) SendTransaction(reqs []Request) *ChanTransaction {
 }
 
 // ChanFuture is a future with a channel that is closed when the result has arrived. The methods
-// of [ChanFutured] return it.
+// of [ChanFutured] return it. A zero ChanFuture counts as cancelled, so no request is sent with it.
 type ChanFuture struct {
 	res  any
-	done chan struct{}
+	done chan struct{} // nil in a zero ChanFuture
 }
 
 func newChanFuture() *ChanFuture { return &ChanFuture{done: make(chan struct{})} }
 
 // Value waits for the result and returns it.
 func (f *ChanFuture) Value() any {
+	if err := f.Cancelled(); err != nil {
+		return err
+	}
 	<-f.done
 	return f.res
 }
 
 // Done returns a channel that is closed when the result has arrived.
-func (f *ChanFuture) Done() <-chan struct{} { return f.done }
+func (f *ChanFuture) Done() <-chan struct{} {
+	if err := f.Cancelled(); err != nil {
+		return lifetime.Ended(err).Done()
+	}
+	return f.done
+}
 
 // Resolve implements Future.
 func (f *ChanFuture) Resolve(res any, _ uint64) {
-	f.res = res
-	close(f.done)
+	if f.Cancelled() == nil {
+		f.res = res
+		close(f.done)
+	}
 }
 
 // Cancelled implements Future.
-func (f *ChanFuture) Cancelled() error { return nil }
+func (f *ChanFuture) Cancelled() error {
+	if f == nil || f.done == nil {
+		return errs.ErrRequestWithdrawn.New("the future does not come from redis.ChanFutured")
+	}
+	return nil
+}
 
 // ChanFutures are the futures of several requests.
 type ChanFutures []*ChanFuture

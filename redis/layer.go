@@ -21,6 +21,9 @@ func inmost(s Sender, f func(Sender) Sender) Sender {
 
 // eachShard calls f with the senders of the shards of s, each wrapped by around.
 func eachShard(s Sender, around func(Sender) Sender, f func(Sender, error) bool) {
+	if f == nil {
+		return
+	}
 	s.EachShard(func(shard Sender, err error) bool {
 		if shard != nil {
 			shard = around(shard)

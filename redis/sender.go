@@ -114,7 +114,11 @@ func (n nobody) Scanner(ScanOpts) Scanner { return n }
 func (nobody) Next(cb Future) { send.Resolve(cb, errs.NoSender(), 0) }
 
 // EachShard implements Sender.
-func (nobody) EachShard(f func(Sender, error) bool) { f(nil, errs.NoSender()) }
+func (nobody) EachShard(f func(Sender, error) bool) {
+	if f != nil {
+		f(nil, errs.NoSender())
+	}
+}
 
 // Close implements Sender.
 func (nobody) Close() {}

@@ -30,6 +30,20 @@ func TestNilFunctions(t *testing.T) {
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 }
 
+// No request is sent with a zero future, which has no channel to wait for.
+func TestZeroChanFutures(t *testing.T) {
+	var tx ChanTransaction
+	for _, f := range []*ChanFuture{nil, new(ChanFuture), &tx.ChanFuture} {
+		<-f.Done()
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(f.Cancelled()))
+		assert.ErrorIs(t, Err(f.Value()), ErrNotSent)
+		f.Resolve("late", 0)
+		assert.ErrorIs(t, Err(f.Value()), ErrNotSent)
+	}
+	_, err := tx.Results()
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+}
+
 func TestZeroHotKeys(t *testing.T) {
 	for _, k := range []*HotKeys{nil, new(HotKeys)} {
 		assert.Empty(t, k.Top(1))

@@ -233,6 +233,9 @@ func (s *sender) Scanner(opts redis.ScanOpts) redis.Scanner { return s.to.Scanne
 
 // EachShard implements redis.Sender. Requests that f sends are not answered from memory.
 func (s *sender) EachShard(f func(redis.Sender, error) bool) {
+	if f == nil {
+		return
+	}
 	s.to.EachShard(func(shard redis.Sender, err error) bool {
 		if shard == nil {
 			return f(nil, err)

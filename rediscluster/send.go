@@ -82,6 +82,10 @@ func init() {
 			c = sender
 		case PolicyMan:
 			c, policy = sender.Cluster, sender.Policy
+		case *PolicyMan:
+			if sender != nil {
+				c, policy = sender.Cluster, sender.Policy
+			}
 		default:
 			return nil, false
 		}
@@ -97,6 +101,9 @@ func init() {
 func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 	if !c.opened() {
 		backend.Nobody.EachShard(f)
+		return
+	}
+	if f == nil {
 		return
 	}
 	if c.draining.Load() {

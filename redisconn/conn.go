@@ -255,9 +255,9 @@ func (c *Connection) state() engine.State {
 func (c *Connection) EachShard(f func(redis.Sender, error) bool) {
 	if !c.opened() {
 		backend.Nobody.EachShard(f)
-		return
+	} else if f != nil {
+		f(c, nil)
 	}
-	f(c, nil)
 }
 
 // Ping sends PING and waits for its answer, as redis.Sync does. An answer other than PONG

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
@@ -106,7 +107,15 @@ func (c *Conn) SendTransaction(reqs []redis.Request, cb redis.Future, start uint
 }
 
 // EachShard implements redis.Sender: it calls f once, with c.
-func (c *Conn) EachShard(f func(redis.Sender, error) bool) { f(c, nil) }
+func (c *Conn) EachShard(f func(redis.Sender, error) bool) {
+	switch {
+	case f == nil:
+	case c == nil:
+		f(nil, errs.NoSender())
+	default:
+		f(c, nil)
+	}
+}
 
 // Scanner implements redis.Sender. It scans one server, even with TypeCluster.
 func (c *Conn) Scanner(opts redis.ScanOpts) redis.Scanner {
@@ -116,6 +125,9 @@ func (c *Conn) Scanner(opts redis.ScanOpts) redis.Scanner {
 // Close closes the socket at once; a running call fails. A later call dials
 // again.
 func (c *Conn) Close() {
+	if c == nil {
+		return
+	}
 	c.stopMu.Lock()
 	stop := c.stop
 	c.stop = nil

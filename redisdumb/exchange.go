@@ -16,6 +16,10 @@ const chunkBytes = 16 << 10
 // many sends a pipeline and returns a result for each request.
 func (c *Conn) many(reqs []redis.Request) []any {
 	results := make([]any, len(reqs))
+	if c == nil {
+		fill(results, errs.NoSender())
+		return results
+	}
 	encoded, bad, failed := encode(reqs, false)
 	if bad != nil {
 		others := malformed(reqs, bad, failed)
@@ -52,6 +56,9 @@ func (c *Conn) single(r redis.Request, ask bool) any {
 
 // transaction sends reqs between MULTI and EXEC.
 func (c *Conn) transaction(reqs []redis.Request) any {
+	if c == nil {
+		return errs.NoSender()
+	}
 	res := c.multi(reqs, false)
 	if c.Type == TypeCluster {
 		res = c.redirect(c.addr(), res, func(to *Conn, ask bool) any {

@@ -288,6 +288,9 @@ func (s *scanner) Next(cb redis.Future) {
 // EachShard implements redis.Sender: it calls f with the mock, or with the senders of
 // SetShards.
 func (m *Mock) EachShard(f func(redis.Sender, error) bool) {
+	if f == nil {
+		return
+	}
 	m.mu.Lock()
 	shards := m.shards
 	m.mu.Unlock()

@@ -103,6 +103,9 @@ func (s recordedScanner) Next(cb redis.Future) {
 
 // EachShard implements redis.Sender. Requests that f sends to the shards are also recorded.
 func (r *Recorder) EachShard(f func(redis.Sender, error) bool) {
+	if f == nil {
+		return
+	}
 	r.Sender.EachShard(func(shard redis.Sender, err error) bool {
 		if shard != nil {
 			shard = &Recorder{shard, r.log}

@@ -10,6 +10,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
 	"github.com/joomcode/redispipe/internal/resp"
 	"github.com/joomcode/redispipe/internal/sock"
@@ -62,18 +63,38 @@ const (
 )
 
 // Close ends the socket. It does not wait.
-func (p *Socket) Close() { p.fail(sock.Closed(p.of.ctx)) }
+func (p *Socket) Close() {
+	if p.opened() {
+		p.fail(sock.Closed(p.of.ctx))
+	}
+}
+
+// opened reports whether Sockets.Open has returned p.
+func (p *Socket) opened() bool { return p != nil && p.of != nil }
 
 // Done returns a channel that is closed when the socket has ended.
-func (p *Socket) Done() <-chan struct{} { return p.done }
+func (p *Socket) Done() <-chan struct{} {
+	if !p.opened() {
+		return lifetime.Ended(nil).Done()
+	}
+	return p.done
+}
 
 // Addr returns the address of the connection.
-func (p *Socket) Addr() string { return p.of.dialer.Address.Text }
+func (p *Socket) Addr() string {
+	if !p.opened() {
+		return ""
+	}
+	return p.of.dialer.Address.Text
+}
 
 // Confirmed returns a time up to which nothing that the server sent is missing: the time when the
 // last answered heartbeat was sent, or when the handshake began. Later pushes may be lost if the
 // socket breaks.
 func (p *Socket) Confirmed() time.Time {
+	if !p.opened() {
+		return time.Time{}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.confirmed
@@ -84,16 +105,28 @@ func (p *Socket) Confirmed() time.Time {
 func ClosesAtUnknown(p *Socket) bool { return p.peer.Lean }
 
 // Received returns the number of bytes received.
-func (p *Socket) Received() int64 { return p.sock.Received() }
+func (p *Socket) Received() int64 {
+	if !p.opened() {
+		return 0
+	}
+	return p.sock.Received()
+}
 
 // Hold(true) tells the socket that the owner does not receive for now. Then an unanswered heartbeat
 // does not count as a silent server. Hold(false) ends that.
-func (p *Socket) Hold(on bool) { p.paused.Store(on) }
+func (p *Socket) Hold(on bool) {
+	if p.opened() {
+		p.paused.Store(on)
+	}
+}
 
 // Send queues requests to be written. It does not wait: Receive returns the replies, and the error
 // of a failed write. If one of the requests can't be encoded, none is sent. Each PING needs a
 // distinct string as its argument, which identifies the answer.
 func (p *Socket) Send(reqs ...redis.Request) error {
+	if !p.opened() {
+		return errs.NoSender()
+	}
 	var encoded []byte
 	var pings []awaited
 	others := 0
@@ -152,6 +185,12 @@ func (p *Socket) send(encoded []byte, await []awaited, others int) error {
 // it is busy or can't write to its disk, that counts as the echo. After an error the socket has
 // ended.
 func (p *Socket) Receive(push *redis.Push) (reply any, pushed bool, err error) {
+	if !p.opened() {
+		return nil, false, errs.NoSender()
+	}
+	if push == nil {
+		push = new(redis.Push)
+	}
 	for {
 		reply, pushed, err = p.sock.Dec.DecodePush((*resp.Push)(push))
 		if err != nil {
