@@ -1,6 +1,7 @@
 package redisrecipes_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -31,7 +32,10 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	t.Run("limit", func(t *testing.T) { limitInCluster(t, db) })
-	t.Run("lock", func(t *testing.T) { lockInCluster(t, db, nodes) })
+	t.Run("lock", func(t *testing.T) { lockInCluster(t, db, nodes, lock.Opts{TTL: patience}) })
+	t.Run("fair lock", func(t *testing.T) {
+		lockInCluster(t, db, nodes, lock.Opts{TTL: time.Hour, Fair: true, Prefix: "fair:"})
+	})
 	t.Run("once", func(t *testing.T) { onceInCluster(t, db) })
 	t.Run("aside", func(t *testing.T) { asideInCluster(t, db) })
 }
@@ -57,8 +61,8 @@ func limitInCluster(t *testing.T, db *redispipe.Client) {
 }
 
 // The slot of a lock moves while one caller holds it and another waits.
-func lockInCluster(t *testing.T, db *redispipe.Client, nodes *testbed.Cluster) {
-	locker, err := lock.New(db, lock.Opts{TTL: patience})
+func lockInCluster(t *testing.T, db *redispipe.Client, nodes *testbed.Cluster, opts lock.Opts) {
+	locker, err := lock.New(db, opts)
 	require.NoError(t, err)
 	for i, key := range keys {
 		first, err := locker.TryLock(t.Context(), key)
@@ -78,7 +82,7 @@ func lockInCluster(t *testing.T, db *redispipe.Client, nodes *testbed.Cluster) {
 			}
 		})
 		if i == 0 {
-			slot, err := nodes.Slot("lock:" + key)
+			slot, err := nodes.Slot(cmp.Or(opts.Prefix, "lock:") + key)
 			require.NoError(t, err)
 			owner, err := nodes.Owner(slot)
 			require.NoError(t, err)

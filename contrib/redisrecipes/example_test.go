@@ -107,6 +107,14 @@ redis.call('HSET', KEYS[1], 'token', ARGV[1], 'text', ARGV[2])
 return 1
 `)
 
+// NewFairLocker returns a locker whose callers get a lock in the order in which they came.
+func NewFairLocker(db *redispipe.Client) (*lock.Locker, error) {
+	locker, err := lock.New(db, lock.Opts{Fair: true})
+	return locker, err
+}
+
+var _ = NewFairLocker
+
 func Example_lock() {
 	db, end := opened()
 	defer end()

@@ -50,13 +50,18 @@ type Opts struct {
 	// TTL is how long a lock outlives a process that dies. A lock is renewed after each third of TTL, so that
 	// it can be held for any time. From 100 ms to an hour. Default 10 s.
 	TTL time.Duration
+	// Fair makes callers of Lock wait in a queue at the server, among all processes whose Locker is fair. They get
+	// the lock of a key in the order in which their requests have reached the server, and before all callers that
+	// are not fair. A process that dies while it waits delays those behind it by at most TTL and a third.
+	Fair bool
 }
 
 // Locker takes locks. It is safe for concurrent use.
 type Locker struct {
 	store  lease.Store
 	prefix string
-	turns  lease.Turns
+	fair   bool
+	turns  lease.Turns // not used if fair
 }
 
 // New returns a locker. It returns an [ErrOpts] if the options are invalid.
@@ -73,13 +78,14 @@ func New(db Client, opts Opts) (*Locker, error) {
 	if !lease.Usable(db) {
 		return nil, fmt.Errorf("%w: the client is nil, or was not opened with redispipe.Open", ErrOpts)
 	}
-	return &Locker{store: lease.Store{DB: db, TTL: opts.TTL, Keep: keepToken}, prefix: opts.Prefix}, nil
+	return &Locker{store: lease.Store{DB: db, TTL: opts.TTL, Keep: keepToken}, prefix: opts.Prefix, fair: opts.Fair}, nil
 }
 
 // Lock waits until it has the lock of a key, or ctx is done. It asks for the lock when the holder has
 // unlocked it, or when the lock would expire. While the server can't be reached, it asks again and again.
 // Goroutines of this Locker that wait for the same key get it in order. There is no order between
-// processes, and a caller that finds the lock free may overtake those that wait.
+// processes, and a caller that finds the lock free may overtake those that wait, unless the Locker is fair: see
+// [Opts.Fair].
 //
 // Lock returns an error if ctx ends, if the server refuses the request, or if the client is closed. The caller then
 // does not hold the lock. If the server may have granted it, it is released in the background, and expires after TTL
@@ -89,9 +95,13 @@ func (l *Locker) Lock(ctx context.Context, key string) (*Lock, error) {
 		return nil, ErrKey
 	}
 	key = l.prefix + key
-	a := &attempts{locker: l, key: key, owner: lease.NewOwner()}
+	a := &attempts{locker: l, key: key, owner: lease.NewOwner(), enter: l.fair}
 	wait, err := a.try(ctx)
-	if err == nil && wait > 0 {
+	switch {
+	case err != nil || wait <= 0:
+	case l.fair:
+		err = lease.Listen(ctx, l.store.DB, lease.Place(key, a.owner), a.try)
+	default:
 		err = l.turns.Wait(ctx, l.store.DB, key, a.try)
 	}
 	if err != nil {
@@ -101,8 +111,8 @@ func (l *Locker) Lock(ctx context.Context, key string) (*Lock, error) {
 	return a.lock, nil
 }
 
-// TryLock takes the lock of a key if it is free. Otherwise it returns an [ErrHeld]. For other errors see
-// [Locker.Lock]; TryLock also returns if the server can't be reached.
+// TryLock takes the lock of a key if it is free and nobody waits in its queue. Otherwise it returns an
+// [ErrHeld]. For other errors see [Locker.Lock]; TryLock also returns if the server can't be reached.
 func (l *Locker) TryLock(ctx context.Context, key string) (*Lock, error) {
 	if key == "" {
 		return nil, ErrKey
@@ -121,21 +131,29 @@ func (l *Locker) TryLock(ctx context.Context, key string) (*Lock, error) {
 
 // attempts makes the attempts of one call to get a lock, all under the name of the same owner.
 type attempts struct {
-	locker  *Locker
-	key     string
-	owner   string
-	unknown bool // the server may have granted the lock
-	lock    *Lock
+	locker *Locker
+	key    string
+	owner  string
+	enter  bool // wait in the queue of the key
+	leave  bool // the server may have granted the lock, or a place in the queue
+	lock   *Lock
 }
 
-// once asks for the lock. It returns how long another owner still has it, or 0 if it has set
-// a.lock.
+// once asks for the lock. It returns after which time to ask again, or 0 if it has set a.lock.
 func (a *attempts) once(ctx context.Context) (time.Duration, error) {
-	grant, err := a.locker.store.Acquire(ctx, a.key, a.owner)
+	store := &a.locker.store
+	ask := store.Acquire
+	if a.enter {
+		ask = store.Enter
+	}
+	grant, err := ask(ctx, a.key, a.owner)
 	switch {
 	case err != nil:
-		a.unknown = a.unknown || lease.Unknown(err)
+		a.leave = a.leave || lease.Unknown(err)
 		return 0, err
+	case grant.Wait > 0 && a.enter:
+		a.leave = true
+		return min(grant.Wait, store.TTL/3), nil // asking again prolongs the place
 	case grant.Wait > 0:
 		return grant.Wait, nil
 	case grant.Token == 0:
@@ -150,9 +168,9 @@ func (a *attempts) try(ctx context.Context) (wait time.Duration, err error) {
 	return lease.Settle(ctx, a.once)
 }
 
-// abandon releases the lock if the server may have granted it.
+// abandon releases the lock, or leaves the queue, if the server may have granted that.
 func (a *attempts) abandon(ctx context.Context) {
-	if a.unknown {
+	if a.leave {
 		a.locker.store.Abandon(ctx, a.key, a.owner)
 	}
 }

@@ -74,3 +74,44 @@ func TestHolderProcess(t *testing.T) {
 	believes := held.Context().Err() == nil
 	fmt.Println(store.Do(t.Context(), client, []string{"report"}, held.Token()), believes)
 }
+
+// A process that is stopped while it waits holds up the queue for no longer than its place lasts. Afterwards it waits
+// again.
+func TestAStoppedWaiter(t *testing.T) {
+	l := newLine(t)
+	by := fairLocker(t, l.server.Addr(), 3*time.Second)
+	held, err := by.Lock(t.Context(), "a")
+	require.NoError(t, err)
+	waiter := exec.Command(os.Args[0], "-test.run=^TestWaiterProcess$")
+	waiter.Env = append(os.Environ(), "REDISPIPE_LOCK_WAITER="+l.server.Addr())
+	out, err := waiter.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, waiter.Start())
+	defer func() { _ = waiter.Process.Kill() }()
+	l.await(t, 1)
+	require.NoError(t, waiter.Process.Signal(syscall.SIGSTOP))
+	require.NoError(t, held.Unlock(t.Context()))
+	held, err = by.Lock(t.Context(), "a")
+	require.NoError(t, err)
+
+	require.NoError(t, waiter.Process.Signal(syscall.SIGCONT))
+	l.await(t, 1)
+	require.NoError(t, held.Unlock(t.Context()))
+	var token int64
+	_, err = fmt.Fscanln(bufio.NewReader(out), &token)
+	require.NoError(t, err)
+	require.Greater(t, token, held.Token())
+	_ = waiter.Wait()
+}
+
+// TestWaiterProcess runs in the process that TestAStoppedWaiter starts and stops.
+func TestWaiterProcess(t *testing.T) {
+	addr := os.Getenv("REDISPIPE_LOCK_WAITER")
+	if addr == "" {
+		t.Skip("not started by TestAStoppedWaiter")
+	}
+	held, err := fairLocker(t, addr, 3*time.Second).Lock(t.Context(), "a")
+	require.NoError(t, err)
+	fmt.Println(held.Token())
+	require.NoError(t, held.Unlock(t.Context()))
+}

@@ -30,10 +30,10 @@ func Usable(db redis.Sender) bool {
 
 // Store keeps leases in Redis. Each key is a hash. It holds the owner, the end of the lease by the clock of the
 // server, and the token, or instead the value that the last owner has left. Each owner has a unique name, so
-// running a script twice does no harm.
+// running a script twice does no harm. A lease may have a queue, in the same hash: see [Store.Enter].
 type Store struct {
 	DB  Client
-	TTL time.Duration // how long a lease lasts
+	TTL time.Duration // how long a lease lasts, and a place in its queue
 	// Keep is how long a key without an owner keeps its token.
 	Keep time.Duration
 }
@@ -49,17 +49,21 @@ type Grant struct {
 	Wait  time.Duration // how long another owner still has the lease, unless it renews or releases it
 }
 
-// acquire grants a lease that is free, or that the owner already has. A new token is at least the time in
-// microseconds, so that tokens grow even if a failover has lost the last one.
-var acquire = redis.NewScript(`
-local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-local h = redis.call('HMGET', KEYS[1], 'owner', 'until', 'token', 'value')
+// acquire grants a lease that is free, or that the owner already has. If there is a queue, a free lease goes to the
+// first in it. An owner that does not get the lease may enter the queue.
+var acquire = redis.NewScript(queue + `
+local h = redis.call('HMGET', KEYS[1], 'owner', 'until', 'token', 'value', 'next:')
 if h[4] then return {2, h[4]} end
-local live = h[2] and tonumber(h[2]) > now
-if live and h[1] ~= ARGV[1] then return {0, h[2] - now} end
-local token = live and h[3] or string.format('%.0f', math.max((h[3] or 0) + 1, now))
-redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'until', string.format('%.0f', now + ARGV[2]), 'token', token)
+local owner, ends, token = h[1], tonumber(h[2] or 0), h[3]
+if ends <= now then
+	owner, ends, token = pass(h[5], h[3])
+end
+if owner and owner ~= ARGV[1] then
+	if ARGV[4] == '1' then enter(ARGV[1], now + ARGV[2]) end
+	return {0, ends - now}
+end
+token = token or newToken(h[3])
+grant(ARGV[1], now + ARGV[2], token)
 redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000) + ARGV[3])
 return {1, tonumber(token)}
 `)
@@ -75,12 +79,16 @@ redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000) + ARGV[3])
 return 1
 `)
 
-// release ends a lease, wakes the waiting callers, and returns whether the owner had the lease. An expired lease
-// still belongs to its owner until another owner gets it.
-var release = redis.NewScript(`
-if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+// release ends a lease, passes it to the queue or wakes the waiting callers, and returns whether the owner had the lease.
+// An expired lease still belongs to its owner until another owner gets it. An owner in the queue leaves it.
+var release = redis.NewScript(queue + `
+local h = redis.call('HMGET', KEYS[1], 'owner', 'token', 'next:')
+if h[1] ~= ARGV[1] then
+	leave(ARGV[1])
+	return 0
+end
 redis.call('HDEL', KEYS[1], 'owner', 'until')
-redis.call('PUBLISH', KEYS[1], '')
+if not pass(h[3], h[2]) then redis.call('PUBLISH', KEYS[1], '') end
 return 1
 `)
 
@@ -98,9 +106,20 @@ return 1
 // Acquire asks for a lease. It may be repeated. If the answer arrives so late that half of the lease has passed,
 // Acquire asks again; if that fails, it returns the late grant.
 func (s *Store) Acquire(ctx context.Context, key, owner string) (grant Grant, err error) {
+	return s.acquire(ctx, key, owner, 0)
+}
+
+// Enter is like Acquire, but an owner that does not get the lease takes the last place in the queue of the key. The owner
+// keeps its place for TTL after its last call of Enter, or until Release. When it gets the lease, its [Place] has
+// a message.
+func (s *Store) Enter(ctx context.Context, key, owner string) (Grant, error) {
+	return s.acquire(ctx, key, owner, 1)
+}
+
+func (s *Store) acquire(ctx context.Context, key, owner string, enter int) (grant Grant, err error) {
 	for {
 		sent, late := time.Now(), grant
-		grant, err = s.ask(ctx, key, owner)
+		grant, err = s.ask(ctx, key, owner, enter)
 		if err != nil && late.Token != 0 {
 			return late, nil
 		}
@@ -114,9 +133,9 @@ func (s *Store) Acquire(ctx context.Context, key, owner string) (grant Grant, er
 	}
 }
 
-func (s *Store) ask(ctx context.Context, key, owner string) (Grant, error) {
+func (s *Store) ask(ctx context.Context, key, owner string, enter int) (Grant, error) {
 	var answer []any
-	if err := acquire.DoInto(ctx, s.DB, &answer, []string{key}, owner, s.TTL.Microseconds(), s.Keep.Milliseconds()); err != nil {
+	if err := acquire.DoInto(ctx, s.DB, &answer, []string{key}, owner, s.TTL.Microseconds(), s.Keep.Milliseconds(), enter); err != nil {
 		return Grant{}, err
 	}
 	if len(answer) == 2 {

@@ -75,12 +75,21 @@ func keys(each bool) string {
 func locks(ours *redispipe.Client, theirs *redis.Client) (all []contest) {
 	locker, err := lock.New(ours, lock.Opts{})
 	check(err)
+	fair, err := lock.New(ours, lock.Opts{Fair: true, Prefix: "fair:"})
+	check(err)
 	sync, simple := redsync.New(goredis.NewPool(theirs)), redislock.New(theirs)
 	wait := &redislock.Options{RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)}
 	for _, each := range []bool{true, false} {
 		all = append(all, contest{fmt.Sprintf("lock and unlock, 16 callers, %s", keys(each)), 16, []side{
 			{"redisrecipes", func(ctx context.Context, caller int) error {
 				l, err := locker.Lock(ctx, key(each, caller))
+				if err != nil {
+					return err
+				}
+				return l.Unlock(ctx)
+			}},
+			{"… with Fair", func(ctx context.Context, caller int) error {
+				l, err := fair.Lock(ctx, key(each, caller))
 				if err != nil {
 					return err
 				}
