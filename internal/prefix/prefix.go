@@ -50,6 +50,8 @@ func (p Prefix) Request(cmd string, args []any, room *Room) (prefixed string, ch
 	switch {
 	case r.err != nil:
 		return "", nil, NoNames, r.err
+	case !r.touched && call.Is(command.Container) && len(args) > 0:
+		return "", nil, NoNames, errs.ErrKeysUnknown.New("this subcommand of %s is not in the table of commands, so its keys are not known", call.Name)
 	case !r.touched && !isKeyless(call.Name):
 		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s names no key here, so a sender of WithPrefix can not limit it to the prefix: send it through the sender inside", call.Name)
 	case !r.touched:
