@@ -2,6 +2,7 @@ package redisvirtual
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -60,6 +61,18 @@ func TestPrefix(t *testing.T) {
 		}
 		v.say(words("MULTI") + words("GET", "k") + words("BLPOP", "l", "0") + words("EXEC"))
 		v.hear(proto.OK + proto.Queued + proto.Queued + "*2\r\n$4\r\nmine\r\n*2\r\n$1\r\nl\r\n$1\r\nc\r\n")
+
+		null := map[int]string{2: "*-1\r\n", 3: "_\r\n"}[protocol]
+		v.say(words("BLPOP", "none", "0.01") + words("XREAD", "STREAMS", "none", "0") + words("LMPOP", "1", "none", "LEFT"))
+		v.hear(null + null + null)
+		v.say(words("MULTI") + words("BLPOP", "none", "0") + words("GET", "none") + words("EXEC"))
+		v.hear(proto.OK + proto.Queued + proto.Queued + "*2\r\n" + null + string(proto.AppendNull(nil, protocol)))
+		v.say(words("SADD", "set", "e") + words("MULTI") + words("SMEMBERS", "set") + words("KEYS", "none") + words("EXEC"))
+		v.hear(":1\r\n" + proto.OK + proto.Queued + proto.Queued + "*2\r\n" + map[int]string{2: "*", 3: "~"}[protocol] + "1\r\n$1\r\ne\r\n*0\r\n")
+		v.say(words("XREAD", "COUNT", "1", "STREAMS", "s", "s", "0", "0"))
+		v.hear(map[int]string{2: "*", 3: "%"}[protocol] + "2\r\n" + streams[len("*1\r\n"):] + streams[len("*1\r\n"):])
+		v.say(words("DEL", "set"))
+		v.hear(":1\r\n")
 		keys, err := redis.As[[]string](raw.Do(t.Context(), "KEYS", "*"))
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"k", "t1:k", "t1:[in]:k", "t1:[in]:s"}, keys)
@@ -74,6 +87,7 @@ func TestPrefixRefuses(t *testing.T) {
 	for request, want := range map[string]string{
 		"FLUSHALL": unknown, "DBSIZE": unknown, "RANDOMKEY": unknown, "EVAL x 0": unknown, "GET": unknown, "SORT": unknown,
 		"MODULE.CMD k": "-ERR .* not in the table.*", "\"GET k\"": "-ERR .* not in the table.*", "POST k": "-ERR .* not in the table.*",
+		"SCRIPT OF k": "-ERR .*subcommand of SCRIPT is not in the table.*", "himport of k": "-ERR .*subcommand of HIMPORT is not in the table.*",
 		"SUBSCRIBE c": socket, "SSUBSCRIBE c": socket, "MONITOR": socket, "SELECT 3": socket, "CLIENT TRACKING on": socket, "CLIENT REPLY off": socket, "SYNC": socket,
 	} {
 		v.say(request + "\r\nPING\r\n")
@@ -99,6 +113,34 @@ func TestPrefixRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "both must be equal")
 	_, err = over(t, redis.WithPrefix(struct{ redis.Sender }{conn}, "t1:")).Read(make([]byte, 1))
 	require.ErrorContains(t, err, "is not a connection")
+}
+
+// A request that the prefix makes larger than a server accepts gets an error, and is not sent.
+func TestPrefixBounds(t *testing.T) {
+	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Prefix: "t1:"}})
+	get := func(keys, size int) *send.Request {
+		word := len("$536870912\r\n\r\n") + size
+		buf := make([]byte, len("*2\r\n$3\r\nGET\r\n")+keys*word) // the system provides memory only for what is touched
+		at := copy(buf, fmt.Sprintf("*%d\r\n$3\r\nGET\r\n", 1+keys))
+		for range keys {
+			copy(buf[at:], fmt.Sprintf("$%09d\r\n", size))
+			copy(buf[at+word-2:], "\r\n")
+			at += word
+		}
+		return &send.Request{Cmd: "GET", Buf: buf}
+	}
+	const most = proto.WordMost - 2*len("t1:")
+	require.Nil(t, c.unknownKeys(get(1, most)))
+	require.ErrorContains(t, c.unknownKeys(get(1, most+1)), "larger than a server accepts")
+	require.ErrorContains(t, c.unknownKeys(get(2, most)), "larger than a server accepts")
+
+	v := over(t, redis.WithPrefix(connect(t, server.Addr(), redisconn.Opts{}), "t1:"))
+	v.say(words("MULTI"))
+	v.hear(proto.OK)
+	v.Conn.(*conn).tx.added = proto.Most
+	v.say(words("GET", "k") + words("EXEC"))
+	v.hear("-ERR The transaction is larger than a server accepts\r\n")
+	require.Contains(t, v.frame(), "-EXECABORT ")
 }
 
 // Hooks see the requests to which a prefix was added.

@@ -18,6 +18,7 @@ const (
 type transaction struct {
 	buf     []byte
 	ends    []int // where the requests end in buf
+	added   int   // how many bytes the prefix adds at most
 	refused bool  // one of the requests was refused
 	told    int   // how many replies to MULTI and the requests the library has given to the client
 }
@@ -42,8 +43,9 @@ func (c *conn) inTransaction(name string, r *send.Request) (done bool) {
 	if name == "EXEC" {
 		return c.exec()
 	}
-	queues, unknown := c.mayQueue(name, r), c.unknownKeys(r)
-	if queues && unknown == nil && len(tx.buf)+len(r.Buf) <= proto.Most {
+	queues, unknown, added := c.mayQueue(name, r), c.unknownKeys(r), c.prefixAdds(r)
+	if queues && unknown == nil && len(tx.buf)+tx.added+len(r.Buf)+added <= proto.Most {
+		tx.added += added
 		tx.buf = append(tx.buf, r.Buf...)
 		tx.ends = append(tx.ends, len(tx.buf))
 		return true

@@ -8,6 +8,8 @@ type Names uint8
 const (
 	// NoNames: the reply contains no names.
 	NoNames Names = iota
+	// IsName: the value is a name.
+	IsName
 	// InList: each element is a name.
 	InList
 	// InFirst: the first element is a name (BLPOP).
@@ -21,12 +23,32 @@ const (
 	InStreams
 )
 
+// Of returns where element i of a reply contains names. In a map, each key and each value is an element.
+func (n Names) Of(i int, isMap bool) Names {
+	switch {
+	case isMap && (n == InPairs || n == InStreams) && i%2 == 0:
+		return IsName
+	case isMap:
+		return NoNames
+	case n == InList, n == InFirst && i == 0, n == InPairs && i%2 == 0:
+		return IsName
+	case n == InScan && i == 1:
+		return InList
+	case n == InStreams:
+		return InFirst
+	}
+	return NoNames
+}
+
 // Strip returns a reply with the prefix removed from its names. It does not change res, which
 // others may read. An unexpected reply, such as an error or null, is returned unchanged.
 func (p Prefix) Strip(names Names, res any) any {
+	if names == IsName {
+		return p.stripName(res)
+	}
 	switch res := res.(type) {
 	case map[string]any:
-		if names == InStreams || names == InPairs {
+		if names.Of(0, true) == IsName {
 			return p.stripMap(res)
 		}
 	case []any:
@@ -73,15 +95,7 @@ func (p Prefix) stripMap(res map[string]any) map[string]any {
 func (p Prefix) stripList(names Names, res []any) []any {
 	stripped := make([]any, len(res))
 	for i, el := range res {
-		switch {
-		case names == InList, names == InFirst && i == 0, names == InPairs && i%2 == 0:
-			el = p.stripName(el)
-		case names == InScan && i == 1:
-			el = p.Strip(InList, el)
-		case names == InStreams:
-			el = p.Strip(InFirst, el)
-		}
-		stripped[i] = el
+		stripped[i] = p.Strip(names.Of(i, false), el)
 	}
 	return stripped
 }

@@ -8,7 +8,9 @@ const (
 	// client-query-buffer-limit.
 	Most = 1 << 30
 
-	lineMost  = 64 << 10  // PROTO_INLINE_MAX_SIZE
-	bulkMost  = 512 << 20 // proto-max-bulk-len
+	// WordMost bounds the bytes of a word: proto-max-bulk-len.
+	WordMost = 512 << 20
+
+	lineMost  = 64 << 10 // PROTO_INLINE_MAX_SIZE
 	wordsMost = math.MaxInt32
 )

@@ -41,8 +41,8 @@ func (s *Scan) Next(buf []byte) (end int, request []byte, p Problem) {
 	}
 	end, empty, p := s.array(buf)
 	switch {
-	case p == NoProblem && end == 0 && len(buf) > Most:
-		p = longInput
+	case p == NoProblem && (end > Most || end == 0 && len(buf) > Most):
+		end, p = 0, longInput
 	case end > 0 && !empty:
 		request = buf[:end:end]
 	}
@@ -74,7 +74,7 @@ func (s *Scan) array(buf []byte) (end int, empty bool, p Problem) {
 		switch {
 		case at == 0 || p != NoProblem:
 			return 0, false, p
-		case n < 0 || n > bulkMost:
+		case n < 0 || n > WordMost:
 			return 0, false, tooLong
 		case len(buf)-at < n+2:
 			return 0, false, NoProblem

@@ -34,6 +34,20 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
+// A request that is larger than servers accept is refused, even if it comes complete in one piece.
+func TestScanBounds(t *testing.T) {
+	const word = "$400000000\r\n"
+	buf := make([]byte, len("*3\r\n")+3*(len(word)+400000000+2)) // the system provides memory only for what is touched
+	at := copy(buf, "*3\r\n")
+	for range 3 {
+		at += copy(buf[at:], word) + 400000000
+		at += copy(buf[at:], "\r\n")
+	}
+	_, request, p := new(Scan).Next(buf)
+	require.Equal(t, longInput, p)
+	require.Nil(t, request)
+}
+
 func FuzzInline(f *testing.F) {
 	f.Add([]byte("set k \"v \\x41\\n\" 'q\\''\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {

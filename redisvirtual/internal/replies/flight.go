@@ -151,7 +151,10 @@ func (f *Flight) Resolve(res any, n uint64) {
 	case failure != nil && !failure.IsOfType(redis.ErrResult):
 		r.frame, r.lost = f.refusedHere(int(n), failure)
 	default:
-		r.frame = proto.AppendResult(r.frame[:0], f.strip(int(n), res), f.to.terms.Protocol)
+		r.frame = proto.AppendResult(r.frame[:0], res, f.to.terms.Protocol)
+	}
+	if r.lost == nil {
+		r.frame = f.strip(int(n), r.frame)
 	}
 	if f.whole && int(n) == len(f.replies)-1 {
 		f.judge(r, res)

@@ -17,13 +17,13 @@ func (f *Flight) addPrefix() error {
 	room := make([]byte, 0, size)
 	for i := range f.Reqs {
 		r := &f.Reqs[i]
-		shared := r.Shared
+		shared, typed := r.Shared, r.Typed
 		var names prefix.Names
 		var err *errorx.Error
 		if room, names, err = text.Encoded(room[len(room):], r, r.Slot != send.NoSlot); err != nil {
 			return err
 		}
-		r.Shared = shared // the writer may have changed it
+		r.Shared, r.Typed = shared, typed // the writer may have changed Shared; strip takes the bytes of the reply
 		if names != prefix.NoNames && f.names == nil {
 			f.names = make([]prefix.Names, len(f.Reqs))
 		}
@@ -31,20 +31,5 @@ func (f *Flight) addPrefix() error {
 			f.names[i] = names
 		}
 	}
-	if last := len(f.Reqs) - 1; f.whole && f.names != nil {
-		f.Reqs[last].Typed = false // strip needs the results of the transaction
-	}
 	return nil
-}
-
-// strip removes the prefix from the names in the result of request n.
-func (f *Flight) strip(n int, res any) any {
-	last := len(f.names) - 1
-	switch {
-	case f.names == nil:
-		return res
-	case f.whole && n == last:
-		return f.to.terms.Prefix.StripEach(f.names[1:last], res)
-	}
-	return f.to.terms.Prefix.Strip(f.names[n], res)
 }
