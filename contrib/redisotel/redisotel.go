@@ -80,6 +80,9 @@ type Opts struct {
 	// Buckets are the bounds of db.client.operation.duration in seconds, in ascending
 	// order. Default DefaultBuckets.
 	Buckets []float64
+	// Attributes are added to each span and duration of the hook. For tenants that share a client, create a hook for
+	// each, with an attribute that names the tenant.
+	Attributes []attribute.KeyValue
 }
 
 // complete returns opts with the defaults, and with the address and database in URL.
@@ -149,8 +152,9 @@ func NewHook(opts Opts) (redis.Hook, error) {
 	return &hook{
 		tracer:   opts.TracerProvider.Tracer(scope, trace.WithInstrumentationVersion(version()), trace.WithSchemaURL(schema)),
 		duration: duration,
-		common:   []attribute.KeyValue{attribute.String("db.system.name", "redis"), attribute.String("db.namespace", strconv.Itoa(opts.DB))},
-		address:  opts.Address,
+		common: append([]attribute.KeyValue{attribute.String("db.system.name", "redis"), attribute.String("db.namespace", strconv.Itoa(opts.DB))},
+			opts.Attributes...),
+		address: opts.Address,
 	}, nil
 }
 

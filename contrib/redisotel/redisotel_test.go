@@ -129,6 +129,33 @@ func TestConventions(t *testing.T) {
 	}
 }
 
+// Tenants that share a connection, each with a prefix and a hook, have their own spans and durations.
+func TestTenants(t *testing.T) {
+	conn, err := redisconn.Connect(context.Background(), testbed.NewServer(t).Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
+	require.NoError(t, err)
+	defer conn.Close()
+	tel := newTelemetry()
+	for _, name := range []string{"one", "two"} {
+		tel.opts.Attributes = []attribute.KeyValue{attribute.String("tenant", name)}
+		hook, err := NewHook(tel.opts)
+		require.NoError(t, err)
+		tenant := redis.SyncCtx{S: redis.WithHook(redis.WithPrefix(conn, name+":"), hook)}
+		require.NoError(t, redis.Err(tenant.Do(t.Context(), "SET", "key", "value")))
+	}
+	var tenants, counted []any
+	for _, span := range tel.spans.GetSpans() {
+		tenants = append(tenants, attributes(span.Attributes)["tenant"])
+	}
+	require.Equal(t, []any{"one", "two"}, tenants)
+	var data metricdata.ResourceMetrics
+	require.NoError(t, tel.reader.Collect(t.Context(), &data))
+	for _, p := range data.ScopeMetrics[0].Metrics[0].Data.(metricdata.Histogram[float64]).DataPoints {
+		require.EqualValues(t, 1, p.Count)
+		counted = append(counted, attributes(p.Attributes.ToSlice())["tenant"])
+	}
+	require.ElementsMatch(t, tenants, counted)
+}
+
 // Subscribe is recorded like other operations. Several topics do not count as a batch.
 func TestSubscribing(t *testing.T) {
 	s := testbed.NewServer(t)
