@@ -62,10 +62,10 @@ func TestErrorsNameTheConnection(t *testing.T) {
 		addr, _ := err.Property(redis.EKAddress)
 		require.Equal(t, s.Addr(), addr)
 	}
-	check(sendTo(conn, "NOSUCHCOMMAND").wait(t))
+	check(sendTo(conn, "NOSUCHCOMMAND").Wait(t))
 	check(redis.Sync{S: conn}.Do("SELECT", 1))
 	conn.Close()
-	check(sendTo(conn, "GET", "a").wait(t))
+	check(sendTo(conn, "GET", "a").Wait(t))
 }
 
 func TestPing(t *testing.T) {
@@ -160,7 +160,7 @@ func TestKillAndRestart(t *testing.T) {
 		require.NoError(t, conn.Ping())
 		require.NoError(t, s.Kill())
 		eventually(t, "lost", func() bool { return !conn.ConnectedNow() })
-		res := sendTo(conn, "GET", "a").wait(t)
+		res := sendTo(conn, "GET", "a").Wait(t)
 		require.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitNotSent), "%v", res)
 		require.True(t, redis.AsErrorx(res).HasTrait(redis.ErrTraitConnectivity), "%v", res)
 		require.NoError(t, s.Restart())
@@ -174,10 +174,10 @@ func TestPauseAndResume(t *testing.T) {
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: log, IOTimeout: time.Second})
 	eventually(t, "it is connected, be it late", func() bool { return conn.Ping() == nil })
-	failed := log.count("ConnectFailed")
+	failed := log.Count("ConnectFailed")
 	require.NoError(t, s.Pause())
-	requireUnknown(t, sendTo(conn, "GET", "a").wait(t), redis.ErrIO)
-	eventually(t, "the handshake fails", func() bool { return log.count("ConnectFailed") > failed })
+	requireUnknown(t, sendTo(conn, "GET", "a").Wait(t), redis.ErrIO)
+	eventually(t, "the handshake fails", func() bool { return log.Count("ConnectFailed") > failed })
 	require.NoError(t, s.Resume())
 	eventually(t, "found again", func() bool { return conn.Ping() == nil })
 }
@@ -199,7 +199,7 @@ func TestSendRacesClose(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for refused.Load() < 100 {
-					if err := redis.AsErrorx(sendTo(conn, "GET", "a").wait(t)); err != nil {
+					if err := redis.AsErrorx(sendTo(conn, "GET", "a").Wait(t)); err != nil {
 						if !err.IsOfType(redis.ErrContextClosed) && !err.IsOfType(redis.ErrIO) {
 							t.Errorf("%v", err)
 						}

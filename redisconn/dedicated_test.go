@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -26,7 +27,7 @@ import (
 func TestDedicatedCheckEndsWithContext(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: time.Hour,
-		Dialer: dedicatedAs(func(conn net.Conn) net.Conn { return &hooked{Conn: conn} })})
+		Dialer: dedicatedAs(func(conn net.Conn) net.Conn { return &conntest.Socket{Conn: conn} })})
 	require.Nil(t, redis.Sync{S: conn}.Do("BLPOP", "list", 0.01))
 	require.NoError(t, s.Pause())
 	defer func() { require.NoError(t, s.Resume()) }()
@@ -34,7 +35,7 @@ func TestDedicatedCheckEndsWithContext(t *testing.T) {
 	waits := doing(ctx, conn, "BLPOP", "list", 0)
 	eventually(t, "it is granted", func() bool { return conn.Pending() == 1 })
 	cancel()
-	requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
+	requireNotSent(t, conntest.Await(t, "the end", waits), redis.ErrRequestWithdrawn)
 }
 
 // If a caller leaves while its connection is being dialed, the next caller gets that connection. So
@@ -60,12 +61,12 @@ func TestDedicatedIsMadeForTheNext(t *testing.T) {
 		// Dials whose callers have left occupy two places. Further callers wait for a place.
 		eventually(t, "it waits", func() bool { return conn.Pending() == min(round+1, 3) })
 		cancel()
-		requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
+		requireNotSent(t, conntest.Await(t, "the end", waits), redis.ErrRequestWithdrawn)
 	}
 	eventually(t, "both are dialed", func() bool { return dials.Load() == 3 })
 	next := doing(t.Context(), conn, "BLPOP", "list", 0.01)
 	close(release)
-	require.Nil(t, await(t, "the next", next))
+	require.Nil(t, conntest.Await(t, "the next", next))
 	require.Equal(t, int64(3), dials.Load(), "two places, two connections")
 }
 
@@ -80,7 +81,7 @@ func TestDedicatedUnsolicited(t *testing.T) {
 		return err
 	}})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{},
-		Dialer: dedicatedAs(func(conn net.Conn) net.Conn { return &hooked{Conn: conn, read: func(byte) {}} })})
+		Dialer: dedicatedAs(func(conn net.Conn) net.Conn { return &conntest.Socket{Conn: conn, OnRead: func(byte) {}} })})
 	client := redis.Sync{S: conn}
 	require.Nil(t, client.Do("BLPOP", "list", 0))
 	require.Nil(t, client.Do("BLPOP", "list", 0))
@@ -102,7 +103,7 @@ func TestDedicatedUnblockedDuringPause(t *testing.T) {
 	if unblocked == int64(0) { // Valkey 8.1
 		t.Skip("the server does not unblock clients that it has paused")
 	}
-	require.Equal(t, []byte("over?"), moved.wait(t))
+	require.Equal(t, []byte("over?"), moved.Wait(t))
 	require.Equal(t, int64(1), client.Do("LLEN", "list"))
 	require.Equal(t, []byte("next"), client.Do("BLMOVE", "list", "other", "LEFT", "LEFT", 0), "replies are in step")
 }
@@ -127,7 +128,7 @@ func TestDedicatedUnblockedDuringAndAfterPause(t *testing.T) {
 		require.Equal(t, int64(1), client.Do("CLIENT", "UNBLOCK", id, "ERROR"))
 		blocked(t, client, 1)
 		require.Equal(t, int64(1), client.Do("RPUSH", "list", i))
-		require.Equal(t, fmt.Appendf(nil, "%d", i), moved.wait(t))
+		require.Equal(t, fmt.Appendf(nil, "%d", i), moved.Wait(t))
 	}
 }
 
@@ -154,18 +155,18 @@ func TestDedicatedEvents(t *testing.T) {
 		pops = append(pops, sendTo(conn, "BLPOP", "list", 0))
 	}
 	blocked(t, client, workers)
-	made := event[redisconn.LogDedicatedConnected](log)
+	made := conntest.Event[redisconn.LogDedicatedConnected](log)
 	require.Equal(t, s.Addr(), made.RemoteAddr)
 	require.NotEmpty(t, made.LocalAddr)
 	require.NoError(t, s.Kill())
 	for _, pop := range pops {
-		requireUnknown(t, pop.wait(t), redis.ErrIO)
+		requireUnknown(t, pop.Wait(t), redis.ErrIO)
 	}
-	requireUnknown(t, event[redisconn.LogDedicatedDisconnected](log).Error, redis.ErrIO)
+	requireUnknown(t, conntest.Event[redisconn.LogDedicatedDisconnected](log).Error, redis.ErrIO)
 	for range workers {
-		requireNotSent(t, sendTo(conn, "BLPOP", "list", 0).wait(t), redisconn.ErrDial)
+		requireNotSent(t, sendTo(conn, "BLPOP", "list", 0).Wait(t), redisconn.ErrDial)
 	}
-	requireNotSent(t, event[redisconn.LogDedicatedFailed](log).Error, redisconn.ErrDial)
+	requireNotSent(t, conntest.Event[redisconn.LogDedicatedFailed](log).Error, redisconn.ErrDial)
 	stats := conn.Stats().Dedicated
 	require.EqualValues(t, workers, stats.Connects)
 	require.EqualValues(t, workers, stats.Disconnects)
@@ -193,11 +194,11 @@ func TestDedicatedStats(t *testing.T) {
 	before := conn.Stats()
 
 	cancel()
-	requireNotSent(t, await(t, "the end", waits), redis.ErrRequestWithdrawn)
+	requireNotSent(t, conntest.Await(t, "the end", waits), redis.ErrRequestWithdrawn)
 	session.SendMany(requests(redis.Req("SET", "k", "v"), redis.Req("INCR", "k")))
 	session.Close()
 	require.Equal(t, int64(1), client.Do("RPUSH", "list", "x"))
-	require.NoError(t, redis.AsError(pop.wait(t)))
+	require.NoError(t, redis.AsError(pop.Wait(t)))
 	eventually(t, "both are idle", func() bool { return conn.Stats().Dedicated.Idle == 2 })
 	after := conn.Stats()
 	requireCounts(redisconn.DedicatedStats{Open: 2, Idle: 2, Values: 2, Refused: 1, NotSent: 1, Connects: 2}, after.Dedicated, 2)
@@ -211,7 +212,7 @@ func TestDedicatedStats(t *testing.T) {
 // commands.
 func blockingPipes(answer func(args []string) string) *pipes {
 	unblocked := make(chan struct{}, 1)
-	return &pipes{answer: func(args []string) string {
+	return &pipes{Answer: func(args []string) string {
 		switch strings.Join(args[:min(2, len(args))], " ") {
 		case "BLPOP list":
 			<-unblocked
@@ -245,7 +246,7 @@ func TestDedicatedShutdownIsPatient(t *testing.T) {
 		pop := sendTo(conn, "BLPOP", "list", "0")
 		synctest.Wait()
 		require.NoError(t, conn.Shutdown(background))
-		requireNotSent(t, pop.wait(t), redis.ErrContextClosed)
+		requireNotSent(t, pop.Wait(t), redis.ErrContextClosed)
 	})
 }
 
@@ -268,8 +269,8 @@ func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 			}
 			return "+OK\r\n"
 		})
-		quick := p.answer
-		p.answer = func(args []string) string {
+		quick := p.Answer
+		p.Answer = func(args []string) string {
 			if args[0] == "PING" && len(args) > 1 {
 				time.Sleep(30 * time.Millisecond)
 			}
@@ -284,7 +285,7 @@ func TestDedicatedUnblockedAfterSlowHeartbeat(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		cancel()
-		requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
+		requireUnknown(t, pop.Wait(t), redis.ErrRequestCancelled)
 		require.LessOrEqual(t, time.Since(began), 50*time.Millisecond)
 	})
 }
@@ -295,8 +296,8 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var stall atomic.Int64
 		p := blockingPipes(func([]string) string { return "+OK\r\n" })
-		quick := p.answer
-		p.answer = func(args []string) string {
+		quick := p.Answer
+		p.Answer = func(args []string) string {
 			if args[0] == "BLPOP" {
 				return "" // does not unblock
 			}
@@ -311,7 +312,7 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 			time.Sleep(10 * time.Second) // a slow handshake
 			began := time.Now()
 			cancel()
-			requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
+			requireUnknown(t, pop.Wait(t), redis.ErrRequestCancelled)
 			return time.Since(began)
 		}
 		stall.Store(int64(500 * time.Millisecond))
@@ -325,15 +326,15 @@ func TestDedicatedUnblockedAfterStall(t *testing.T) {
 func TestDedicatedUnblockedFarAway(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := blockingPipes(func([]string) string { return "+OK\r\n" })
-		quick := p.answer
-		p.answer = func(args []string) string {
+		quick := p.Answer
+		p.Answer = func(args []string) string {
 			if args[0] == "BLPOP" {
 				return "" // does not unblock
 			}
 			time.Sleep(300 * time.Millisecond)
 			return quick(args)
 		}
-		p.greets = p.answer
+		p.Greet = p.Answer
 		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute})
 		ctx, cancel := context.WithCancel(background)
 		pop := leaver{newOutcome(), ctx}
@@ -341,7 +342,7 @@ func TestDedicatedUnblockedFarAway(t *testing.T) {
 		time.Sleep(10 * time.Second) // a slow handshake
 		began := time.Now()
 		cancel()
-		requireUnknown(t, pop.wait(t), redis.ErrRequestCancelled)
+		requireUnknown(t, pop.Wait(t), redis.ErrRequestCancelled)
 		require.Greater(t, time.Since(began), 50*time.Millisecond)
 		require.LessOrEqual(t, time.Since(began), 250*time.Millisecond)
 	})
@@ -350,7 +351,7 @@ func TestDedicatedUnblockedFarAway(t *testing.T) {
 // Handshakes of dedicated connections do not count as heartbeats of the shared one.
 func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{answer: func(args []string) string {
+		p := &pipes{Answer: func(args []string) string {
 			switch {
 			case args[0] == "PING":
 				return pong(args)
@@ -361,7 +362,7 @@ func TestDedicatedHandshakeIsNoHeartbeat(t *testing.T) {
 			return "*-1\r\n"
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
-		require.Nil(t, sendTo(conn, "BLPOP", "list", 1).wait(t))
+		require.Nil(t, sendTo(conn, "BLPOP", "list", 1).Wait(t))
 		require.Zero(t, conn.PingLatency())
 	})
 }
@@ -384,14 +385,14 @@ func TestDedicatedDialerEndsGoroutine(t *testing.T) {
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, addr)
 		}})
-	requireNotSent(t, await(t, "the error", doing(t.Context(), conn, "BLPOP", "list", 0)), redisconn.ErrDial)
+	requireNotSent(t, conntest.Await(t, "the error", doing(t.Context(), conn, "BLPOP", "list", 0)), redisconn.ErrDial)
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := doing(ctx, conn, "BLPOP", "list", 0)
-	await(t, "the dial", dialing)
+	conntest.Await(t, "the dial", dialing)
 	cancel()
-	requireNotSent(t, await(t, "the end", gone), redis.ErrRequestWithdrawn)
+	requireNotSent(t, conntest.Await(t, "the end", gone), redis.ErrRequestWithdrawn)
 	close(release)
-	require.Nil(t, await(t, "the next", doing(t.Context(), conn, "BLPOP", "list", 0.01)))
+	require.Nil(t, conntest.Await(t, "the next", doing(t.Context(), conn, "BLPOP", "list", 0.01)))
 	require.Zero(t, conn.Pending())
 }
 
@@ -411,8 +412,8 @@ func TestDedicatedUnblockedThroughFullQueue(t *testing.T) {
 		synctest.Wait()
 		get := sendTo(conn, "GET", "key")
 		cancel()
-		requireNotSent(t, pop.wait(t), redis.ErrRequestWithdrawn)
-		require.Equal(t, "fine", get.wait(t))
+		requireNotSent(t, pop.Wait(t), redis.ErrRequestWithdrawn)
+		require.Equal(t, "fine", get.Wait(t))
 	})
 }
 
@@ -452,7 +453,7 @@ func TestDedicatedWriteOfUsersConnection(t *testing.T) {
 // A connection that was not used for a minute is closed. The other ones stay open.
 func TestDedicatedIdleForAMinute(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		conn, _ := connectPipes(t, &pipes{answer: func(args []string) string {
+		conn, _ := connectPipes(t, &pipes{Answer: func(args []string) string {
 			switch args[0] {
 			case "PING":
 				return pong(args)

@@ -62,7 +62,7 @@ func TestUnblockStaysOnItsServer(t *testing.T) {
 	})
 	pop("long")
 	close(held)
-	require.NoError(t, redis.Err(echo.wait(t)))
+	require.NoError(t, redis.Err(echo.Wait(t)))
 	eventually(t, "handed over", func() bool { return conn.RemoteAddr() == servers[1].Addr() })
 	require.NoError(t, redis.Err(db.Do(background, "GET", "k")))
 	require.Empty(t, unblocks[1], "a foreign client was unblocked")

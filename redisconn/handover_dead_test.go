@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -64,8 +65,8 @@ func TestNewSocketDies(t *testing.T) {
 			servers[1].Broadcast([]byte(last))
 			servers[1].Close()
 			release()
-			require.Equal(t, "OK", echo.wait(t))
-			require.Equal(t, []byte("0"), get.wait(t))
+			require.Equal(t, "OK", echo.Wait(t))
+			require.Equal(t, []byte("0"), get.Wait(t))
 			require.Zero(t, conn.Stats().Disconnects)
 		})
 	}
@@ -106,7 +107,7 @@ func TestNewestOfManyMovesWins(t *testing.T) {
 		servers[0].Broadcast([]byte(moving(servers[1].Addr())))
 		eventually(t, "dialed", func() bool { return servers[1].Accepted() > before })
 		close(answer)
-		require.Equal(t, "OK", await(t, "the answer", echo))
+		require.Equal(t, "OK", conntest.Await(t, "the answer", echo))
 		eventually(t, "moved to the last address", func() bool { return conn.RemoteAddr() == servers[3].Addr() })
 		conn.Close()
 	}

@@ -48,9 +48,9 @@ func TestMaintenanceIsAskedFor(t *testing.T) {
 			defer conn.Close()
 			require.NoError(t, redis.WithSession(background, conn, "", func(s *redis.Session) error { return redis.Err(s.Do("GET", "k")) }))
 			require.Error(t, redis.Err(redis.Sync{S: conn}.Do("END")))
-			eventually(t, "connected again", func() bool { return log.count("Connected") > 1 })
-			require.Zero(t, log.count("PeerLimited"))
-			require.Zero(t, log.count("ConnectFailed"))
+			eventually(t, "connected again", func() bool { return log.Count("Connected") > 1 })
+			require.Zero(t, log.Count("PeerLimited"))
+			require.Zero(t, log.Count("ConnectFailed"))
 			for _, r := range server.Requests()[before:] {
 				if r.Cmd == "CLIENT" && r.Args[0] == "MAINT_NOTIFICATIONS" {
 					require.Equal(t, []string{"MAINT_NOTIFICATIONS", "ON", "moving-endpoint-type", "internal-ip"}, r.Args)
@@ -163,7 +163,7 @@ func TestHandOvers(t *testing.T) {
 	for g, n := range sent {
 		require.Equal(t, n, r.last[strconv.Itoa(g)])
 	}
-	require.Zero(t, log.count("Disconnected"))
+	require.Zero(t, log.Count("Disconnected"))
 	require.Zero(t, conn.Stats().Disconnects)
 	require.Equal(t, uint64(times+1), conn.Stats().Connects)
 }

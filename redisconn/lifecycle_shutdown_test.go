@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -59,7 +60,7 @@ func TestShutdownCountsWhatIsLeft(t *testing.T) {
 func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		handshake := true
-		p := &pipes{answer: func(args []string) string {
+		p := &pipes{Answer: func(args []string) string {
 			if handshake {
 				handshake = false
 				return "+PONG\r\n"
@@ -88,7 +89,7 @@ func TestShutdownCountsNothingOfItsOwn(t *testing.T) {
 // TestShutdownDoesNotWaitForItsOwn: Shutdown does not wait for the answer to a heartbeat.
 func TestShutdownDoesNotWaitForItsOwn(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p, count := beats(func(string) string { return "" })
+		p, count := conntest.Beats(func(string) string { return "" })
 		conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Minute})
 		time.Sleep(30 * time.Second)
 		require.Equal(t, int64(1), count.Load())
@@ -108,7 +109,7 @@ func TestShutdownWaitsForSession(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(t.Context()) }()
 	eventually(t, "nothing is taken", func() bool {
-		err := redis.AsErrorx(sendTo(conn, "PING").wait(t))
+		err := redis.AsErrorx(sendTo(conn, "PING").Wait(t))
 		return err != nil && err.IsOfType(redis.ErrContextClosed)
 	})
 	require.Equal(t, "OK", session.Do("SET", "k", "v"))
@@ -119,7 +120,7 @@ func TestShutdownWaitsForSession(t *testing.T) {
 	require.NotErrorIs(t, err, context.Canceled, "no context of the user's has ended")
 	require.Empty(t, ended)
 	session.Close()
-	require.NoError(t, await(t, "Shutdown", ended))
+	require.NoError(t, conntest.Await(t, "Shutdown", ended))
 }
 
 // While Shutdown waits for a session, a lost shared socket is not dialed again, because nothing may
@@ -132,14 +133,14 @@ func TestShutdownDialsNoMore(t *testing.T) {
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(t.Context()) }()
-	eventually(t, "nothing is taken", func() bool { return redis.AsError(sendTo(conn, "PING").wait(t)) != nil })
+	eventually(t, "nothing is taken", func() bool { return redis.AsError(sendTo(conn, "PING").Wait(t)) != nil })
 	require.NoError(t, s.Kill())
-	eventually(t, "the shared socket is lost", func() bool { return log.count("Disconnected") == 1 })
+	eventually(t, "the shared socket is lost", func() bool { return log.Count("Disconnected") == 1 })
 	requireNotSent(t, session.Do("GET", "k"), redisconn.ErrNotConnected)
 	session.Close()
-	require.NoError(t, await(t, "Shutdown", ended))
-	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
-	require.Equal(t, []string{"Connecting", "Connected", "DedicatedConnected", "Disconnected", "ContextClosed"}, log.names())
+	require.NoError(t, conntest.Await(t, "Shutdown", ended))
+	eventually(t, "the end", func() bool { return log.Count("ContextClosed") == 1 })
+	require.Equal(t, []string{"Connecting", "Connected", "DedicatedConnected", "Disconnected", "ContextClosed"}, log.Names())
 }
 
 // While Shutdown waits for a session, the shared socket is not dialed again, even if the pause
@@ -147,24 +148,24 @@ func TestShutdownDialsNoMore(t *testing.T) {
 func TestShutdownDialsNoMoreAfterAPause(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
-		p := &pipes{refuse: func() error {
+		p := &pipes{Refuse: func() error {
 			if down.Load() {
 				return io.EOF
 			}
 			return nil
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Minute})
-		shared := p.lastConn()
+		shared := p.LastConn()
 		session, err := redis.OpenSession(t.Context(), conn, "")
 		require.NoError(t, err)
 		down.Store(true)
 		require.NoError(t, shared.Close())
 		synctest.Wait()
-		dialed := len(p.dialed())
+		dialed := len(p.Dialed())
 		ended := make(chan error, 1)
 		go func() { ended <- conn.Shutdown(t.Context()) }()
 		time.Sleep(time.Hour)
-		require.Len(t, p.dialed(), dialed)
+		require.Len(t, p.Dialed(), dialed)
 		session.Close()
 		require.NoError(t, <-ended)
 	})
@@ -199,11 +200,11 @@ func TestShutdownRefusesAside(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(ctx) }()
-	await(t, "the future", held)
-	requireNotSent(t, waits.wait(t), redis.ErrContextClosed)
-	requireNotSent(t, blocks.wait(t), redis.ErrContextClosed)
+	conntest.Await(t, "the future", held)
+	requireNotSent(t, waits.Wait(t), redis.ErrContextClosed)
+	requireNotSent(t, blocks.Wait(t), redis.ErrContextClosed)
 	cancel()
-	requireType(t, await(t, "Shutdown", ended), redisconn.ErrShutdown)
+	requireType(t, conntest.Await(t, "Shutdown", ended), redisconn.ErrShutdown)
 	close(release)
 }
 
@@ -220,8 +221,8 @@ func TestShutdownWhileServerIsFrozen(t *testing.T) {
 	dials := sendTo(conn, "BLPOP", "list", 0)
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(t.Context()) }()
-	requireNotSent(t, dials.wait(t), redis.ErrContextClosed)
-	require.NoError(t, await(t, "Shutdown", ended))
+	requireNotSent(t, dials.Wait(t), redis.ErrContextClosed)
+	require.NoError(t, conntest.Await(t, "Shutdown", ended))
 }
 
 // While a blocking command waits for a frozen server, Shutdown refuses new requests, but can still
@@ -234,12 +235,12 @@ func TestShutdownRefusesBesideBlocking(t *testing.T) {
 	require.NoError(t, s.Pause())
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(t.Context()) }()
-	eventually(t, "nothing is taken", func() bool { return len(sendTo(conn, "GET", "a").result) > 0 })
+	eventually(t, "nothing is taken", func() bool { return len(sendTo(conn, "GET", "a").Result) > 0 })
 	require.Empty(t, ended)
-	require.Empty(t, blocks.result)
+	require.Empty(t, blocks.Result)
 	require.NoError(t, s.Resume())
-	requireNotSent(t, blocks.wait(t), redis.ErrContextClosed)
-	require.NoError(t, await(t, "Shutdown", ended))
+	requireNotSent(t, blocks.Wait(t), redis.ErrContextClosed)
+	require.NoError(t, conntest.Await(t, "Shutdown", ended))
 }
 
 // While Shutdown waits for requests, no stream can begin.
@@ -249,10 +250,10 @@ func TestShutdownRefusesStreamsAtOnce(t *testing.T) {
 	blocked := sendTo(conn, "BLPOP", "list", 0)
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Shutdown(t.Context()) }()
-	eventually(t, "nothing is taken", func() bool { return len(sendTo(conn, "GET", "a").result) > 0 })
+	eventually(t, "nothing is taken", func() bool { return len(sendTo(conn, "GET", "a").Result) > 0 })
 	requireNotSent(t, conn.DoStream(t.Context(), nil, "PING"), redis.ErrContextClosed)
 	require.Empty(t, ended)
 	require.Equal(t, int64(1), s.Do("LPUSH", "list", "v"))
-	require.Equal(t, []any{[]byte("list"), []byte("v")}, blocked.wait(t))
-	require.NoError(t, await(t, "Shutdown", ended))
+	require.Equal(t, []any{[]byte("list"), []byte("v")}, blocked.Wait(t))
+	require.NoError(t, conntest.Await(t, "Shutdown", ended))
 }

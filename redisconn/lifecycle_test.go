@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -22,33 +23,19 @@ import (
 // These tests use a fake clock, so they take no time, and times are exact. They don't use
 // redis.Sync, because its pooled waiters must not leave the bubble.
 
-func connectPipes(t *testing.T, p *pipes, opts redisconn.Opts) (*redisconn.Connection, *recorder) {
-	t.Helper()
-	log := &recorder{}
-	opts.Logger, opts.Dialer, opts.NoClientInfo = log, p.dial, true // pipes answers only PING
-	conn, err := redisconn.Connect(background, "pipe:1", opts)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		conn.Close()
-		time.Sleep(time.Minute) // the servers notice the end; then all goroutines must have ended
-	})
-	synctest.Wait()
-	return conn, log
-}
-
 var errRefused = errors.New("refused")
 
 func refuse() error { return errRefused }
 
 func TestBackOffGrowsToItsCap(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{refuse: refuse}
+		p := &pipes{Refuse: refuse}
 		connectPipes(t, p, redisconn.Opts{
 			AsyncDial: true, ReconnectPause: time.Second, ReconnectPauseMax: 4 * time.Second,
 		})
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		dials := p.dialed()
+		dials := p.Dialed()
 		require.Greater(t, len(dials), 3600/4, "it gave up")
 		require.Less(t, len(dials), 3600, "it does not back off")
 		var longest, total time.Duration
@@ -69,7 +56,7 @@ func TestBackOffGrowsToItsCap(t *testing.T) {
 func TestBackOffStartsAnew(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
-		p := &pipes{refuse: func() error {
+		p := &pipes{Refuse: func() error {
 			if down.Load() {
 				return errRefused
 			}
@@ -77,18 +64,18 @@ func TestBackOffStartsAnew(t *testing.T) {
 		}}
 		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second, ReconnectPauseMax: 10 * time.Minute})
 		down.Store(true)
-		_ = p.lastConn().Close()
+		_ = p.LastConn().Close()
 		time.Sleep(4 * time.Hour)
 		down.Store(false)
 		time.Sleep(10 * time.Minute)
 		require.True(t, conn.ConnectedNow())
 		down.Store(true)
-		_ = p.lastConn().Close()
+		_ = p.LastConn().Close()
 		synctest.Wait()
-		failed := log.count("ConnectFailed")
+		failed := log.Count("ConnectFailed")
 		down.Store(false)
 		time.Sleep(time.Second)
-		require.Equal(t, failed, log.count("ConnectFailed"))
+		require.Equal(t, failed, log.Count("ConnectFailed"))
 		require.True(t, conn.ConnectedNow(), "the pause after the first failure is the shortest again")
 	})
 }
@@ -98,7 +85,7 @@ func TestBackOffStartsAnew(t *testing.T) {
 func TestBackInUseSoon(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
-		p := &pipes{refuse: func() error {
+		p := &pipes{Refuse: func() error {
 			if down.Load() {
 				return errRefused
 			}
@@ -107,7 +94,7 @@ func TestBackInUseSoon(t *testing.T) {
 		conn, _ := connectPipes(t, p, redisconn.Opts{})
 		for range 50 {
 			down.Store(true)
-			_ = p.lastConn().Close()
+			_ = p.LastConn().Close()
 			time.Sleep(rand.N(time.Minute))
 			down.Store(false)
 			time.Sleep(500 * time.Millisecond)
@@ -122,10 +109,10 @@ func TestCorrectedOptsAreReportedOnce(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		p := &pipes{}
 		_, log := connectPipes(t, p, redisconn.Opts{DialTimeout: -1})
-		_ = p.lastConn().Close()
+		_ = p.LastConn().Close()
 		time.Sleep(time.Minute)
-		require.Equal(t, []string{"OptCorrected", "Connecting", "Connected", "Disconnected", "Connecting", "Connected"}, log.names())
-		require.Equal(t, redisconn.LogOptCorrected{Option: "DialTimeout", Given: time.Duration(-1), Used: time.Second}, event[redisconn.LogOptCorrected](log))
+		require.Equal(t, []string{"OptCorrected", "Connecting", "Connected", "Disconnected", "Connecting", "Connected"}, log.Names())
+		require.Equal(t, redisconn.LogOptCorrected{Option: "DialTimeout", Given: time.Duration(-1), Used: time.Second}, conntest.Event[redisconn.LogOptCorrected](log))
 	})
 }
 
@@ -136,21 +123,21 @@ func TestBackOffFromServerThatDropsConnections(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
 				p := &pipes{}
 				started := time.Now()
-				p.answer = func(args []string) string {
+				p.Answer = func(args []string) string {
 					if len(args) > 1 { // a heartbeat
 						return "+no\r\n"
 					}
 					go func(conn net.Conn) {
 						time.Sleep(after)
 						_ = conn.Close()
-					}(p.lastConn())
+					}(p.LastConn())
 					return "+PONG\r\n"
 				}
 				conn, _ := connectPipes(t, p, redisconn.Opts{ReconnectPause: time.Second})
 				time.Sleep(10 * time.Second)
 				conn.Close()
 				time.Sleep(time.Second)
-				require.Less(t, len(p.dialed()), 100, "dials in %v", time.Since(started))
+				require.Less(t, len(p.Dialed()), 100, "dials in %v", time.Since(started))
 			})
 		})
 	}
@@ -161,26 +148,26 @@ func TestNoReconnect(t *testing.T) {
 		p := &pipes{}
 		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: -1})
 		require.True(t, conn.ConnectedNow())
-		_ = p.lastConn().Close()
+		_ = p.LastConn().Close()
 		synctest.Wait()
-		require.Len(t, p.dialed(), 1)
+		require.Len(t, p.Dialed(), 1)
 		require.Error(t, conn.Ctx().Err())
-		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
-		require.EqualError(t, event[redisconn.LogContextClosed](log).Error, "the connection was lost, and Opts.ReconnectPause is negative")
-		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrContextClosed)
+		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.Names())
+		require.EqualError(t, conntest.Event[redisconn.LogContextClosed](log).Error, "the connection was lost, and Opts.ReconnectPause is negative")
+		requireNotSent(t, sendTo(conn, "GET", "a").Wait(t), redis.ErrContextClosed)
 	})
 }
 
 func TestNoReconnectAfterFirstFailure(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{refuse: refuse}
+		p := &pipes{Refuse: refuse}
 		log := &recorder{}
-		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{ReconnectPause: -1, Dialer: p.dial, Logger: log})
+		_, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{ReconnectPause: -1, Dialer: p.Dial, Logger: log})
 		requireNotSent(t, err, redisconn.ErrDial)
 		require.ErrorContains(t, err, errRefused.Error())
 		synctest.Wait()
-		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.names())
-		require.EqualError(t, event[redisconn.LogContextClosed](log).Error, "Connect has failed")
+		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.Names())
+		require.EqualError(t, conntest.Event[redisconn.LogContextClosed](log).Error, "Connect has failed")
 	})
 }
 
@@ -198,11 +185,11 @@ func TestPausesDoNotOverflow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
-				p := &pipes{refuse: refuse}
+				p := &pipes{Refuse: refuse}
 				c.opts.AsyncDial = true
 				conn, _ := connectPipes(t, p, c.opts)
 				time.Sleep(10 * time.Minute)
-				require.Less(t, len(p.dialed()), c.most)
+				require.Less(t, len(p.Dialed()), c.most)
 				require.NoError(t, conn.Ctx().Err(), "it never reconnects")
 			})
 		})
@@ -218,7 +205,7 @@ func stuck(ctx context.Context, _, _ string) (net.Conn, error) {
 func TestCloseWhileDialing(t *testing.T) {
 	for name, dialer := range map[string]func(context.Context, string, string) (net.Conn, error){
 		"dialing":   stuck,
-		"handshake": (&pipes{answer: func([]string) string { return "" }}).dial,
+		"handshake": (&pipes{Answer: func([]string) string { return "" }}).Dial,
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
@@ -232,13 +219,13 @@ func TestCloseWhileDialing(t *testing.T) {
 				require.False(t, conn.ConnectedNow())
 				queued := sendTo(conn, "GET", "a")
 				synctest.Wait()
-				require.Empty(t, queued.result, "it waits for the connection")
+				require.Empty(t, queued.Result, "it waits for the connection")
 				began := time.Now()
 				conn.Close()
-				requireNotSent(t, queued.wait(t), redis.ErrContextClosed)
+				requireNotSent(t, queued.Wait(t), redis.ErrContextClosed)
 				require.LessOrEqual(t, time.Since(began), 100*time.Millisecond)
 				synctest.Wait()
-				names := log.names()
+				names := log.Names()
 				require.Equal(t, "ContextClosed", names[len(names)-1])
 			})
 		})
@@ -277,23 +264,23 @@ func TestConnectIsLate(t *testing.T) {
 
 func TestContextEndsTheConnection(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{answer: silentAfter}
+		p := &pipes{Answer: conntest.SilentAfter}
 		ctx, cancel := context.WithCancel(background)
 		log := &recorder{}
-		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log, NoClientInfo: true})
+		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.Dial, Logger: log, NoClientInfo: true})
 		require.NoError(t, err)
 		inFlight := sendTo(conn, "GET", "a")
 		synctest.Wait()
 		cancel()
-		refused := requireNotSent(t, sendTo(conn, "GET", "b").wait(t), redis.ErrContextClosed)
+		refused := requireNotSent(t, sendTo(conn, "GET", "b").Wait(t), redis.ErrContextClosed)
 		require.True(t, redis.CausedBy(refused, context.Canceled))
-		left := requireUnknown(t, inFlight.wait(t), redis.ErrIO)
+		left := requireUnknown(t, inFlight.Wait(t), redis.ErrIO)
 		require.True(t, redis.CausedBy(left, context.Canceled))
 		synctest.Wait()
 		require.False(t, conn.MayBeConnected())
-		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.names())
-		require.Equal(t, context.Canceled, event[redisconn.LogContextClosed](log).Error)
-		requireType(t, event[redisconn.LogDisconnected](log).Error, redis.ErrContextClosed)
+		require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "ContextClosed"}, log.Names())
+		require.Equal(t, context.Canceled, conntest.Event[redisconn.LogContextClosed](log).Error)
+		requireType(t, conntest.Event[redisconn.LogDisconnected](log).Error, redis.ErrContextClosed)
 	})
 }
 
@@ -306,22 +293,22 @@ func TestContextWithDeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
-				p := &pipes{answer: pong}
+				p := &pipes{Answer: pong}
 				ctx, cancel := context.WithTimeout(background, time.Minute)
 				defer cancel()
 				log := &recorder{}
-				conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log, NoClientInfo: true})
+				conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.Dial, Logger: log, NoClientInfo: true})
 				require.NoError(t, err)
 				synctest.Wait()
-				require.Zero(t, log.count("ContextOutlived"))
+				require.Zero(t, log.Count("ContextOutlived"))
 				end(cancel)
 				synctest.Wait()
 				require.NoError(t, conn.Ctx().Err())
-				require.Equal(t, "PONG", sendTo(conn, "PING").wait(t))
-				require.Equal(t, []string{"Connecting", "Connected", "ContextOutlived"}, log.names())
-				require.ErrorIs(t, event[redisconn.LogContextOutlived](log).Error, ctx.Err())
+				require.Equal(t, "PONG", sendTo(conn, "PING").Wait(t))
+				require.Equal(t, []string{"Connecting", "Connected", "ContextOutlived"}, log.Names())
+				require.ErrorIs(t, conntest.Event[redisconn.LogContextOutlived](log).Error, ctx.Err())
 				conn.Close()
-				closed := requireNotSent(t, sendTo(conn, "PING").wait(t), redis.ErrContextClosed)
+				closed := requireNotSent(t, sendTo(conn, "PING").Wait(t), redis.ErrContextClosed)
 				require.False(t, redis.CausedBy(closed, context.Canceled), "it was closed")
 				time.Sleep(time.Minute) // lets the server notice
 			})
@@ -333,16 +320,16 @@ func TestContextWithDeadline(t *testing.T) {
 // context.
 func TestContextWithDeadlineAfterClose(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{answer: pong}
+		p := &pipes{Answer: pong}
 		ctx, cancel := context.WithTimeout(background, time.Minute)
 		log := &recorder{}
-		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.dial, Logger: log, NoClientInfo: true, AsyncDial: true})
+		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{Dialer: p.Dial, Logger: log, NoClientInfo: true, AsyncDial: true})
 		require.NoError(t, err)
 		conn.Close()
 		synctest.Wait()
 		cancel()
 		time.Sleep(time.Minute)
-		require.Zero(t, log.count("ContextOutlived"))
+		require.Zero(t, log.Count("ContextOutlived"))
 	})
 }
 
@@ -350,14 +337,14 @@ func TestContextWithDeadlineAfterClose(t *testing.T) {
 // returned by then.
 func TestContextWithDeadlineAndAsyncDial(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{answer: pong, refuse: func() error { time.Sleep(100 * time.Millisecond); return nil }}
+		p := &pipes{Answer: pong, Refuse: func() error { time.Sleep(100 * time.Millisecond); return nil }}
 		ctx, cancel := context.WithTimeout(background, time.Minute)
 		conn, err := redisconn.Connect(ctx, "pipe:1", redisconn.Opts{
-			Dialer: p.dial, Logger: redisconn.NoopLogger{}, NoClientInfo: true, AsyncDial: true,
+			Dialer: p.Dial, Logger: redisconn.NoopLogger{}, NoClientInfo: true, AsyncDial: true,
 		})
 		cancel()
 		require.NoError(t, err)
-		require.Equal(t, "PONG", sendTo(conn, "PING").wait(t))
+		require.Equal(t, "PONG", sendTo(conn, "PING").Wait(t))
 		conn.Close()
 		time.Sleep(time.Minute) // lets the server notice
 	})
@@ -365,15 +352,15 @@ func TestContextWithDeadlineAndAsyncDial(t *testing.T) {
 
 func TestCloseDuringThePause(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{refuse: refuse}
+		p := &pipes{Refuse: refuse}
 		conn, log := connectPipes(t, p, redisconn.Opts{AsyncDial: true, ReconnectPause: 100 * time.Hour})
 		require.False(t, conn.MayBeConnected())
-		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redisconn.ErrNotConnected)
+		requireNotSent(t, sendTo(conn, "GET", "a").Wait(t), redisconn.ErrNotConnected)
 		conn.Close()
 		synctest.Wait()
-		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.names())
-		require.Len(t, p.dialed(), 1)
-		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrContextClosed)
+		require.Equal(t, []string{"Connecting", "ConnectFailed", "ContextClosed"}, log.Names())
+		require.Len(t, p.Dialed(), 1)
+		requireNotSent(t, sendTo(conn, "GET", "a").Wait(t), redis.ErrContextClosed)
 		conn.Close()
 	})
 }
@@ -384,7 +371,7 @@ func TestQueuedWhileConnecting(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
 		var down atomic.Bool
 		down.Store(true)
-		p := &pipes{refuse: func() error {
+		p := &pipes{Refuse: func() error {
 			time.Sleep(100 * time.Millisecond)
 			if down.Load() {
 				return errRefused
@@ -393,7 +380,7 @@ func TestQueuedWhileConnecting(t *testing.T) {
 		}}
 		conn, _ := connectPipes(t, p, redisconn.Opts{AsyncDial: true, ReconnectPause: time.Second})
 		doomed := sendTo(conn, "GET", "a")
-		err := requireNotSent(t, doomed.wait(t), redisconn.ErrDial)
+		err := requireNotSent(t, doomed.Wait(t), redisconn.ErrDial)
 		require.ErrorContains(t, err, errRefused.Error())
 		down.Store(false)
 		for !conn.MayBeConnected() {
@@ -404,20 +391,20 @@ func TestQueuedWhileConnecting(t *testing.T) {
 		for i := range 3 {
 			conn.Send(redis.Req("GET", i), all, uint64(i))
 		}
-		require.Equal(t, []any{"OK", "OK", "OK"}, all.wait(t))
-		require.Equal(t, []uint64{0, 1, 2}, all.order)
+		require.Equal(t, []any{"OK", "OK", "OK"}, all.Wait(t))
+		require.Equal(t, []uint64{0, 1, 2}, all.Order())
 	})
 }
 
 // A proxy that closes the connection at each request of one kind holds up others for short pauses only.
 func TestPausesAreShortBehindProxies(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p := &pipes{greets: func(args []string) string {
+		p := &pipes{Greet: func(args []string) string {
 			if len(args) > 1 {
 				return "close"
 			}
 			return pong(args)
-		}, answer: func(args []string) string {
+		}, Answer: func(args []string) string {
 			if args[0] != "PING" {
 				return "close"
 			}
@@ -425,9 +412,9 @@ func TestPausesAreShortBehindProxies(t *testing.T) {
 		}}
 		const longest = time.Hour
 		conn, log := connectPipes(t, p, redisconn.Opts{ReconnectPause: longest, Heartbeat: -1})
-		require.Equal(t, 1, log.count("PeerLimited"))
+		require.Equal(t, 1, log.Count("PeerLimited"))
 		for range 30 {
-			requireUnknown(t, sendTo(conn, "SCAN", 0).wait(t), redis.ErrIO)
+			requireUnknown(t, sendTo(conn, "SCAN", 0).Wait(t), redis.ErrIO)
 			asked := time.Now()
 			for !conn.ConnectedNow() {
 				time.Sleep(time.Second)

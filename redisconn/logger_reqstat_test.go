@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/internal/lab/virtualtime"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -20,8 +21,8 @@ import (
 func TestReqStatThatPanics(t *testing.T) {
 	s := testbed.NewServer(t)
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: &panickyLogger{}})
-	require.Equal(t, []byte("1"), sendTo(conn, "ECHO", 1).wait(t))
-	require.Equal(t, []byte("2"), sendTo(conn, "ECHO", 2).wait(t))
+	require.Equal(t, []byte("1"), sendTo(conn, "ECHO", 1).Wait(t))
+	require.Equal(t, []byte("2"), sendTo(conn, "ECHO", 2).Wait(t))
 }
 
 // A logger does not get passwords, however AUTH is spelled.
@@ -83,10 +84,10 @@ func (*panickyLogger) ReqStat(*redisconn.Connection, redis.Request, any, int64, 
 // The logger gets every answered request, including the library's own.
 func TestReqStatOfHeartbeats(t *testing.T) {
 	virtualtime.Run(t, func(t *testing.T) {
-		p, _ := beats(bulk)
+		p, _ := conntest.Beats(bulk)
 		logger := &namingLogger{}
 		conn, err := redisconn.Connect(background, "pipe:1", redisconn.Opts{
-			IOTimeout: 600 * time.Millisecond, Logger: logger, Dialer: p.dial, NoClientInfo: true,
+			IOTimeout: 600 * time.Millisecond, Logger: logger, Dialer: p.Dial, NoClientInfo: true,
 		})
 		require.NoError(t, err)
 		t.Cleanup(func() {
@@ -114,9 +115,9 @@ func TestReqStatThatExits(t *testing.T) {
 			_ = sync.Do("ECHO", 1) // the goroutine ends here, or in the reader
 		}()
 		<-ended
-		eventually(t, "answers again", func() bool { return sendTo(conn, "GET", "key").wait(t) == nil })
+		eventually(t, "answers again", func() bool { return sendTo(conn, "GET", "key").Wait(t) == nil })
 	}
-	require.Equal(t, []byte("2"), sendTo(conn, "ECHO", 2).wait(t))
+	require.Equal(t, []byte("2"), sendTo(conn, "ECHO", 2).Wait(t))
 }
 
 type exitingLogger struct{ recorder }

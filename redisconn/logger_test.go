@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/internal/oplog"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
@@ -27,9 +28,9 @@ func TestEventsOfALife(t *testing.T) {
 	require.NoError(t, s.Restart())
 	eventually(t, "connected again", func() bool { return conn.Ping() == nil })
 	conn.Close()
-	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+	eventually(t, "the end", func() bool { return log.Count("ContextClosed") == 1 })
 
-	names := log.names()
+	names := log.Names()
 	require.Equal(t, []string{"Connecting", "Connected", "Disconnected", "Connecting"}, names[:4])
 	for i := 3; i < len(names)-3; i += 2 { // connecting may fail any number of times
 		require.Equal(t, "Connecting", names[i])
@@ -38,10 +39,10 @@ func TestEventsOfALife(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"Connected", "Disconnected", "ContextClosed"}, names[len(names)-3:])
-	connected := event[redisconn.LogConnected](log)
+	connected := conntest.Event[redisconn.LogConnected](log)
 	require.Equal(t, redisconn.LogConnected{LocalAddr: local, RemoteAddr: remote}, connected)
 	require.Equal(t, s.Addr(), remote)
-	lost := event[redisconn.LogDisconnected](log)
+	lost := conntest.Event[redisconn.LogDisconnected](log)
 	require.Equal(t, remote, lost.RemoteAddr)
 	require.Equal(t, local, lost.LocalAddr)
 	requireType(t, lost.Error, redis.ErrIO)
@@ -57,11 +58,9 @@ func TestReqStat(t *testing.T) {
 			sync := redis.Sync{S: conn}
 			find := func(cmd string) stat {
 				t.Helper()
-				log.mu.Lock()
-				defer log.mu.Unlock()
-				for _, st := range log.stats {
-					if st.req.Cmd == cmd {
-						require.Positive(t, st.nanos)
+				for _, st := range log.Stats() {
+					if st.Req.Cmd == cmd {
+						require.Positive(t, st.Nanos)
 						return st
 					}
 				}
@@ -70,30 +69,30 @@ func TestReqStat(t *testing.T) {
 			}
 			require.Equal(t, "OK", sync.Do("SET", "key", "value"))
 			st := find("SET")
-			require.Equal(t, "OK", st.res)
-			require.EqualValues(t, len("+OK\r\n"), st.in)
-			require.EqualValues(t, len("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n"), st.out)
-			require.Equal(t, []any{"key", "value"}, st.req.Args)
+			require.Equal(t, "OK", st.Res)
+			require.EqualValues(t, len("+OK\r\n"), st.In)
+			require.EqualValues(t, len("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n"), st.Out)
+			require.Equal(t, []any{"key", "value"}, st.Req.Args)
 
-			require.Equal(t, []byte("value"), sendTo(conn, "GET", "key").wait(t))
+			require.Equal(t, []byte("value"), sendTo(conn, "GET", "key").Wait(t))
 			st = find("GET")
-			require.EqualValues(t, len("$5\r\nvalue\r\n"), st.in)
-			require.EqualValues(t, len("*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"), st.out)
+			require.EqualValues(t, len("$5\r\nvalue\r\n"), st.In)
+			require.EqualValues(t, len("*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"), st.Out)
 
 			require.NoError(t, redis.AsError(s.Do("DEL", "n")))
 			_, err := sync.SendTransaction([]redis.Request{redis.Req("INCR", "n"), redis.Req("INCRBY", "n", 10)})
 			require.NoError(t, err)
-			require.EqualValues(t, len("+QUEUED\r\n"), find("INCRBY").in)
-			require.EqualValues(t, len("*3\r\n$6\r\nINCRBY\r\n$1\r\nn\r\n$2\r\n10\r\n"), find("INCRBY").out)
-			require.EqualValues(t, len("*2\r\n:1\r\n:11\r\n"), find("EXEC").in)
+			require.EqualValues(t, len("+QUEUED\r\n"), find("INCRBY").In)
+			require.EqualValues(t, len("*3\r\n$6\r\nINCRBY\r\n$1\r\nn\r\n$2\r\n10\r\n"), find("INCRBY").Out)
+			require.EqualValues(t, len("*2\r\n:1\r\n:11\r\n"), find("EXEC").In)
 
 			var body []byte
 			require.NoError(t, sync.DoInto(&body, "GETRANGE", "key", 1, 2))
 			require.Equal(t, "al", string(body))
-			require.Equal(t, []byte("al"), find("GETRANGE").res)
+			require.Equal(t, []byte("al"), find("GETRANGE").Res)
 
 			requireType(t, sync.Do("LPUSH", "key", 1), redis.ErrResult)
-			requireType(t, find("LPUSH").res, redis.ErrResult)
+			requireType(t, find("LPUSH").Res, redis.ErrResult)
 		})
 	}
 }
@@ -128,7 +127,7 @@ func TestLoggerCallsBack(t *testing.T) {
 		require.Equal(t, []byte("1"), redis.Sync{S: conn}.Do("ECHO", 1))
 	}
 	require.NoError(t, s.Kill())
-	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
+	eventually(t, "the end", func() bool { return log.Count("ContextClosed") == 1 })
 }
 
 func TestDefaultLogger(t *testing.T) {

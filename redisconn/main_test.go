@@ -1,6 +1,7 @@
 package redisconn_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -28,7 +29,30 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var connect = conntest.Connect
+// Helpers of conntest, by shorter names.
+type (
+	outcome  = conntest.Outcome
+	recorder = conntest.Recorder
+	stat     = conntest.Stat
+	pipes    = conntest.Pipes
+)
+
+const patience = conntest.Patience
+
+var (
+	background     = context.Background()
+	connect        = conntest.Connect
+	connectPipes   = conntest.ConnectPipes
+	eventually     = conntest.Eventually
+	newOutcome     = conntest.NewOutcome
+	newOutcomes    = conntest.NewOutcomes
+	pong           = conntest.Pong
+	bulk           = conntest.Bulk
+	sendTo         = conntest.SendTo
+	requireType    = conntest.RequireType
+	requireNotSent = conntest.RequireNotSent
+	requireUnknown = conntest.RequireUnknown
+)
 
 // skipExamples skips the examples for which the server lacks something. An example can't skip
 // itself.

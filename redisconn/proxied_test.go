@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -171,7 +172,7 @@ func TestTransactionsBehindProxies(t *testing.T) {
 		got := newOutcome()
 		conn.SendTransaction(reqs, got, 0)
 		require.Equal(t, []byte("value"), redis.Sync{S: conn}.Do("GET", "k"))
-		require.Equal(t, []any{int64(1), int64(1)}, got.wait(t))
+		require.Equal(t, []any{int64(1), int64(1)}, got.Wait(t))
 		results, err := redis.SyncCtx{S: conn}.SendTransaction(background, reqs)
 		require.NoError(t, err)
 		require.Equal(t, []any{int64(1), int64(1)}, results)
@@ -324,7 +325,7 @@ func TestLeftTransactionsBehindProxies(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-left, context.Canceled)
 	close(popped)
-	pop.wait(t)
+	pop.Wait(t)
 	_, err := do.SendTransaction(background, reqs) // waits for the connection of the other transaction
 	require.NoError(t, err)
 	require.Equal(t, 1, count("MULTI"))
@@ -360,16 +361,16 @@ func TestBytesThatWaitBehindProxies(t *testing.T) {
 	full := newOutcome()
 	conn.SendTransaction(reqs, full, 0)
 	const says = "all 1 dedicated connections (Opts.DedicatedConns) are in use, 856 bytes wait for one, and Opts.MaxBytes is 1000"
-	require.Equal(t, says, requireNotSent(t, full.wait(t), redis.ErrQueueFull).Message())
-	require.Equal(t, says, requireNotSent(t, sendTo(conn, "BLPOP", strings.Repeat("k", 400), 0).wait(t), redis.ErrQueueFull).Message())
+	require.Equal(t, says, requireNotSent(t, full.Wait(t), redis.ErrQueueFull).Message())
+	require.Equal(t, says, requireNotSent(t, sendTo(conn, "BLPOP", strings.Repeat("k", 400), 0).Wait(t), redis.ErrQueueFull).Message())
 	large := newOutcome()
 	conn.SendTransaction([]redis.Request{redis.Req("SET", "a", make([]byte, 1000))}, large, 0)
-	requireNotSent(t, large.wait(t), redis.ErrRequestTooLarge)
-	requireNotSent(t, sendTo(conn, "BLPOP", strings.Repeat("k", 1000), 0).wait(t), redis.ErrRequestTooLarge)
+	requireNotSent(t, large.Wait(t), redis.ErrRequestTooLarge)
+	requireNotSent(t, sendTo(conn, "BLPOP", strings.Repeat("k", 1000), 0).Wait(t), redis.ErrRequestTooLarge)
 	pops()
-	pop.wait(t)
+	pop.Wait(t)
 	for _, o := range waits {
-		require.Equal(t, []any{"OK"}, o.wait(t))
+		require.Equal(t, []any{"OK"}, o.Wait(t))
 	}
 }
 
@@ -492,14 +493,14 @@ func TestRudeFuturesBehindProxies(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	conn.SendTransaction(reqs, redis.FuncFuture(func(any, uint64) { close(held); <-release }), 0)
-	await(t, "the future", held)
+	conntest.Await(t, "the future", held)
 	got := make(chan uint64, 3)
 	conn.SendBatchFlags(reqs, redis.FuncFuture(func(_ any, n uint64) {
 		got <- n
 		runtime.Goexit()
 	}), 0, redisconn.DoTransaction)
 	for n := range uint64(3) {
-		require.Equal(t, n, await(t, "a result", got))
+		require.Equal(t, n, conntest.Await(t, "a result", got))
 	}
 }
 
@@ -534,5 +535,5 @@ func TestTransactionsBehindProxiesOutliveTheirContext(t *testing.T) {
 	conn.Store(connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}}))
 	got := leaving{newOutcome(), ctx}
 	conn.Load().SendTransaction([]redis.Request{redis.Req("INCR", "a")}, got, 0)
-	require.Equal(t, []any{int64(1)}, got.wait(t))
+	require.Equal(t, []any{int64(1)}, got.Wait(t))
 }

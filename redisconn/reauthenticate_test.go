@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -90,8 +91,8 @@ func TestCredentialsProviderFails(t *testing.T) {
 	v := &vault{err: cause}
 	log := &recorder{}
 	conn := connect(t, s.Addr(), redisconn.Opts{CredentialsProvider: v.credentials, Logger: log, ReconnectPause: time.Millisecond})
-	eventually(t, "another attempt", func() bool { return log.count("ConnectFailed") > 1 })
-	failure := event[redisconn.LogConnectFailed](log).Error
+	eventually(t, "another attempt", func() bool { return log.Count("ConnectFailed") > 1 })
+	failure := conntest.Event[redisconn.LogConnectFailed](log).Error
 	e := requireNotSent(t, failure, redisconn.ErrCredentials)
 	require.False(t, e.HasTrait(redisconn.ErrTraitInitPermanent))
 	got, _ := e.Property(redisconn.EKCredentialsCause)
@@ -140,7 +141,7 @@ func TestReauthenticate(t *testing.T) {
 			err := conn.Reauthenticate(background)
 			requireType(t, err, redisconn.ErrAuth)
 			requireSecret(t, err)
-			require.Equal(t, err, redis.Err(event[redisconn.LogAuthFailed](log).Error))
+			require.Equal(t, err, redis.Err(conntest.Event[redisconn.LogAuthFailed](log).Error))
 
 			v.set("", "", errors.New(canary))
 			err = conn.Reauthenticate(background)
@@ -149,12 +150,12 @@ func TestReauthenticate(t *testing.T) {
 
 			v.set("", "", nil)
 			requireType(t, conn.Reauthenticate(background), redisconn.ErrCredentials, "nothing to authenticate with")
-			require.Equal(t, 3, log.count("AuthFailed"))
+			require.Equal(t, 3, log.Count("AuthFailed"))
 			require.Equal(t, "bob", whoami(t, conn), "the user stays")
 			require.Equal(t, local, conn.LocalAddr(), "the socket stays")
-			require.Zero(t, log.count("Disconnected"))
-			for _, st := range log.stats {
-				require.NotEqual(t, "AUTH", st.req.Cmd, "it has a secret")
+			require.Zero(t, log.Count("Disconnected"))
+			for _, st := range log.Stats() {
+				require.NotEqual(t, "AUTH", st.Req.Cmd, "it has a secret")
 			}
 			// With Integrity the replies of a batch are delivered before the batch, which ends with
 			// the fence, is taken out of flight.
@@ -176,7 +177,7 @@ func TestReauthenticateBetweenBatches(t *testing.T) {
 				got := newOutcomes(2)
 				conn.SendTransaction([]redis.Request{redis.Req("IN", 1), redis.Req("IN", 2)}, redis.FuncFuture(func(res any, _ uint64) { got.Resolve(res, 0) }), 0)
 				conn.SendAsk(redis.Req("ASKED"), redis.FuncFuture(func(res any, _ uint64) { got.Resolve(res, 1) }), 0, true)
-				got.wait(t)
+				got.Wait(t)
 			}
 		})
 	}
@@ -202,7 +203,7 @@ func TestReauthenticateBetweenBatches(t *testing.T) {
 // While the queue is full, Reauthenticate waits for room like any caller.
 func TestReauthenticateWaitsForRoom(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
-	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary, MaxRequests: 1})
+	conn, ready := conntest.SlowDial(t, s.Addr(), redisconn.Opts{Password: canary, MaxRequests: 1})
 	full := sendTo(conn, "GET", "a")
 	ctx, cancel := context.WithCancel(background)
 	ended := make(chan error, 1)
@@ -213,12 +214,12 @@ func TestReauthenticateWaitsForRoom(t *testing.T) {
 	go func() { ended <- conn.Reauthenticate(background) }()
 	ready()
 	require.NoError(t, <-ended)
-	require.Equal(t, "OK", full.wait(t))
+	require.Equal(t, "OK", full.Wait(t))
 }
 
 func TestReauthenticateWithoutSocket(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
-	conn, ready := slowDial(t, s, redisconn.Opts{Password: canary})
+	conn, ready := conntest.SlowDial(t, s.Addr(), redisconn.Opts{Password: canary})
 	ctx, cancel := context.WithCancel(background)
 	cancel()
 	requireType(t, conn.Reauthenticate(ctx), redis.ErrRequestCancelled)
@@ -257,8 +258,8 @@ func TestReauthenticateAnsweredWithThePassword(t *testing.T) {
 			v.set("", canary, nil)
 			failures := []error{conn.Reauthenticate(background)}
 			if answer[0] != '-' {
-				eventually(t, "disconnected", func() bool { return log.count("Disconnected") > 0 })
-				failures = append(failures, event[redisconn.LogDisconnected](log).Error)
+				eventually(t, "disconnected", func() bool { return log.Count("Disconnected") > 0 })
+				failures = append(failures, conntest.Event[redisconn.LogDisconnected](log).Error)
 			}
 			for _, err := range failures {
 				requireSecret(t, err)
@@ -311,7 +312,7 @@ func TestReauthenticateDedicated(t *testing.T) {
 	require.NoError(t, conn.Reauthenticate(t.Context()))
 	require.Zero(t, conn.Stats().Dedicated.Idle)
 	require.Equal(t, int64(1), client.Do("RPUSH", "list", "x"))
-	require.NoError(t, redis.AsError(pop.wait(t)))
+	require.NoError(t, redis.AsError(pop.Wait(t)))
 	require.Equal(t, []byte("alice"), open.Do("ACL WHOAMI"))
 	open.Close()
 	eventually(t, "the session's is greeted anew", func() bool { return conn.Stats().Dedicated.Idle == 1 })
@@ -344,7 +345,7 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 		_, err := backend.Of(conn).OpenTracking(t.Context(), func(*redis.Push) {}, func() {})
 		made <- err
 	}()
-	await(t, "the tracker asks for its credentials", tracking)
+	conntest.Await(t, "the tracker asks for its credentials", tracking)
 	v.set("alice", canary+"-new", nil)
 	ended := make(chan error, 1)
 	go func() { ended <- conn.Reauthenticate(background) }()
@@ -354,8 +355,8 @@ func TestReauthenticateOfATrackerThatIsDialed(t *testing.T) {
 	case <-time.After(50 * time.Millisecond): // it waits, or is not that far yet
 	}
 	close(release)
-	require.NoError(t, await(t, "the tracker", made))
-	require.NoError(t, await(t, "Reauthenticate", ended))
+	require.NoError(t, conntest.Await(t, "the tracker", made))
+	require.NoError(t, conntest.Await(t, "Reauthenticate", ended))
 	eventually(t, "AUTH on the tracker's socket", func() bool {
 		return slices.ContainsFunc(s.Requests(), func(r chaos.ScriptedRequest) bool {
 			return r.Conn == 2 && r.Cmd == "AUTH" && slices.Contains(r.Args, canary+"-new")

@@ -30,13 +30,13 @@ func TestSendMany(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := newOutcomes(3)
 			f(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a"), redis.Req("GET", "a")), offset{got, 100}, 100)
-			require.Equal(t, []any{"OK", int64(2), []byte("2")}, got.wait(t))
-			require.Equal(t, []uint64{0, 1, 2}, got.order)
+			require.Equal(t, []any{"OK", int64(2), []byte("2")}, got.Wait(t))
+			require.Equal(t, []uint64{0, 1, 2}, got.Order())
 
 			none := newOutcomes(1)
 			f(nil, none, 0)
 			require.NoError(t, conn.Ping())
-			require.Empty(t, none.results)
+			require.Empty(t, none.Order())
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestMalformedBatches(t *testing.T) {
 			reqs[bad] = c.bad
 			got := newOutcomes(3)
 			conn.SendMany(reqs, got, 0)
-			for i, res := range got.wait(t) {
+			for i, res := range got.Wait(t) {
 				err := redis.AsErrorx(res)
 				require.NotNil(t, err, name)
 				require.True(t, err.HasTrait(redis.ErrTraitNotSent), name)
@@ -81,12 +81,12 @@ func TestMalformedBatches(t *testing.T) {
 
 			exec := newOutcome()
 			conn.SendTransaction(reqs, exec, 0)
-			requireNotSent(t, exec.wait(t), redis.ErrBatchFormat)
+			requireNotSent(t, exec.Wait(t), redis.ErrBatchFormat)
 			flags := newOutcomes(4)
 			conn.SendBatchFlags(reqs, flags, 0, redisconn.DoTransaction|redisconn.DoAsking)
-			requireNotSent(t, flags.wait(t)[3], redis.ErrBatchFormat)
+			requireNotSent(t, flags.Wait(t)[3], redis.ErrBatchFormat)
 		}
-		err := requireNotSent(t, sendTo(conn, c.bad.Cmd, c.bad.Args...).wait(t), redis.AsErrorx(redis.CheckRequest(c.bad, false)).Type())
+		err := requireNotSent(t, sendTo(conn, c.bad.Cmd, c.bad.Args...).Wait(t), redis.AsErrorx(redis.CheckRequest(c.bad, false)).Type())
 		request, ok := err.Property(redis.EKRequest)
 		require.True(t, ok)
 		require.Equal(t, c.bad, request)
@@ -99,13 +99,13 @@ func TestBadArgumentsSendNothing(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{Handler: chaos.ScriptedEcho})
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	for _, bad := range []any{struct{}{}, []int{1}, []any{1}, map[string]int{}, 1i, make(chan int), &struct{}{}, time.Now(), errors.New("x")} {
-		err := requireNotSent(t, sendTo(conn, "SET", "key", bad, "x").wait(t), redis.ErrArgumentType)
+		err := requireNotSent(t, sendTo(conn, "SET", "key", bad, "x").Wait(t), redis.ErrArgumentType)
 		position, _ := err.Property(redis.EKArgPos)
 		require.Equal(t, 1, position)
 		err = requireNotSent(t, redis.Sync{S: conn}.Do("SET", "key", "x", bad), redis.ErrArgumentType)
 		position, _ = err.Property(redis.EKArgPos)
 		require.Equal(t, 2, position)
-		require.Equal(t, []byte("ping"), sendTo(conn, "ECHO", "ping").wait(t))
+		require.Equal(t, []byte("ping"), sendTo(conn, "ECHO", "ping").Wait(t))
 	}
 	for _, r := range s.Requests() {
 		require.NotEqual(t, "SET", r.Cmd)
@@ -122,7 +122,7 @@ func TestSendTransaction(t *testing.T) {
 
 	exec := newOutcome()
 	conn.SendTransaction(requests(redis.Req("INCR", "a")), exec, 77)
-	require.Equal(t, []any{int64(3)}, exec.wait(t))
+	require.Equal(t, []any{int64(3)}, exec.Wait(t))
 
 	res, err = sync.SendTransaction(requests(redis.Req("INCR", "a"), redis.Req("LPUSH", "a", 1)))
 	require.NoError(t, err)
@@ -146,18 +146,18 @@ func TestSendBatchFlags(t *testing.T) {
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})
 	got := newOutcomes(3)
 	conn.SendBatchFlags(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a")), got, 0, redisconn.DoTransaction)
-	require.Equal(t, []any{"QUEUED", "QUEUED", []any{"OK", int64(2)}}, got.wait(t))
+	require.Equal(t, []any{"QUEUED", "QUEUED", []any{"OK", int64(2)}}, got.Wait(t))
 
 	fake := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	conn = connect(t, fake.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, NoClientInfo: true})
 	asked := newOutcomes(3)
 	conn.SendBatchFlags(requests(redis.Req("SET", "a", 1), redis.Req("INCR", "a")), asked, 0, redisconn.DoTransaction|redisconn.DoAsking)
-	asked.wait(t)
+	asked.Wait(t)
 	one := newOutcome()
 	conn.SendAsk(redis.Req("GET", "a"), one, 0, true)
-	one.wait(t)
+	one.Wait(t)
 	conn.SendAsk(redis.Req("GET", "b"), nil, 0, false)
-	sendTo(conn, "LAST").wait(t)
+	sendTo(conn, "LAST").Wait(t)
 	var said []string
 	for _, r := range fake.Requests() {
 		if r.Cmd != "PING" {
@@ -209,9 +209,9 @@ func TestForbiddenCommands(t *testing.T) {
 			many := newOutcomes(1)
 			conn.SendMany(requests(redis.Req(c.cmd, c.args...)), many, 0)
 			for _, res := range []any{
-				sendTo(conn, c.cmd, c.args...).wait(t),
+				sendTo(conn, c.cmd, c.args...).Wait(t),
 				redis.Sync{S: conn}.Do(c.cmd, c.args...),
-				many.wait(t)[0],
+				many.Wait(t)[0],
 			} {
 				if allowed {
 					require.NoError(t, redis.AsError(res), c.cmd)
@@ -230,7 +230,7 @@ func TestScriptMode(t *testing.T) {
 	other := redis.Sync{S: connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}})}
 	blocked := sendTo(conn, "BLPOP", "list", 0)
 	require.Equal(t, int64(1), other.Do("RPUSH", "list", "x"))
-	require.Equal(t, []any{[]byte("list"), []byte("x")}, blocked.wait(t))
+	require.Equal(t, []any{[]byte("list"), []byte("x")}, blocked.Wait(t))
 	require.Equal(t, "OK", sync.Do("WATCH", "a"))
 	require.Equal(t, "OK", other.Do("SET", "a", 1))
 	_, err := sync.SendTransaction(requests(redis.Req("SET", "a", 2)))
@@ -265,12 +265,12 @@ func TestOrder(t *testing.T) {
 						conn.Send(redis.Req("ECHO", fmt.Sprint(g, " ", i)), got, uint64(i))
 						i++
 					}
-					for i, res := range got.wait(t) {
+					for i, res := range got.Wait(t) {
 						if fmt.Sprint(g, " ", i) != fmt.Sprintf("%s", res) {
 							t.Errorf("%d %d got %s", g, i, res)
 						}
 					}
-					for i, n := range got.order {
+					for i, n := range got.Order() {
 						if n != uint64(i) {
 							t.Errorf("%d was resolved as number %d", n, i)
 							break
@@ -298,8 +298,8 @@ func TestArgumentsAreNotKept(t *testing.T) {
 	copy(value, "after!")
 	args[0], reqs[0].Cmd = "other", "DEL"
 	require.NoError(t, s.Resume())
-	require.Equal(t, "OK", first.wait(t))
-	second.wait(t)
+	require.Equal(t, "OK", first.Wait(t))
+	second.Wait(t)
 	require.Equal(t, []byte("before"), redis.Sync{S: conn}.Do("GET", "a"))
 	require.Equal(t, []byte("before"), redis.Sync{S: conn}.Do("GET", "b"))
 }
@@ -317,14 +317,14 @@ func TestErrorsDoNotShowArguments(t *testing.T) {
 		requireSecret(t, res)
 	}
 	check(redis.Sync{S: conn}.Do("SET", "key", canary, struct{ S string }{canary}))
-	check(sendTo(conn, "SELECT", canary).wait(t))
-	check(sendTo(conn, "SE LECT "+canary).wait(t))
+	check(sendTo(conn, "SELECT", canary).Wait(t))
+	check(sendTo(conn, "SE LECT "+canary).Wait(t))
 	for _, res := range (redis.Sync{S: conn}).SendMany(secret) {
 		check(res)
 	}
 	_, err := redis.Sync{S: conn}.SendTransaction(secret)
 	check(err)
-	check(sendTo(conn, "NOSUCHCOMMAND", canary).wait(t))
+	check(sendTo(conn, "NOSUCHCOMMAND", canary).Wait(t))
 	require.NoError(t, s.Pause())
 	check(redis.Sync{S: conn}.Do("SET", "key", canary))
 	ctx, cancel := context.WithTimeout(background, time.Millisecond)
@@ -333,8 +333,8 @@ func TestErrorsDoNotShowArguments(t *testing.T) {
 	require.NoError(t, s.Resume())
 	conn.Close()
 	check(redis.Sync{S: conn}.Do("SET", "key", canary))
-	eventually(t, "the end", func() bool { return log.count("ContextClosed") == 1 })
-	for _, event := range log.events {
+	eventually(t, "the end", func() bool { return log.Count("ContextClosed") == 1 })
+	for _, event := range log.Events() {
 		requireSecret(t, event)
 	}
 }
@@ -345,7 +345,7 @@ func TestEveryArgumentType(t *testing.T) {
 	args := []any{nil, []byte("b"), "s", 1, int8(-8), int16(16), int32(-32), int64(64), uint(1), uint8(8), uint16(16),
 		uint32(32), uint64(1 << 63), float32(0.1), 0.25, true, false}
 	want := []string{"", "b", "s", "1", "-8", "16", "-32", "64", "1", "8", "16", "32", "9223372036854775808", "0.1", "0.25", "1", "0"}
-	require.Equal(t, "OK", sendTo(conn, "ONE two", args...).wait(t))
+	require.Equal(t, "OK", sendTo(conn, "ONE two", args...).Wait(t))
 	require.Equal(t, "OK", redis.Sync{S: conn}.Do("ONE two", args...))
 	count := 0
 	for _, r := range s.Requests() {

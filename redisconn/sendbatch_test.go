@@ -3,11 +3,9 @@ package redisconn_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/joomcode/errorx"
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -30,7 +29,7 @@ func transactionWays(t *testing.T, conn *redisconn.Connection) map[string]func([
 		"flags": func(r []redis.Request) ([]any, error) {
 			got := newOutcomes(len(r) + 1)
 			conn.SendBatchFlags(r, offset{got, 7}, 7, redisconn.DoTransaction)
-			return redis.TransactionResponse(got.wait(t)[len(r)])
+			return redis.TransactionResponse(got.Wait(t)[len(r)])
 		},
 		"session": func(r []redis.Request) (results []any, err error) {
 			err = redis.WithSession(background, conn, "", func(s *redis.Session) error {
@@ -224,35 +223,15 @@ func requireAborted(t *testing.T, err error, name string) {
 	require.True(t, redis.AsErrorx(typed.Cause()).IsOfType(redis.ErrResult), name)
 }
 
-// slowDial returns a connection that remains in the state connecting until the returned function is
-// called.
-func slowDial(t *testing.T, s *chaos.ScriptedServer, opts redisconn.Opts) (*redisconn.Connection, func()) {
-	t.Helper()
-	ready := make(chan struct{})
-	opts.AsyncDial, opts.DialTimeout, opts.IOTimeout, opts.NoClientInfo = true, time.Minute, time.Minute, true
-	if opts.Logger == nil {
-		opts.Logger = redisconn.NoopLogger{}
-	}
-	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		select {
-		case <-ready:
-		case <-ctx.Done():
-		}
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}
-	conn := connect(t, s.Addr(), opts)
-	return conn, sync.OnceFunc(func() { close(ready) })
-}
-
 func TestQueueBounds(t *testing.T) {
 	s := chaos.NewScripted(t, chaos.ScriptedOpts{})
 	t.Run("requests", func(t *testing.T) {
-		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 3})
+		conn, ready := conntest.SlowDial(t, s.Addr(), redisconn.Opts{MaxRequests: 3})
 		var queued []*outcome
 		for range 3 {
 			queued = append(queued, sendTo(conn, "GET", "a"))
 		}
-		requireNotSent(t, sendTo(conn, "GET", "a").wait(t), redis.ErrQueueFull)
+		requireNotSent(t, sendTo(conn, "GET", "a").Wait(t), redis.ErrQueueFull)
 		ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
 		defer cancel()
 		err := requireType(t, redis.SyncCtx{S: conn}.Do(ctx, "GET", "a"), redis.ErrRequestWithdrawn)
@@ -262,21 +241,21 @@ func TestQueueBounds(t *testing.T) {
 		ready()
 		require.Equal(t, "OK", <-res, "it waits for room")
 		for _, o := range queued {
-			require.Equal(t, "OK", o.wait(t))
+			require.Equal(t, "OK", o.Wait(t))
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
-		conn, ready := slowDial(t, s, redisconn.Opts{MaxBytes: 1000})
+		conn, ready := conntest.SlowDial(t, s.Addr(), redisconn.Opts{MaxBytes: 1000})
 		first := sendTo(conn, "SET", "a", make([]byte, 900))
-		requireNotSent(t, sendTo(conn, "SET", "a", make([]byte, 100)).wait(t), redis.ErrQueueFull)
+		requireNotSent(t, sendTo(conn, "SET", "a", make([]byte, 100)).Wait(t), redis.ErrQueueFull)
 		res := make(chan any)
 		go func() { res <- redis.Sync{S: conn}.Do("SET", "a", make([]byte, 900)) }()
 		ready()
 		require.Equal(t, "OK", <-res, "it waits for room")
-		require.Equal(t, "OK", first.wait(t))
+		require.Equal(t, "OK", first.Wait(t))
 	})
 	t.Run("what can never fit does not wait", func(t *testing.T) {
-		conn, ready := slowDial(t, s, redisconn.Opts{MaxBytes: 1000})
+		conn, ready := conntest.SlowDial(t, s.Addr(), redisconn.Opts{MaxBytes: 1000})
 		large := redis.Req("SET", "a", make([]byte, 1000))
 		many := slices.Repeat([]redis.Request{redis.Req("SET", "a", make([]byte, 100))}, 10)
 		for range 2 { // as the only request, and after another one
@@ -288,12 +267,12 @@ func TestQueueBounds(t *testing.T) {
 			}
 			_, failed := (redis.Sync{S: conn}).SendTransaction(many)
 			requireNotSent(t, failed, redis.ErrRequestTooLarge)
-			defer sendTo(conn, "GET", "a").wait(t)
+			defer sendTo(conn, "GET", "a").Wait(t)
 		}
 		ready()
 	})
 	t.Run("a batch that does not fit waits, and does not spin", func(t *testing.T) {
-		conn, ready := slowDial(t, s, redisconn.Opts{MaxRequests: 4})
+		conn, ready := conntest.SlowDial(t, s.Addr(), redisconn.Opts{MaxRequests: 4})
 		queued := sendTo(conn, "GET", "a")
 		counter := &countingSender{Connection: conn}
 		ctx, cancel := context.WithTimeout(background, 100*time.Millisecond)
@@ -304,7 +283,7 @@ func TestQueueBounds(t *testing.T) {
 		}
 		require.Less(t, counter.n.Load(), int64(10))
 		ready()
-		queued.wait(t)
+		queued.Wait(t)
 	})
 }
 
@@ -331,7 +310,7 @@ func TestRefusedBatchOutlivesFutures(t *testing.T) {
 			got.Resolve(res, n)
 			runtime.Goexit()
 		}), 0, flags)
-		for i, res := range got.wait(t) {
+		for i, res := range got.Wait(t) {
 			requireNotSent(t, res, map[bool]*errorx.Type{true: redis.ErrArgumentType, false: redis.ErrBatchFormat}[i == 1])
 		}
 	}

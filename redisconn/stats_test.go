@@ -194,7 +194,7 @@ func TestWithdrawnCountsOnce(t *testing.T) {
 	}
 	require.EqualValues(t, withdrawn, conn.Stats().NotSent)
 	close(release)
-	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(stays.wait(t)))
+	require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(stays.Wait(t)))
 	eventually(t, "it is counted", func() bool { return conn.Stats().NotSent > withdrawn })
 	require.EqualValues(t, withdrawn+1, conn.Stats().NotSent)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/testbed"
@@ -136,8 +137,8 @@ func TestShutdownWaitsForStream(t *testing.T) {
 	require.Empty(t, ended)
 	_, err = w.Write([]byte("b"))
 	require.NoError(t, err)
-	require.Equal(t, "OK", await(t, "the stream", done))
-	require.NoError(t, await(t, "Shutdown", ended))
+	require.Equal(t, "OK", conntest.Await(t, "the stream", done))
+	require.NoError(t, conntest.Await(t, "Shutdown", ended))
 }
 
 // If a stream is still running when the context of Shutdown ends, Shutdown counts it.
@@ -155,7 +156,7 @@ func TestShutdownCountsStreams(t *testing.T) {
 	unknown, _ := failed.Property(redisconn.EKUnknown)
 	require.Equal(t, 1, unknown)
 	require.NoError(t, w.Close())
-	requireType(t, redis.AsError(await(t, "the stream", done)), redis.ErrIO)
+	requireType(t, redis.AsError(conntest.Await(t, "the stream", done)), redis.ErrIO)
 	require.NoError(t, conn.Shutdown(t.Context()), "again")
 }
 

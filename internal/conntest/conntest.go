@@ -3,9 +3,11 @@ package conntest
 
 import (
 	"context"
+	"net"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +32,21 @@ func Connect(t testing.TB, addr string, opts redisconn.Opts) *redisconn.Connecti
 	return conn
 }
 
+// SlowDial returns a connection that remains in the state connecting until ready is called.
+func SlowDial(t testing.TB, addr string, opts redisconn.Opts) (conn *redisconn.Connection, ready func()) {
+	t.Helper()
+	dialing := make(chan struct{})
+	opts.AsyncDial, opts.DialTimeout, opts.IOTimeout, opts.NoClientInfo = true, time.Minute, time.Minute, true
+	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		select {
+		case <-dialing:
+		case <-ctx.Done():
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	return Connect(t, addr, opts), sync.OnceFunc(func() { close(dialing) })
+}
+
 // GoroutinesLeft waits until no goroutine of the library is left. If one is left after 20 seconds,
 // it returns the stack of that goroutine. Goroutines of tests and of their servers do not count.
 func GoroutinesLeft() (stack string) {
@@ -43,7 +60,7 @@ func GoroutinesLeft() (stack string) {
 
 var (
 	ofLibrary = regexp.MustCompile(`joomcode/redispipe/(internal|redis)`)
-	ofTests   = regexp.MustCompile(`joomcode/redispipe/(redistest|testbed|internal/conntest|redis\w+_test)\b`)
+	ofTests   = regexp.MustCompile(`joomcode/redispipe/(redistest|testbed|internal/conntest|[\w/]+_test)\b|\ntesting\.tRunner`)
 )
 
 // oneLeft returns the stack of a goroutine of the library, or "" if there is none.
