@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/joomcode/redispipe/internal/sock"
-	"github.com/joomcode/redispipe/redis"
 )
 
 // connCheck ends the session, and returns false, if the server has closed the connection or sent
@@ -22,15 +21,6 @@ func (s *Session) connCheck() bool {
 		s.p.queue.release()
 	}
 	return err == nil
-}
-
-// failCheck ends a session with the error of a check.
-func (s *Session) failCheck(err error) {
-	if err == sock.ErrUnsolicited {
-		s.fail(redis.ErrResponseUnexpected.New("%s", sock.ErrUnsolicited.Error()))
-	} else {
-		s.fail(redis.ErrIO.Wrap(err, "reading"))
-	}
 }
 
 // recordsWait is how long connCheck waits for the rest of a TLS record that has begun to arrive.

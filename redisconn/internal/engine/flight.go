@@ -326,38 +326,3 @@ func (q *queue) takeOpen() (b *batch) {
 	}
 	return b
 }
-
-// trim reports whether the connection is idle: since the last trim at most one request has entered,
-// a heartbeat. If so, it drops the memory that is kept for reuse.
-func (q *queue) trim() (idle bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	s := &q.spares
-	if idle = q.seq-s.trimmed <= 1; idle {
-		s.batches, s.buffers, s.bytes, q.last = nil, nil, 0, nil
-	}
-	s.trimmed = q.seq
-	return idle
-}
-
-// whenAnswered returns a channel that is closed when no request is in flight, or when writes are stopped. It
-// returns nil if no request is in flight now.
-func (q *queue) whenAnswered() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.head == nil {
-		return nil
-	}
-	if q.emptied == nil {
-		q.emptied = make(chan struct{})
-	}
-	return q.emptied
-}
-
-// tellEmptied closes the channel that whenAnswered has returned. Call it with the lock.
-func (q *queue) tellEmptied() {
-	if q.emptied != nil {
-		close(q.emptied)
-		q.emptied = nil
-	}
-}

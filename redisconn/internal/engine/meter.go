@@ -38,14 +38,6 @@ type meter struct {
 	lastRetired  time.Duration
 }
 
-// postponed describes the open batch, to judge later whether postponing it has paid.
-type postponed struct {
-	since time.Duration // when it was postponed, or 0
-	// atAnswer is the number of requests in the open batch when the answer to the oldest batch in
-	// flight began; answered is the number of requests in that oldest batch.
-	atAnswer, answered int
-}
-
 // Counts are the counters of a queue.
 type Counts struct {
 	// Values, Refused, NotSent and Unknown count requests by their outcome.

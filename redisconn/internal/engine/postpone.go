@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // While a caller reads the answer to a batch in flight, the open batch is postponed if that is
 // worth it (see [worthPostponing]). Then nobody has the right to write it. It is written
 //
@@ -36,3 +38,11 @@ func (q *queue) enough() bool {
 // maxConcurrency returns the concurrency at this server or, if that is higher, at all servers
 // together.
 func (q *queue) maxConcurrency() int { return max(q.concurrency, q.everywhere) }
+
+// postponed describes the open batch, to judge later whether postponing it has paid.
+type postponed struct {
+	since time.Duration // when it was postponed, or 0
+	// atAnswer is the number of requests in the open batch when the answer to the oldest batch in
+	// flight began; answered is the number of requests in that oldest batch.
+	atAnswer, answered int
+}

@@ -315,3 +315,27 @@ func (r *reader) finish(b *batch, i int, res any) {
 		r.s.p.queue.countLastCallback()
 	}
 }
+
+// mayIdle reports whether the right to read may stay free while nothing is pending. It may if the
+// next writer can check the socket for unsolicited bytes (connCheck). If such bytes are here
+// already, mayIdle ends the session.
+func (r *reader) mayIdle() bool {
+	if !r.canIdle {
+		return false
+	}
+	buffered := r.dec.Buffered() > 0
+	if r.s.raw != nil && !buffered {
+		return true
+	}
+	if !r.s.p.queue.idle() {
+		return false // something is pending: the bytes may answer it
+	}
+	err := sock.ErrUnsolicited
+	if !buffered {
+		err = r.s.readRecords(-time.Second) // the bytes that TLS has buffered
+	}
+	if err != nil {
+		r.s.failCheck(err)
+	}
+	return true
+}

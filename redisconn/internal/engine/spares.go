@@ -55,3 +55,16 @@ func (s *spares) hasRoom(size int) bool {
 
 // sizeOf estimates the size of a batch without its buffer, in bytes.
 func sizeOf(b *batch) int { return 256 + 96*cap(b.items) }
+
+// trim reports whether the connection is idle: since the last trim at most one request has entered,
+// a heartbeat. If so, it drops the memory that is kept for reuse.
+func (q *queue) trim() (idle bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := &q.spares
+	if idle = q.seq-s.trimmed <= 1; idle {
+		s.batches, s.buffers, s.bytes, q.last = nil, nil, 0, nil
+	}
+	s.trimmed = q.seq
+	return idle
+}
