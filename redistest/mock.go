@@ -2,8 +2,6 @@ package redistest
 
 import (
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -59,80 +57,12 @@ func (m *Mock) ScriptMode() *Mock {
 	return m
 }
 
-// Expect adds an expectation of one request, whether it is sent with Send or as a part of SendMany.
-// Pass the command's name and its arguments, or only a [redis.Command]. Arguments are compared as
-// they are sent, so 1 matches "1". An argument may also be a [Matcher]. Call a method of the
-// [Expectation] to set the answer.
-func (m *Mock) Expect(cmd any, args ...any) *Expectation {
-	req, err := redis.RequestOf(cmd, args...)
-	e := m.expect(false, req)
-	if err != nil {
-		m.fail("%s: %v", e.where, err)
-	}
-	return e
-}
-
-// ExpectTransaction adds an expectation of one SendTransaction with these requests. Reply takes a
-// []any with a result for each request, or nil, which means that a watched key has changed.
-func (m *Mock) ExpectTransaction(reqs ...redis.Request) *Expectation {
-	return m.expect(true, reqs...)
-}
-
-// ExpectScan adds an expectation for each step of a whole iteration with opts. The steps are
-// answered with pages. Without pages it expects one step, with an empty page.
-func (m *Mock) ExpectScan(opts redis.ScanOpts, pages ...[]string) {
-	if len(pages) == 0 {
-		pages = [][]string{nil}
-	}
-	cursor := "0"
-	for i, page := range pages {
-		req := opts.Request([]byte(cursor))
-		if cursor = fmt.Sprint(i + 1); i == len(pages)-1 {
-			cursor = "0"
-		}
-		m.expect(false, req).Reply([]any{[]byte(cursor), Bulks(page...)})
-	}
-}
-
-func (m *Mock) expect(transaction bool, reqs ...redis.Request) *Expectation {
-	e := &Expectation{m: m, want: want{transaction: transaction}, least: 1, most: 1}
-	if _, file, line, ok := runtime.Caller(2); ok {
-		e.where = fmt.Sprintf("%s:%d", filepath.Base(file), line)
-	}
-	for _, req := range reqs {
-		p, err := patternOf(req)
-		if err != nil {
-			m.fail("%s: %v", e.where, err)
-		}
-		e.want.requests = append(e.want.requests, p)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.expected = append(m.expected, e)
-	return e
-}
-
 // SetShards makes EachShard pass these senders instead of the mock, as if each were a master of a
 // cluster. nil represents a master without a connection.
 func (m *Mock) SetShards(shards ...redis.Sender) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shards = slices.Clone(shards)
-}
-
-// Verify reports expectations that are not met.
-func (m *Mock) Verify() {
-	m.mu.Lock()
-	var unmet []string
-	for _, e := range m.expected {
-		if e.used < e.least {
-			unmet = append(unmet, fmt.Sprintf("\n\twant: %s, %d of %d times", e, e.used, e.least))
-		}
-	}
-	m.mu.Unlock()
-	if len(unmet) > 0 {
-		m.fail("requests that were expected and not sent:%s", list(unmet))
-	}
 }
 
 // fail reports a failure of the test. It must not be called with m.mu held.

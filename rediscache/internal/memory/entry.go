@@ -33,6 +33,13 @@ type entry struct {
 	newer, older *entry // the neighbours in the queue of the shard
 }
 
+// Sizes in bytes.
+const (
+	entryOverhead = 160 // an entry without its request and value
+	holdOverhead  = 32  // each key of an entry, except the first
+	cellOverhead  = 40  // a cell in a map whose keys come and go
+)
+
 var entryPool = sync.Pool{New: func() any { return new(entry) }}
 
 // newEntry returns an entry for a read.

@@ -32,13 +32,7 @@ type Store struct {
 }
 
 const (
-	// Sizes in bytes: entryOverhead of an entry without its request and value; holdOverhead of each key
-	// except the first; cellOverhead of a cell in a map whose keys come and go; tagOverhead of a tag with
-	// its cell; storeOverhead of an empty store.
-	entryOverhead = 160
-	holdOverhead  = 32
-	cellOverhead  = 40
-	tagOverhead   = 48 + cellOverhead
+	// storeOverhead is the size of an empty store, in bytes.
 	storeOverhead = 100 << 10
 	// largestShare: an entry may take at most 1/largestShare of the bound, so that a large value does not
 	// evict many others.
@@ -299,10 +293,12 @@ func (s *Store) Sweep() {
 
 // Counts counts the results of look-ups since the store was created, and its present contents.
 type Counts struct {
-	Hits, Joined, Misses int64 // found by Find or IsThere; Waits; Asks
-	First                int64 // not admitted by Admits
-	Entries, Bytes       int64
-	Dropped              [reasons]int64
+	Hits           int64 // replies that Find or Join has returned
+	Joined         int64 // reads that wait for another caller's reply: Join has returned Waits
+	Misses         int64 // reads that were sent: Join has returned Asks
+	First          int64 // requests that Admits has not admitted
+	Entries, Bytes int64
+	Dropped        [reasons]int64
 }
 
 // Counts returns the counters. They are not read atomically.

@@ -36,6 +36,9 @@ type tag struct {
 	held   bool // others was not empty at some time
 }
 
+// tagOverhead is the size of a tag with its cell in the shard's map, in bytes.
+const tagOverhead = 48 + cellOverhead
+
 // hold connects an entry to the tag of a key other than its first: it is an element of tag.others. The
 // list of a dead tag does not change.
 type hold struct {
