@@ -91,7 +91,7 @@ func (m *manyWaiter) missesOnlyReads(reqs []Request) bool {
 		if resolved {
 			continue
 		}
-		if call := command.Of(reqs[i].Cmd, reqs[i].Args); !call.Is(command.ReadOnly) && !call.Is(command.ReplicaSafe) {
+		if call := command.Of(reqs[i].Cmd, reqs[i].Args); !call.Reads() {
 			return false
 		}
 	}

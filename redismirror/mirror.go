@@ -176,7 +176,7 @@ func (m *Mirror) sendNow(o *operation, reqs []redis.Request) {
 func (o *mirrored) describe(reqs []redis.Request) error {
 	for _, req := range reqs {
 		call := command.Of(req.Cmd, req.Args)
-		blocks, readOnly := call.Verdict(false) == command.WouldBlock, call.Is(command.ReadOnly) || call.Is(command.ReplicaSafe)
+		blocks, readOnly := call.Verdict(false) == command.WouldBlock, call.Reads()
 		keys, code := req.Keys(), call.Info != nil && call.RunsCode()
 		for _, key := range keys {
 			o.slots = append(o.slots, int(slot.Of(key)))

@@ -74,6 +74,9 @@ func (i *Info) Is(f Flags) bool {
 	return i != nil && i.Flags&f != 0
 }
 
+// Reads reports whether the command changes nothing. It is false for a nil Info.
+func (i *Info) Reads() bool { return i.Is(ReadOnly | ReplicaSafe) }
+
 // Named reports whether the command has that name, in upper case. It is false for a nil Info.
 func (i *Info) Named(name string) bool { return i != nil && i.Name == name }
 

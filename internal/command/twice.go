@@ -25,7 +25,7 @@ func (c *Call) RunsTwice(writes bool) bool {
 	switch {
 	case c.Info == nil:
 		return false
-	case c.Is(ReadOnly | ReplicaSafe), harmless[c.Name]:
+	case c.Reads(), harmless[c.Name]:
 		return true
 	case !writes:
 		return false

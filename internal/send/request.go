@@ -65,7 +65,7 @@ func (r *Request) Encoded(cmd string, args []any, buf []byte, wantsSlot bool) {
 	r.Cmd, r.Buf = cmd, buf
 	call := command.Of(cmd, args)
 	r.Shared, r.ReplicaSafe = call.Verdict(false), call.Is(command.ReplicaSafe)
-	r.ReadOnly = r.ReplicaSafe || call.Is(command.ReadOnly)
+	r.ReadOnly = call.Reads()
 	if r.Blocks = 0; r.Shared == command.WouldBlock {
 		r.Blocks = call.BlockTime()
 	}
