@@ -20,12 +20,14 @@ func Example_prefix() {
 
 	tenant := redis.WithPrefix(db, "t1:")
 	one := redis.SyncCtx{S: tenant}
-	one.Do(ctx, "SET", "k", "v")      // the key is t1:k
-	one.Do(ctx, "BLPOP", "a", "b", 5) // [b x]: names in replies have no prefix
+	one.Do(ctx, "SET", "k", "v") // the key is t1:k
+	popped, err := redis.As[[]string](one.Do(ctx, "BLPOP", "a", "b", 5))
+	fmt.Println(popped, err) // [b x] <nil>: names in replies have no prefix
 	for key, err := range redis.Keys(ctx, tenant, redis.ScanOpts{}) {
 		fmt.Println(key, err) // k: only keys with the prefix, without it
 	}
 	// Output:
+	// [b x] <nil>
 	// k <nil>
 }
 

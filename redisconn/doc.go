@@ -33,7 +33,7 @@
 //
 // Commands that would change the state of the shared socket (SUBSCRIBE, SELECT, WATCH)
 // fail with [redis.ErrCommandForbidden]. A [redis.Session], and a connection with
-// Opts.ScriptMode, have only one user, and allow those of these commands that do not change the
+// Opts.ScriptMode, serve one caller. They allow those of these commands that do not change the
 // protocol. A blocking command (BLPOP) gets its own socket while it blocks: see
 // Opts.DedicatedConns. Batches and transactions refuse blocking commands.
 //

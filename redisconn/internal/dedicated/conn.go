@@ -14,7 +14,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// Conn is a connection that one user has at a time. It has no goroutine.
+// Conn is a connection that one caller uses at a time. It has no goroutine.
 type Conn struct {
 	*dial.Socket
 	timeout time.Duration // of reads and writes

@@ -1,4 +1,4 @@
-// Package dedicated is the pool of connections that have one user at a time. Blocking commands and
+// Package dedicated is the pool of connections that one caller uses at a time. Blocking commands and
 // users' sessions run on them. Their owner is the connection that all users share. Dedicated
 // connections use its dialer, but neither its queue nor its socket.
 //
