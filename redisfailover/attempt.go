@@ -36,9 +36,10 @@ func newAttempt(of *term, cb redis.Future, blocks bool) *attempt {
 	}
 	a.To, a.of, a.pooled = cb, of, of.once
 	if blocks {
-		ctx, end := context.WithCancel(send.ContextOf(cb))
+		caller := send.ContextOf(cb)
+		ctx, end := context.WithCancel(caller)
 		stop := context.AfterFunc(of.ctx, end)
-		a.ctx, a.end = ctx, func() {
+		a.ctx, a.end = leaving{ctx, caller, of}, func() {
 			stop()
 			end()
 		}
@@ -55,6 +56,22 @@ func (a *attempt) Context() context.Context {
 		return ctx
 	}
 	return a.of.ctx
+}
+
+// leaving is the context of a blocking request.
+type leaving struct {
+	context.Context // ends with the caller's or with the term
+	caller          context.Context
+	of              *term
+}
+
+// Caller returns the caller's own context, for send.CallersContext. If the member is down, it returns the context
+// that has ended, because the member may never answer.
+func (l leaving) Caller() context.Context {
+	if l.of.failed.Load() {
+		return l.Context
+	}
+	return l.caller
 }
 
 // Cancelled implements redis.Future. A cluster calls it before it sends a request again. If the member is

@@ -15,6 +15,7 @@ import (
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/redisfailover"
+	"github.com/joomcode/redispipe/redistest/chaos"
 	"github.com/joomcode/redispipe/testbed"
 )
 
@@ -139,12 +140,6 @@ func TestBlockingGoesOn(t *testing.T) {
 	defer db.Close()
 	popped := make(chan any, 1)
 	go func() { popped <- db.Do(ctx, "BLPOP", "list", 0) }()
-	blocks := func(server *testbed.Server) func() bool {
-		return func() bool {
-			info, _ := redis.As[string](server.Do("INFO", "clients"))
-			return strings.Contains(info, "blocked_clients:1")
-		}
-	}
 	require.Eventually(t, blocks(near), time.Minute, time.Millisecond)
 	require.NoError(t, db.SwitchTo("far"))
 	require.Eventually(t, blocks(far), time.Minute, time.Millisecond)
@@ -174,6 +169,49 @@ func TestBlockingGoesOn(t *testing.T) {
 	require.NoError(t, db.Shutdown(ctx))
 }
 
+// A blocking command moves after SwitchTo even if its server takes long to unblock it. If the caller's context ends
+// before the server has answered, the command ends.
+func TestBlockingHasTimeToMove(t *testing.T) {
+	t.Parallel()
+	near, far := testbed.NewServer(t), testbed.NewServer(t)
+	proxy := chaos.NewProxy(t, near.Addr(), chaos.ProxyOpts{})
+	db, err := redisfailover.Open(t.Context(), []redisfailover.Member{
+		{Name: "near", URL: "redis://" + proxy.Addr() + "?read_timeout=60s", Weight: 1, Options: []redispipe.Option{redispipe.Logger(nil)}},
+		{Name: "far", URL: "redis://" + far.Addr() + "?read_timeout=60s", Options: []redispipe.Option{redispipe.Logger(nil)}},
+	}, redisfailover.Opts{Patience: time.Minute, Logger: redisfailover.NoopLogger{}})
+	require.NoError(t, err)
+	defer db.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	popped := make(chan any, 1)
+	pop := func(server *testbed.Server) {
+		go func() { popped <- db.Do(ctx, "BLPOP", "list", 0) }()
+		require.Eventually(t, blocks(server), time.Minute, time.Millisecond)
+	}
+
+	pop(near)
+	proxy.Arm(chaos.Fault{Do: chaos.Delay, On: chaos.Replies, At: chaos.AtChance(1), Times: -1, Interval: 200 * time.Millisecond})
+	require.NoError(t, db.SwitchTo("far"))
+	require.Eventually(t, blocks(far), time.Minute, time.Millisecond)
+	require.Equal(t, int64(1), far.Do("RPUSH", "list", "x"))
+	require.Equal(t, []any{[]byte("list"), []byte("x")}, <-popped)
+
+	proxy.Heal()
+	require.NoError(t, db.SwitchTo("near"))
+	pop(near)
+	proxy.Arm(chaos.BlackHole(chaos.Replies))
+	require.NoError(t, db.SwitchTo("far"))
+	cancel()
+	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(<-popped))
+}
+
+// blocks returns a function that reports whether one client is blocked at the server.
+func blocks(server *testbed.Server) func() bool {
+	return func() bool {
+		info, _ := redis.As[string](server.Do("INFO", "clients"))
+		return strings.Contains(info, "blocked_clients:1")
+	}
+}
+
 // Shutdown and Close of the client end a blocking command in the same way as Shutdown and Close of its member.
 func TestTheEndOfBlocking(t *testing.T) {
 	t.Parallel()
@@ -185,10 +223,7 @@ func TestTheEndOfBlocking(t *testing.T) {
 		require.NoError(t, err)
 		popped := make(chan any, 1)
 		db.Send(redis.Req("BLPOP", "list", 0), redis.FuncFuture(func(res any, _ uint64) { popped <- res }), 0)
-		require.Eventually(t, func() bool {
-			info, _ := redis.As[string](server.Do("INFO", "clients"))
-			return strings.Contains(info, "blocked_clients:1")
-		}, time.Minute, time.Millisecond)
+		require.Eventually(t, blocks(server), time.Minute, time.Millisecond)
 		if shut {
 			require.NoError(t, db.Shutdown(t.Context()))
 			err := redis.AsErrorx(<-popped)

@@ -7,6 +7,7 @@ import (
 	"github.com/joomcode/errorx"
 
 	"github.com/joomcode/redispipe/internal/dial"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/internal/sock"
 	"github.com/joomcode/redispipe/internal/timing"
 	"github.com/joomcode/redispipe/redis"
@@ -29,8 +30,8 @@ const (
 
 // unblock makes the server end the blocking command of a connection, and waits until answered is
 // closed. If that fails, or takes too long after the end of ctx, it closes the connection and
-// returns false. A late CLIENT UNBLOCK may hit the next command of the connection, which is then
-// sent again.
+// returns false. It waits for longer while the caller's own context goes on. A late CLIENT UNBLOCK
+// may hit the next command of the connection, which is then sent again.
 func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (alive bool) {
 	ended := ctx.Done()
 	var patience <-chan time.Time
@@ -43,7 +44,11 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 		case <-answered:
 			return true
 		case <-ended:
-			ended, patience = nil, time.After(p.unblockMost(c.Trip))
+			if caller := send.CallersContext(ctx); caller.Err() == nil {
+				ended, patience = caller.Done(), time.After(p.config.IOTimeout)
+			} else {
+				ended, patience = nil, time.After(p.unblockMost(c.Trip))
+			}
 			continue
 		case <-ask.C:
 			reply = p.askUnblock(c.self)
