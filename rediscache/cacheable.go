@@ -19,9 +19,10 @@ const (
 
 // keysOf returns which words of a cacheable command are keys, and 0 for other commands. The reply of
 // a cacheable command depends only on the values of its keys, so it changes only when the server
-// invalidates one of these keys. A command is not cacheable if its reply depends on the time (TTL,
-// XPENDING), on chance (SRANDMEMBER), on a cursor (HSCAN), on the encoding of a value (OBJECT, DUMP) or
-// on keys that the command does not name (SORT_RO, scripts).
+// invalidates one of these keys. A command is not cacheable if its reply depends on the time (TTL), on
+// chance (SRANDMEMBER), on a cursor (HSCAN), on the encoding of a value (OBJECT, DUMP), on the groups of a
+// stream, whose changes servers do not report (XPENDING, XINFO), or on keys that the command does not name
+// (SORT_RO, scripts).
 func keysOf(name string) keysAt {
 	switch name {
 	case "GET", "GETRANGE", "SUBSTR", "HGET", "LINDEX":
