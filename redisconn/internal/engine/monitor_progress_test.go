@@ -15,6 +15,30 @@ import (
 	"github.com/joomcode/redispipe/redisconn"
 )
 
+// slowly is a server that answers GET with a value of size bytes, in chunks with pauses between them.
+func slowly(size, chunk int, every time.Duration) *pipes {
+	p := &pipes{}
+	p.Answer = func(args []string) string {
+		switch args[0] {
+		case "PING":
+			return pong(args)
+		case "GET":
+		default:
+			return "+OK\r\n"
+		}
+		conn, value := p.LastConn(), bulk(string(make([]byte, size)))
+		for len(value) > chunk {
+			if _, err := conn.Write([]byte(value[:chunk])); err != nil {
+				return ""
+			}
+			value = value[chunk:]
+			time.Sleep(every)
+		}
+		return value
+	}
+	return p
+}
+
 // A connection survives a large value over a slow link, but not a server that sends single bytes.
 func TestIOTimeoutIsAboutProgress(t *testing.T) {
 	for _, c := range []struct {
@@ -32,22 +56,7 @@ func TestIOTimeoutIsAboutProgress(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
 				const size = 1 << 20
-				p := &pipes{}
-				p.Answer = func(args []string) string {
-					if args[0] == "PING" {
-						return pong(args)
-					}
-					conn, value := p.LastConn(), bulk(string(make([]byte, size)))
-					for len(value) > c.chunk {
-						if _, err := conn.Write([]byte(value[:c.chunk])); err != nil {
-							return ""
-						}
-						value = value[c.chunk:]
-						time.Sleep(c.every)
-					}
-					return value
-				}
-				conn, log := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Second})
+				conn, log := connectPipes(t, slowly(size, c.chunk, c.every), redisconn.Opts{IOTimeout: time.Second})
 				future := sendTo(conn, "GET", "a")
 				res := <-future.Result
 				if c.lives {
@@ -186,26 +195,7 @@ func TestIOTimeoutOfDedicatedIsAboutProgress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			virtualtime.Run(t, func(t *testing.T) {
-				p := &pipes{}
-				p.Answer = func(args []string) string {
-					switch args[0] {
-					case "PING":
-						return pong(args)
-					case "GET":
-					default:
-						return "+OK\r\n"
-					}
-					conn, value := p.LastConn(), bulk(string(make([]byte, size)))
-					for len(value) > c.chunk {
-						if _, err := conn.Write([]byte(value[:c.chunk])); err != nil {
-							return ""
-						}
-						value = value[c.chunk:]
-						time.Sleep(c.every)
-					}
-					return value
-				}
-				conn, _ := connectPipes(t, p, redisconn.Opts{IOTimeout: time.Second})
+				conn, _ := connectPipes(t, slowly(size, c.chunk, c.every), redisconn.Opts{IOTimeout: time.Second})
 				var res any
 				_ = redis.WithSession(t.Context(), conn, "", func(s *redis.Session) error {
 					res = s.Do("GET", "a")
