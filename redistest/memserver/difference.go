@@ -28,7 +28,6 @@ var differences = []difference{
 		"servers return the IDs, and refuse the entry", "", "", "XDEL ...", false},
 	{"xinfo", "`XINFO` returns fewer fields, and `0` instead of `0-0`", "", "", "XINFO ...", false},
 	{"deleted stream", "`XREADGROUP` returns `NOGROUP` if its stream is deleted while it waits; servers before 7.2 answer `UNBLOCKED`", "", "7.2", "", true},
-	{"hexpire 0", "`HEXPIRE` with `0` returns 1; servers return 2", "7.4", "", "HEXPIRE * 0 ...", false},
 	{"hyperloglog", "`PFADD` may return 1 although nothing changed, and `PFCOUNT` of several keys returns the sum; servers count the union", "", "", "PFADD ...", false},
 	{"geodist", "distances differ in the fourth decimal", "", "", "GEODIST ...", false},
 	{"swapdb", "`SWAPDB` does not abort a transaction that watches keys; servers abort it", "", "", "SWAPDB ...", false},

@@ -23,7 +23,8 @@ func init() { // in init, because the functions refer to mends
 		"BZPOPMIN": block, "BZPOPMAX": block, "BZMPOP": block, "XREAD": block, "XREADGROUP": block,
 
 		"CLIENT": client, "INFO": info, "SELECT": selectDB, "FLUSHALL": flush, "FLUSHDB": flush,
-		"TTL": ttl, "HTTL": httl, "COPY": copyKey, "XLEN": once, "GETEX": getex, "HSET": hset, "HMSET": hset, "HDEL": remove, "ZREM": remove,
+		"TTL": ttl, "HTTL": httl, "COPY": copyKey, "XLEN": once, "GETEX": getex, "HDEL": remove, "ZREM": remove,
+		"HSET": hset, "HMSET": hset, "HSETEX": hsetex, "HEXPIRE": hexpire,
 		"SADD": sadd, "SREM": sadd, "ZADD": zadd, "LREM": lrem, "XDEL": xdel, "SETBIT": setbit, "SETRANGE": setrange,
 		"EVAL": script, "EVALSHA": script, "EVAL_RO": script, "EVALSHA_RO": script,
 		"ZPOPMIN": zpop, "ZPOPMAX": zpop, "SDIFFSTORE": store, "SINTERSTORE": store, "SUNIONSTORE": store,
@@ -122,7 +123,7 @@ func httl(c *call) bool {
 	return true
 }
 
-// copyKey gives the copy the same time to live as the original, or none.
+// copyKey gives the copy, and the fields of a hash, the same time to live as the original, or none.
 func copyKey(c *call) bool {
 	copied, err := c.ask(c.cmd, c.args...)
 	if err != nil {
@@ -130,6 +131,9 @@ func copyKey(c *call) bool {
 	}
 	if ms, _ := c.ask("PTTL", c.args[0]); ms == -1 && len(c.args) == 3 && copied == 1 {
 		c.also("PERSIST", c.args[1])
+	}
+	if copied == 1 && len(c.args) < 4 {
+		c.copyFields(c.args[0], c.args[1])
 	}
 	c.WriteInt(copied.(int))
 	return true
@@ -161,20 +165,6 @@ func script(c *call) bool {
 // scriptError is the beginning of miniredis's error for a command that a script called.
 var scriptError = regexp.MustCompile(`^-ERR Error compiling script \(new function\): \S*: ([A-Z]+ )`)
 
-// hset removes the time to live of the fields that it sets.
-func hset(c *call) bool {
-	if len(c.args) < 3 || len(c.args)%2 == 0 {
-		return false
-	}
-	c.pass(c.cmd, c.args...)
-	fields := []string{c.args[0], "FIELDS", strconv.Itoa(len(c.args) / 2)}
-	for i := 1; i < len(c.args); i += 2 {
-		fields = append(fields, c.args[i])
-	}
-	c.also("HPERSIST", fields...)
-	return true
-}
-
 // zpop removes nothing if COUNT is 0.
 func zpop(c *call) bool {
 	if len(c.args) != 2 || c.args[1] != "0" {
@@ -200,7 +190,8 @@ func store(c *call) bool {
 	return true
 }
 
-// incr refuses a value that is a number but is not written as servers write numbers: 010, +1, -0.
+// incr refuses a value that is a number but is not written as servers write numbers: 010, +1, -0. HINCRBY also refuses
+// a sum that is no int64.
 func incr(c *call) bool {
 	read, want := "GET", map[string]int{"INCR": 1, "DECR": 1, "INCRBY": 2, "DECRBY": 2, "HINCRBY": 3}[c.cmd]
 	if c.cmd == "HINCRBY" {
@@ -217,6 +208,8 @@ func incr(c *call) bool {
 		c.WriteError("ERR value is not an integer or out of range")
 	case isOddNumber(text):
 		c.WriteError("ERR hash value is not an integer")
+	case read == "HGET" && overflows(text, c.args[at]):
+		c.WriteError("ERR increment or decrement would overflow")
 	default:
 		return false
 	}
@@ -227,6 +220,13 @@ func incr(c *call) bool {
 func isOddNumber(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return err == nil && strconv.FormatInt(n, 10) != text
+}
+
+// overflows reports whether the sum of two int64 is none.
+func overflows(a, b string) bool {
+	x, err := strconv.ParseInt(a, 10, 64)
+	y, err2 := strconv.ParseInt(b, 10, 64)
+	return err == nil && err2 == nil && (y > 0 && x > math.MaxInt64-y || y < 0 && x < math.MinInt64-y)
 }
 
 // zincrby refuses to add inf and -inf.
