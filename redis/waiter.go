@@ -34,7 +34,7 @@ type waiter struct {
 	// only while nobody else has the waiter.
 	use uint32
 
-	ctx    context.Context // if blocks is set
+	ctx    context.Context // if blocks is set; or a leftJudge
 	target target          // where DecodeReply puts the reply, if typed is set
 	queued
 	lastPlace // if observed is set
@@ -102,7 +102,7 @@ func (w *waiter) Resolve(res any, _ uint64) {
 	}
 	w.res = res
 	if !w.resolve() {
-		w.recycle()
+		w.forget()
 	}
 }
 
@@ -150,6 +150,12 @@ func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen
 			return err
 		}
 	}
+	return w.taken(t, seen)
+}
+
+// taken returns the result of a request that is resolved or withdrawn, and recycles the waiter. It does the
+// same with t and seen as result.
+func (w *waiter) taken(t *target, seen *send.Server) any {
 	if w.typed {
 		*t = w.target
 	}
@@ -221,6 +227,11 @@ func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *tar
 	w := pooledWaiter(ctx, r, t, seen)
 	w.send(func() { to.backend.SendEncoded(r, w, 0) })
 	ticket := r.Ticket
+	if by := r.Judge; by != nil {
+		r.Judge = nil
+		send.PutScratch(scratch)
+		return w.judged(ctx, ticket, t, seen, by)
+	}
 	send.PutScratch(scratch)
 	return w.result(ctx, ticket, t, seen)
 }

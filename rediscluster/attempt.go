@@ -1,6 +1,7 @@
 package rediscluster
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -149,6 +150,22 @@ func (a *attempt) Resolve(res any, _ uint64) {
 // judges by the time since the retry: a server that refuses a request at once takes less.
 func (a *attempt) blocked(refusal *errorx.Error) bool {
 	return a.spec.blocks && !a.again.IsZero() && refusal.IsOfType(redis.ErrResult) && time.Since(a.again) >= maxElapsed
+}
+
+// Cancelled implements redis.Future.
+func (a *attempt) Cancelled() error {
+	if err := a.Forward.Cancelled(); err != nil || a.req.Judge == nil {
+		return err
+	}
+	return a.req.Judge.Left()
+}
+
+// Context is called by send.ContextOf.
+func (a *attempt) Context() context.Context {
+	if ctx := a.Forward.Context(); ctx.Done() != nil || a.req.Judge == nil {
+		return ctx
+	}
+	return a.req.Judge.Context()
 }
 
 // DecodeReply implements resp.ReplyDecoder. It must only be called if the user's future implements it

@@ -2,7 +2,6 @@ package redisfailover
 
 import (
 	"context"
-	"sync"
 
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/resp"
@@ -10,8 +9,10 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// attempt is the future of requests that are sent to the member of a term. It counts the results for the
-// member's health. If the request blocks, it ends with the term.
+// attempt is the future of requests that are sent to the member of a term, if the caller does not take the term
+// as its send.Judge: of requests that block, of requests with a user's future or together with others, and for
+// senders of other libraries. It counts the results for the member's health. If the request blocks, it ends with
+// the term.
 type attempt struct {
 	send.Forward
 	of *term
@@ -19,22 +20,11 @@ type attempt struct {
 	// or with the term. When the request is resolved, end is called.
 	ctx context.Context
 	end context.CancelFunc
-	// pooled is set for a single request to a sender of this library. Such a sender resolves the attempt
-	// once, so it can be recycled.
-	pooled bool
 }
-
-var attempts = sync.Pool{New: func() any { return new(attempt) }}
 
 // newAttempt returns the future of a single request.
 func newAttempt(of *term, cb redis.Future, blocks bool) *attempt {
-	var a *attempt
-	if of.once {
-		a = attempts.Get().(*attempt)
-	} else {
-		a = new(attempt)
-	}
-	a.To, a.of, a.pooled = cb, of, of.once
+	a := &attempt{Forward: send.Forward{To: cb}, of: of}
 	if blocks {
 		caller := send.ContextOf(cb)
 		ctx, end := context.WithCancel(caller)
@@ -74,40 +64,30 @@ func (l leaving) Caller() context.Context {
 	return l.caller
 }
 
-// Cancelled implements redis.Future. A cluster calls it before it sends a request again. If the member is
-// down and no longer active, Cancelled returns an error, so that redis.WithRetry can send the request to the
-// member that is active. It does so only if a caller waits.
+// Cancelled implements redis.Future. If a caller waits, a request leaves its member: see term.Left.
 func (a *attempt) Cancelled() error {
-	if err := a.Forward.Cancelled(); err != nil || !a.of.failed.Load() || a.Caller() == nil {
+	if err := a.Forward.Cancelled(); err != nil || a.Caller() == nil {
 		return err
 	}
-	return errLeft
+	return a.of.Left()
 }
 
 // Resolve implements redis.Future.
 func (a *attempt) Resolve(res any, n uint64) {
-	a.of.member.note(res)
+	res = a.of.Judged(res, 1)
 	if err, failed := res.(error); failed {
 		res = a.explained(err)
 	}
 	if a.end != nil {
 		a.end()
 	}
-	to := a.To
-	if a.pooled {
-		*a = attempt{}
-		attempts.Put(a)
-	}
-	send.Resolve(to, res, n)
+	send.Resolve(a.To, res, n)
 }
 
-// explained returns the error of a request. If the request has ended with the term, the error says so, and
-// has the outcome of err.
+// explained returns the error of a request that may block. If the request has ended with the term, the error says
+// so, and has the outcome of err.
 func (a *attempt) explained(err error) error {
 	typed := redis.AsErrorx(err)
-	if redis.CausedBy(err, errLeft) && !typed.HasTrait(redis.ErrTraitNotSent) {
-		return redis.ErrIO.New("%s: %s", a.of.left(), typed.Message()) // with this error, redis.WithRetry may send a read to another member
-	}
 	if !typed.IsOfType(redis.ErrRequestCancelled) || !redis.CausedBy(err, context.Canceled) || !a.of.over() || send.IsCancelled(a.To) {
 		return err
 	}

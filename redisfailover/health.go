@@ -26,23 +26,29 @@ const (
 // health judges a member by the numbers of requests that succeeded and failed. It does not read the
 // clock.
 type health struct {
-	last   count              // the totals at the last tick
-	window [windowTicks]count // the requests that ended in each of the last ticks
-	n      int                // ticks so far
-	goodAt time.Time          // the last tick with a success
-	badAt  time.Time          // the last tick with a failure; zero if nothing has failed
-	failed uint64             // failures since goodAt
+	last   count             // the totals at the last tick
+	window [windowTicks]tick // the last ticks
+	n      int               // ticks so far
+	goodAt time.Time         // the last tick with a success
+	badAt  time.Time         // the last tick with a failure; zero if nothing has failed
+	failed uint64            // failures since goodAt
 }
 
 // count is how many requests and probes have ended.
 type count struct{ good, bad uint64 }
+
+// tick is what has ended in one tick. If it is not exact, a sample of the successes was counted.
+type tick struct {
+	count
+	exact bool
+}
 
 // tick adds the requests and probes that have ended since the last tick. now holds the totals. If the tick is
 // late, this process was held up and may have caused the failures, so they do not count.
 func (h *health) tick(at time.Time, now count, late bool) {
 	ended := count{now.good - h.last.good, now.bad - h.last.bad}
 	h.last = now
-	h.window[h.n%windowTicks] = ended
+	h.window[h.n%windowTicks] = tick{ended, h.isFailing()}
 	h.n++
 	if ended.bad > 0 {
 		h.badAt = at
@@ -69,12 +75,25 @@ func (h *health) isSound(at time.Time, quiet time.Duration) bool {
 	return h.badAt.IsZero() || at.Sub(h.badAt) >= quiet
 }
 
+// isFailing reports whether anything has failed in the window. If so, the next tick must be exact.
+func (h *health) isFailing() bool {
+	for _, part := range h.window {
+		if part.bad > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // failing reports whether too many requests have failed in half of the window. from is the index at which this
-// half begins.
+// half begins. If a tick of this half is not exact, failing returns false.
 func (h *health) failing(from int, rate float64) bool {
 	var ended count
 	for i := from; i < from+windowTicks/2; i++ {
 		part := h.window[(h.n+i)%windowTicks]
+		if !part.exact {
+			return false
+		}
 		ended.good, ended.bad = ended.good+part.good, ended.bad+part.bad
 	}
 	total := ended.good + ended.bad

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe/redis"
+	"github.com/joomcode/redispipe/redistest"
 )
 
 // play reports the results of each tick to a member, and returns the first tick at which the member
@@ -56,7 +57,8 @@ func TestIsDown(t *testing.T) {
 		"two probes fail, late":                 {join(times(10, count{}), times(1, count{0, 1}), times(10, count{}), times(1, count{0, 1})), 21},
 		"one probe fails":                       {join(times(1, count{0, 1}), times(100, count{})), -1},
 		"a burst fails with a socket":           {join(times(1, count{0, 10_000}), times(100, count{10, 0})), -1},
-		"half fail":                             {times(100, count{5, 5}), windowTicks - 1},
+		"half fail":                             {times(100, count{5, 5}), windowTicks},
+		"half fail, after all was well":         {join(times(3, count{5, 0}), times(100, count{5, 5})), 3 + windowTicks},
 		"less than half fail":                   {times(100, count{6, 5}), -1},
 		"half of few fail":                      {times(100, count{1, 1}), -1},
 		"half fail, but not for long":           {join(times(windowTicks/2, count{5, 5}), times(100, count{10, 0})), -1},
@@ -76,6 +78,43 @@ func TestIsSound(t *testing.T) {
 	require.False(t, h.isSound(begin, time.Second))
 	h.tick(begin.Add(time.Second), count{200, 1}, false)
 	require.True(t, h.isSound(begin.Add(time.Second), time.Second))
+}
+
+// Successes are counted one by one while something fails. Otherwise a sample of them is counted; if it is empty, a
+// tick still has a success.
+func TestCountsASample(t *testing.T) {
+	m := &member{opts: &Opts{Patience: time.Second, FailureRate: 0.5}, opened: redistest.NewMock(t), up: true}
+	at := time.Unix(1000, 0)
+	tick := func() { at = at.Add(time.Second / windowTicks); m.judged(at, false) }
+	good := func(n uint64, f func()) {
+		t.Helper()
+		before := m.good.Load()
+		f()
+		require.Equal(t, before+n, m.good.Load())
+	}
+	good(64, func() {
+		m.note("OK", 0)
+		m.note("OK", 64)
+	})
+	good(0, tick)
+	good(1, func() {
+		m.note("OK", 0)
+		tick()
+	})
+	good(0, tick)
+	good(2, func() {
+		m.failed(io.EOF)
+		tick()
+		m.note("OK", 0)
+		m.note("OK", 64)
+	})
+	good(0, func() {
+		for range windowTicks {
+			tick()
+		}
+		m.note("OK", 0)
+	})
+	good(1, tick)
 }
 
 // If the process has not run for a while, failures of that time do not count against a member.

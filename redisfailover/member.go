@@ -13,6 +13,7 @@ import (
 	"github.com/joomcode/redispipe/internal/backend"
 	"github.com/joomcode/redispipe/internal/errs"
 	"github.com/joomcode/redispipe/internal/lifetime"
+	"github.com/joomcode/redispipe/internal/send"
 	"github.com/joomcode/redispipe/redis"
 )
 
@@ -42,9 +43,12 @@ type member struct {
 	name string
 	opts *Opts
 
-	good, bad atomic.Uint64 // how many requests and probes have succeeded and failed
-	failure   atomic.Pointer[error]
-	probes    atomic.Uint64 // how many probes in a row have succeeded
+	// seen is set if a request or a probe has succeeded since the last tick. While closely is set, each success
+	// is counted; otherwise a sample is counted, because all callers would write to good.
+	seen, closely atomic.Bool
+	good, bad     atomic.Uint64 // how many requests and probes have succeeded and failed
+	failure       atomic.Pointer[error]
+	probes        atomic.Uint64 // how many probes in a row have succeeded
 
 	// Client.mu guards the fields below.
 	opened redis.Sender // nil until the member is open
@@ -99,15 +103,28 @@ func (m *member) mayWantSlot() bool {
 	if m.opened == nil {
 		return true
 	}
-	to, _ := backendOf(m.sender)
+	to := send.BackendOf[redis.Future](m.sender)
 	return to != nil && to.WantsSlot()
 }
 
-// note counts the result of a request.
-func (m *member) note(res any) {
+// answered counts a success that stands for as many as sample.
+func (m *member) answered(sample uint64) {
+	if !m.seen.Load() {
+		m.seen.Store(true)
+	}
+	if m.closely.Load() {
+		sample = 1
+	}
+	if sample > 0 {
+		m.good.Add(sample)
+	}
+}
+
+// note counts the result of a request. A success stands for as many as sample.
+func (m *member) note(res any, sample uint64) {
 	switch signOf(res) {
 	case signGood:
-		m.good.Add(1)
+		m.answered(sample)
 	case signBad:
 		m.failed(redis.Err(res))
 	}
@@ -136,12 +153,13 @@ func (m *member) probe(ctx context.Context, to redis.Sender) {
 		return
 	}
 	m.probes.Add(1)
-	m.good.Add(1)
+	m.answered(1)
 }
 
 // judged finds out whether the member is up, and returns an event if that has changed. Client.mu is held.
 func (m *member) judged(now time.Time, late bool) LogEvent {
-	m.health.tick(now, count{m.good.Load(), m.bad.Load()}, late)
+	m.health.tick(now, m.counted(), late)
+	m.closely.Store(m.health.isFailing())
 	switch {
 	case m.opened == nil:
 		return nil
@@ -155,6 +173,16 @@ func (m *member) judged(now time.Time, late bool) LogEvent {
 		return LogUp{Member: m.name}
 	}
 	return nil
+}
+
+// counted returns how many requests and probes have ended. If some have succeeded since the last tick, but none
+// of the sample, they count as one.
+func (m *member) counted() count {
+	good := m.good.Load()
+	if m.seen.Swap(false) && good == m.health.last.good {
+		good = m.good.Add(1)
+	}
+	return count{good, m.bad.Load()}
 }
 
 // lastFailure returns the error of the last failure, or nil.

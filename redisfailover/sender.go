@@ -27,15 +27,20 @@ func (s *sender) SendEncoded(r *send.Request, cb redis.Future, n uint64) {
 	if b := t.back.Load(); b != nil && !r.Is("SPUBLISH") { // messages go to the active member, where subscribers are
 		t = t.of(r.Slot)
 	}
-	a := newAttempt(t, cb, r.Shared == command.WouldBlock)
+	blocks := r.Shared == command.WouldBlock
 	if t.backend == nil {
-		t.sender.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, newForeign(a), n)
+		t.sender.Send(redis.Request{Cmd: r.Cmd, Args: r.Args()}, newForeign(newAttempt(t, cb, blocks)), n)
 		return
 	}
 	if !t.slots {
 		r.Slot = send.NoSlot
 	}
-	t.backend.SendEncoded(r, a, n)
+	if blocks || r.Judge != nil || !send.TakesJudge(cb) {
+		cb = newAttempt(t, cb, blocks)
+	} else {
+		r.Judge = t
+	}
+	t.backend.SendEncoded(r, cb, n)
 }
 
 // WantsSlot implements send.Backend. It returns true if any member needs the slot, because that member may
@@ -50,7 +55,7 @@ func (s *sender) OpenDedicated(ctx context.Context, keys []string, last error) (
 	}
 	d, err := t.backend.OpenDedicated(ctx, keys, last)
 	if err != nil {
-		t.member.note(err)
+		t.member.note(err, 1)
 		return nil, err
 	}
 	return &dedicated{Dedicated: d, of: t}, nil
@@ -71,7 +76,7 @@ func (s *sender) Restored() <-chan struct{} { return nil }
 // Send implements redis.Sender.
 func (s *sender) Send(r redis.Request, cb redis.Future, n uint64) {
 	t := s.c.active.Load().ofRequests(r)
-	t.sender.Send(r, anyNumber(t, cb), n) // not pooled, because a connection may pass it a ticket after it was resolved
+	t.sender.Send(r, anyNumber(t, cb), n)
 }
 
 // SendMany implements redis.Sender.
@@ -89,10 +94,9 @@ func (s *sender) SendTransaction(reqs []redis.Request, cb redis.Future, start ui
 	t.sender.SendTransaction(reqs, anyNumber(t, cb), start)
 }
 
-// anyNumber returns the future for any number of requests. It is not pooled, because the sender may still use
-// it after it is resolved.
+// anyNumber returns the future for any number of requests.
 func anyNumber(t *term, cb redis.Future) redis.Future {
-	a := &attempt{Forward: send.Forward{To: cb}, of: t}
+	a := newAttempt(t, cb, false)
 	if _, names := cb.(send.Namer); names {
 		return naming{a}
 	}

@@ -19,7 +19,6 @@ type term struct {
 	sender  redis.Sender
 	backend send.Backend[redis.Future] // the backend of sender; nil if sender is not one of this library
 	slots   bool                       // backend needs the slots of requests
-	once    bool                       // sender resolves each request once, and does not use its future after that
 	nodes   backend.Nodes              // where subscribers subscribe; nil if the member has none
 	began   time.Time
 	back    atomic.Pointer[ramp] // set while keys move from this member to the preferred one
@@ -33,7 +32,7 @@ type term struct {
 // begin begins a term of a member that is open.
 func (c *Client) begin(m *member) *term {
 	t := &term{member: m, sender: m.sender, nodes: nodesOf(m.opened), began: time.Now()}
-	t.backend, t.once = backendOf(m.sender)
+	t.backend = send.BackendOf[redis.Future](m.sender)
 	t.slots = t.backend != nil && t.backend.WantsSlot()
 	t.ctx, t.end = context.WithCancel(context.Background())
 	return t
@@ -50,13 +49,41 @@ func (t *term) left() string {
 	return fmt.Sprintf("%s is not the active member any more", t.member.name)
 }
 
-// backendOf returns the backend of s, or nil. once is set for connections and clusters, which do not use a
-// future after they have resolved it. A cache may.
-func backendOf(s redis.Sender) (to send.Backend[redis.Future], once bool) {
-	to = send.BackendOf[redis.Future](s)
-	_, caches := to.(send.Memory[redis.Future])
-	return to, to != nil && !caches
+// Judged implements send.Judge.
+func (t *term) Judged(res any, sample uint64) any {
+	err, failed := res.(error)
+	if !failed {
+		t.member.answered(sample)
+		return res
+	}
+	t.member.note(err, sample)
+	return t.explained(err)
 }
+
+// explained returns the error of a request. If the request was not sent again because of [errLeft], the error
+// says so, and has the outcome of err.
+func (t *term) explained(err error) error {
+	typed := redis.AsErrorx(err)
+	if redis.CausedBy(err, errLeft) && !typed.HasTrait(redis.ErrTraitNotSent) {
+		return redis.ErrIO.New("%s: %s", t.left(), typed.Message()) // with this error, redis.WithRetry may send a read to another member
+	}
+	return err
+}
+
+// Left implements send.Judge. A cluster calls it before it sends a request again. If the member is down and no
+// longer active, Left returns an error, so that redis.WithRetry can send the request to the member that is
+// active.
+func (t *term) Left() error {
+	if t.failed.Load() {
+		return errLeft
+	}
+	return nil
+}
+
+// Context implements send.Judge.
+func (t *term) Context() context.Context { return t.ctx }
+
+var _ send.Judge = (*term)(nil)
 
 // plain returns s without retries.
 func plain(s redis.Sender) redis.Sender {

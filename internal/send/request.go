@@ -49,6 +49,8 @@ type Request struct {
 	Asking bool
 	// Ticket is set by the sender that queues the request.
 	Ticket Ticket
+	// Judge is set by a sender that wants to know how the request ends; nil otherwise.
+	Judge Judge
 }
 
 const (
