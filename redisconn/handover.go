@@ -21,9 +21,16 @@ type handed struct {
 	greeted *dial.Socket
 }
 
-// heard is called with each push that arrives on the shared socket. It reports announcements of
+// heardEarly acts on the pushes that have arrived in the handshake of a socket that is now in use.
+func (c *Connection) heardEarly(at *dial.Socket) {
+	for _, push := range at.Early {
+		c.heard(at, push)
+	}
+}
+
+// heard is called with each push that arrives on a shared socket. It reports announcements of
 // maintenance and acts on them. In malformed announcements, work.In is zero.
-func (c *Connection) heard(push []any) {
+func (c *Connection) heard(at *dial.Socket, push []any) {
 	if len(push) == 0 {
 		return
 	}
@@ -41,7 +48,7 @@ func (c *Connection) heard(push []any) {
 		c.pipe.Relax(work.In + workMost)
 	case work.In > 0 && !c.staysOn():
 		c.pipe.Relax(work.In)
-		c.hearMove(work)
+		c.hearMove(at, work)
 	}
 }
 
@@ -53,6 +60,7 @@ func (c *Connection) staysOn() bool { return c.tracking != nil || c.opts.ScriptM
 type moves struct {
 	mu     sync.Mutex         // guards the fields below
 	newest *move              // what the server announced last; nil if the connection has acted on it
+	socket uint64             // the number of the socket that announced it
 	cancel context.CancelFunc // ends the attempt to act on an earlier announcement
 }
 
@@ -66,8 +74,8 @@ type move struct {
 
 // hearMove records an announcement as the newest one. If the connection acts on another one, this attempt ends,
 // unless it leads to the same address. The connection's own address leads to the new server after half of the time,
-// so it is not dialed before that.
-func (c *Connection) hearMove(work pubsub.Work) {
+// so it is not dialed before that. An announcement is ignored if a later socket has announced something before.
+func (c *Connection) hearMove(at *dial.Socket, work pubsub.Work) {
 	now := time.Now()
 	m := &move{endpoint: work.Endpoint, to: c.dialer.Address, from: now.Add(work.In / 2), until: now.Add(work.In)}
 	if work.Endpoint != "" {
@@ -79,8 +87,11 @@ func (c *Connection) hearMove(work pubsub.Work) {
 	}
 	c.moves.mu.Lock()
 	defer c.moves.mu.Unlock()
+	if at.Number < c.moves.socket {
+		return
+	}
 	before := c.moves.newest
-	c.moves.newest = m
+	c.moves.newest, c.moves.socket = m, at.Number
 	switch {
 	case before == nil:
 		go c.move(c.moves.beginLocked(c.ctx))
@@ -164,6 +175,7 @@ func (c *Connection) moveOnce(ctx context.Context, m *move, s *engine.Session) (
 	}
 	c.pool.Outdate(greeted.Credentials) // the connections of the pool lead to the earlier address
 	c.handed <- handed{next, greeted}
+	c.heardEarly(greeted)
 	return true
 }
 

@@ -113,6 +113,7 @@ func (c *Connection) attempt(ctx context.Context) (*engine.Session, *errorx.Erro
 	c.use(greeted)
 	s := c.pipe.Start(greeted.Socket)
 	c.connected(greeted)
+	c.heardEarly(greeted)
 	return s, nil
 }
 
@@ -129,7 +130,7 @@ func (c *Connection) open(ctx context.Context, to *dial.Address) (greeted *dial.
 	if c.tracking != nil {
 		greeted.Dec.OnPush(c.tracking.told)
 	}
-	greeted.Dec.OnSkipped(c.heard)
+	greeted.Dec.OnSkipped(func(push []any) { c.heard(greeted, push) })
 	return greeted, nil
 }
 

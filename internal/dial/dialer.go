@@ -27,7 +27,8 @@ type Dialer struct {
 	ctx     context.Context
 	overdue overdue
 	opened  histogram.Times
-	asking  atomic.Int32 // calls of Provider that have not returned
+	dialed  atomic.Uint64 // the number of the last socket
+	asking  atomic.Int32  // calls of Provider that have not returned
 	// staysPut is set if the server has refused CLIENT CAPA. Then a master that becomes a replica
 	// will not answer with REDIRECT.
 	staysPut atomic.Bool
@@ -80,6 +81,9 @@ func (d *Dialer) openAdapted(given context.Context, o opening) (*Socket, *errorx
 			echoes := false
 			s, failure := d.attempt(given, ctx, o.to, as, func(s *Socket) (failure *errorx.Error) {
 				defer d.Begin()()
+				if o.hears {
+					s.keepEarly()
+				}
 				if s.Credentials, failure = d.Ask(ctx); failure == nil {
 					failure = s.greet(d.Timeout, d.steps(s, o))
 				}
@@ -136,7 +140,7 @@ func (d *Dialer) attempt(given, ctx context.Context, to Address, as sock.Peer, g
 			return nil, failure
 		}
 	}
-	s := &Socket{Socket: sock.New(conn, d.Limits)}
+	s := &Socket{Socket: sock.New(conn, d.Limits), Number: d.dialed.Add(1)}
 	s.Peer = as
 	if d.Protocol != 3 || as.RESP2 {
 		s.Dec.OnlyRESP2()

@@ -19,8 +19,25 @@ type Socket struct {
 	*sock.Socket
 	Trip        time.Duration
 	Credentials Credentials
+	// Number grows with each socket of a Dialer.
+	Number uint64
+	// Early are the last pushes of the handshake, if the socket was opened by OpenHearing.
+	Early [][]any
 
 	echoes bool // the argument of PING came back in the handshake
+}
+
+// earlyMost is the number of pushes of the handshake that are kept. Only the last ones count.
+const earlyMost = 8
+
+// keepEarly keeps the pushes that arrive in the handshake.
+func (s *Socket) keepEarly() {
+	s.Dec.OnSkipped(func(push []any) {
+		if len(s.Early) == earlyMost {
+			s.Early = slices.Delete(s.Early, 0, 1)
+		}
+		s.Early = append(s.Early, push)
+	})
 }
 
 // greet does the handshake: it writes all requests at once, then reads all answers. It fails when

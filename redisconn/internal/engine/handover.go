@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/joomcode/redispipe/internal/sock"
 )
@@ -28,7 +29,7 @@ func (p *Pipe) HandOver(ctx context.Context, s *Session, socket *sock.Socket) (n
 			p.current.Store(next)
 			p.queue.Change(Connected, next, nil)
 			close(s.failed)
-			_ = s.Close()
+			s.closeRead()
 		})
 	}
 	if next != nil {
@@ -40,6 +41,20 @@ func (p *Pipe) HandOver(ctx context.Context, s *Session, socket *sock.Socket) (n
 		p.listening.Reset(listenEvery)
 	}
 	return next
+}
+
+// leftMost bounds how long the socket of a session that was handed over stays open.
+const leftMost = 10 * time.Second
+
+// closeRead ends the reading of a session that was handed over. What has arrived is still read, because the server
+// may have announced yet another address. The reader then closes the socket.
+func (s *Session) closeRead() {
+	half, ok := s.Bare().(interface{ CloseRead() error })
+	if !ok || s.checker == nil || half.CloseRead() != nil {
+		_ = s.Close()
+		return
+	}
+	time.AfterFunc(leftMost, func() { _ = s.Close() }) // a user's future may block the reader
 }
 
 // drain waits until the requests in flight are answered. It returns false if s fails, ctx is done or writes

@@ -45,14 +45,15 @@ func (s *Session) readLoop() {
 
 // leave is called when the session has ended. From now on, the session's reader belongs to the holder of the right to
 // read. leave records the answered prefix of a batch whose session has failed. If the session was handed over, leave
-// reads the pushes that have come with the last reply: the server may have announced yet another address.
+// reads the pushes that have come after the last reply, and closes the socket: see closeRead.
 func (r *reader) leave() {
 	if r.cur != nil {
 		r.s.p.queue.countPart(r.cur, r.answered)
 		r.cur = nil
 	}
-	if r.s.handed.Load() && r.dec.AtPush() {
+	if r.s.handed.Load() {
 		_, _ = r.dec.Next()
+		_ = r.s.Close()
 	}
 }
 
