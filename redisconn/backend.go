@@ -142,7 +142,8 @@ func (s shared) OpenTracking(ctx context.Context, told func(*redis.Push), ended 
 	opts.AsyncDial, opts.ScriptMode, opts.DedicatedConns = false, false, -1
 	opts.Logger = NoopLogger{}
 	defer s.dialer.Begin()() // Reauthenticate waits until the new connection is in trackers
-	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended, s.alone}
+	tracking := &tracking{func(p *resp.Push) { told((*redis.Push)(p)) }, ended, s.alone, s.dialer}
+	before := s.trackers.leaves()
 	made, err := connect(ctx, s.addr, opts, tracking, s.dialer.Members)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -150,8 +151,8 @@ func (s shared) OpenTracking(ctx context.Context, told func(*redis.Push), ended 
 		}
 		return nil, err
 	}
-	if !s.trackers.add(made, made.sockets.Load().user) {
-		made.Close() // the credentials have changed since the handshake
+	if !s.trackers.add(made, made.sockets.Load().user, before) {
+		made.Close() // the credentials, or the server of the shared connection, have changed since the handshake
 	}
 	stop := context.AfterFunc(s.ctx, made.Close)
 	context.AfterFunc(made.ctx, func() {

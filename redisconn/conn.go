@@ -117,6 +117,9 @@ func connect(ctx context.Context, addr string, opts Opts, t *tracking, members f
 	})
 	dialing.Tracking, dialing.Members = t != nil, members
 	c.dialer = dial.New(c.ctx, dialing)
+	if t != nil {
+		c.dialer.Follow(t.like)
+	}
 	c.makePipe()
 	c.pool = c.newPool()
 	c.pushes = c.newPushes()

@@ -174,6 +174,7 @@ func (c *Connection) moveOnce(ctx context.Context, m *move, s *engine.Session) (
 		return false
 	}
 	c.pool.Outdate(greeted.Credentials) // the connections of the pool lead to the earlier address
+	c.trackers.leave()
 	c.handed <- handed{next, greeted}
 	c.heardEarly(greeted)
 	return true

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/joomcode/redispipe/internal/backend"
+	"github.com/joomcode/redispipe/internal/conntest"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/redisconn"
 	"github.com/joomcode/redispipe/redistest/chaos"
@@ -75,4 +77,26 @@ func TestMovingAfterTheLastAnswer(t *testing.T) {
 	close(release)
 	eventually(t, "moved to the second address", func() bool { return conn.RemoteAddr() == servers[2].Addr() })
 	require.Zero(t, conn.Stats().Disconnects)
+}
+
+// The earlier server may learn nothing of changes that the new one makes. So a hand-over ends the connection that tracks
+// keys, and the next one leads to the new server.
+func TestTrackersFollowAHandOver(t *testing.T) {
+	var servers [2]*chaos.ScriptedServer
+	for i := range servers {
+		servers[i] = chaos.NewScripted(t, chaos.ScriptedOpts{})
+	}
+	conn := connect(t, servers[0].Addr(), redisconn.Opts{Protocol: 3, IOTimeout: patience, Heartbeat: -1, Logger: redisconn.NoopLogger{}})
+	ended := make(chan struct{}, 10)
+	track := func() *redisconn.Connection {
+		made, err := backend.Of(conn).OpenTracking(t.Context(), func(*redis.Push) {}, func() { ended <- struct{}{} })
+		require.NoError(t, err)
+		return made.(*redisconn.Connection)
+	}
+	before := track()
+	require.Equal(t, servers[0].Addr(), before.RemoteAddr())
+	servers[0].Broadcast([]byte(moving(servers[1].Addr())))
+	conntest.Await(t, "the tracker has ended", ended)
+	conntest.Await(t, "the tracker is closed", before.Ctx().Done())
+	require.Equal(t, servers[1].Addr(), track().RemoteAddr())
 }

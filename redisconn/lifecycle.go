@@ -270,7 +270,7 @@ func (c *Connection) errLeft(ctx context.Context) error {
 func (c *Connection) left() (unsent, unknown int) {
 	unsent, unknown = c.pipe.Left()
 	granted, waiting := c.pool.Left()
-	untold, reading := c.trackers.left()
+	untold, reading := c.trackers.unanswered()
 	return unsent + waiting + untold, unknown + granted + reading + c.streams.Calls()
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/joomcode/redispipe/internal/dial"
 	"github.com/joomcode/redispipe/internal/resp"
 )
 
@@ -14,7 +15,8 @@ import (
 type tracking struct {
 	told  func(*resp.Push)
 	ended func()
-	alone bool // copied from the connection that it tracks keys for
+	alone bool         // copied from the connection that it tracks keys for
+	like  *dial.Dialer // the dialer of that connection
 }
 
 // trackers are the connections that track keys, in addition to the shared one.
@@ -22,15 +24,17 @@ type trackers struct {
 	mu   sync.Mutex // guards the fields below
 	open map[*Connection]struct{}
 	user string // the user of the last new credentials, or empty if there were none
+	left int    // how often the shared connection has left its server in a hand-over
 	shut bool   // no more connections may be added
 }
 
-// add adds a connection. It returns false if new credentials have changed the user since the
-// connection was dialed, or if the shared connection is shutting down.
-func (t *trackers) add(c *Connection, user string) bool {
+// add adds a connection. It returns false if new credentials have changed the user, or if the shared connection was
+// handed over, since the connection was dialed, or if the shared connection is shutting down. before is the result
+// of leaves before the connection was dialed.
+func (t *trackers) add(c *Connection, user string, before int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.shut || t.user != "" && t.user != user {
+	if t.shut || t.left != before || t.user != "" && t.user != user {
 		return false
 	}
 	if t.open == nil {
@@ -38,6 +42,29 @@ func (t *trackers) add(c *Connection, user string) bool {
 	}
 	t.open[c] = struct{}{}
 	return true
+}
+
+// leaves returns how often the shared connection has left its server.
+func (t *trackers) leaves() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.left
+}
+
+// leave ends the tracking connections after a hand-over. The earlier server may learn nothing of later changes.
+func (t *trackers) leave() {
+	t.mu.Lock()
+	t.left++
+	t.mu.Unlock()
+	for _, c := range t.all() {
+		c.endTracking()
+	}
+}
+
+// endTracking closes a tracking connection, and tells its user before that.
+func (c *Connection) endTracking() {
+	c.tracking.ended()
+	c.Close()
 }
 
 func (t *trackers) remove(c *Connection) {
@@ -76,8 +103,8 @@ func (t *trackers) drain() <-chan struct{} {
 	return drained
 }
 
-// left counts the accepted requests that are not answered.
-func (t *trackers) left() (unsent, unknown int) {
+// unanswered counts the accepted requests that are not answered.
+func (t *trackers) unanswered() (unsent, unknown int) {
 	for _, c := range t.all() {
 		notSent, inFlight := c.pipe.Left()
 		unsent, unknown = unsent+notSent, unknown+inFlight
@@ -97,8 +124,7 @@ func (t *trackers) authenticate(ctx context.Context, cr Credentials) {
 			_, _ = c.sendAuth(ctx, cr) // if the server refuses cr, it does so on the shared socket, too
 			continue
 		}
-		c.tracking.ended()
-		c.Close()
+		c.endTracking()
 	}
 }
 

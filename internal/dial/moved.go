@@ -25,6 +25,13 @@ func (d *Dialer) Move(to Address, until time.Time) {
 	d.moved.until.Store(until.UnixNano())
 }
 
+// Follow makes d dial the address that from dials now.
+func (d *Dialer) Follow(from *Dialer) {
+	if to := from.moved.to.Load(); to != nil {
+		d.Move(*to, time.Unix(0, from.moved.until.Load()))
+	}
+}
+
 // failed records that no socket could be opened at an address. If the server has moved there, the Dialer dials its
 // own address again, which may work.
 func (m *moved) failed(at Address) {
