@@ -3,6 +3,7 @@ package docs_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/joomcode/redispipe"
 	"github.com/joomcode/redispipe/redis"
@@ -41,19 +42,22 @@ var (
 		}
 		return nil
 	}
-	_ = func(ctx context.Context, db *redisfailover.Client, consume func(context.Context, string, *redispubsub.Subscription)) error {
-		for _, m := range db.Members() {
-			client, ok := m.Sender.(*redispipe.Client)
-			if !ok {
-				continue // it is not open yet
-			}
-			sub := client.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{})
-			if err := sub.Subscribe(ctx, redispubsub.Channel("news")); err != nil {
-				return err
-			}
-			go consume(ctx, m.Name, sub)
+	_ = func(ctx context.Context, db *redisfailover.Client, consume func(context.Context, string, *redispubsub.Subscription)) {
+		for i, m := range db.Members() {
+			go func() {
+				for ; ctx.Err() == nil; time.Sleep(time.Second) {
+					client, ok := db.Members()[i].Sender.(*redispipe.Client)
+					if !ok {
+						continue // it is not open yet
+					}
+					sub := client.Subscriber().NewSubscription(redispubsub.SubscriptionOpts{})
+					if sub.Subscribe(ctx, redispubsub.Channel("news")) == nil {
+						consume(ctx, m.Name, sub) // until ctx is done
+					}
+					sub.Close()
+				}
+			}()
 		}
-		return nil
 	}
 	_ = func(ctx context.Context) error {
 		near, err := redispipe.Open(ctx, "redis://near:6379")
