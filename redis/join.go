@@ -153,7 +153,7 @@ type joinedBackend struct {
 func (j *joinedBackend) SendEncoded(r *send.Request, cb Future, n uint64) {
 	switch read, first := j.join(r, cb, n); {
 	case first:
-		r.Done, r.Typed, r.Observed, r.Deadline = nil, false, true, time.Time{}
+		r.Done, r.Typed, r.Observed, r.Deadline = nil, false, read.Observes(), time.Time{}
 		j.backend.SendEncoded(r, read, 0)
 		if r.Ticket.Moves {
 			read.Watch(r.Ticket.Queue.(send.Staller))

@@ -263,6 +263,36 @@ func TestJoinNothingOld(t *testing.T) {
 	})
 }
 
+// located is a future that wants to know the server.
+type located struct {
+	lastPlace
+	FuncFuture
+}
+
+func (*located) Observes() bool { return true }
+
+// A caller that wants to know the server that has answered shares only a read that records it. Others share any read.
+func TestJoinObserves(t *testing.T) {
+	h := newHeldReads()
+	s := WithJoin(h)
+	answered := 0
+	done := FuncFuture(func(any, uint64) { answered++ })
+	first, second := &located{FuncFuture: done}, &located{FuncFuture: done}
+	for _, cb := range []Future{done, done, first, done, second} {
+		s.Send(Req("GET", "k"), cb, 0)
+	}
+	require.Equal(t, 2, h.sent())
+	require.False(t, send.Observes(h.held[0]))
+	require.True(t, send.Observes(h.held[1]))
+	h.answer(0, nil)
+	require.Equal(t, 2, answered)
+	send.AnsweredBy(h.held[1], send.Server{Address: "a"})
+	h.answer(1, nil)
+	require.Equal(t, 5, answered)
+	require.Equal(t, "a", first.last().Address)
+	require.Equal(t, "a", second.last().Address)
+}
+
 // Reads that depend on more than their keys are never shared. If a shared request fails, all of its
 // callers get the error.
 func TestJoinOfOthers(t *testing.T) {

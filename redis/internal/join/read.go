@@ -15,8 +15,11 @@ type Read struct {
 	shard   *shard
 	request string
 	stamp   uint64
-	began   time.Time
-	server  atomic.Pointer[send.Server] // the server that has answered
+	began   time.Duration // since Table.start
+	// observed is set if the first waiter wants to know the server that has answered. Only such reads record it, and waiters
+	// that want to know it join no others.
+	observed bool
+	server   atomic.Pointer[send.Server]
 
 	// moves ends when the server has stalled and the waiters may leave it; move ends it. moves is
 	// nil if no other server may answer.
@@ -116,6 +119,10 @@ func (r *Read) Resolve(res any, _ uint64) {
 	waiters := r.take()
 	server := r.server.Load()
 	last := len(waiters) - 1
+	if last == 0 && server == nil {
+		waiters[0].to.Resolve(res, waiters[0].n)
+		return
+	}
 	bytes, isText := res.([]byte)
 	text := ""
 	if isText && last > 0 {
@@ -156,9 +163,8 @@ func (r *Read) Cancelled() error {
 	}
 }
 
-// Observes implements send.Observer. It returns true, because a waiter that joins later may want to
-// know the server.
-func (*Read) Observes() bool { return true }
+// Observes implements send.Observer.
+func (r *Read) Observes() bool { return r.observed }
 
 // AnsweredBy implements send.Observer.
 func (r *Read) AnsweredBy(at send.Server) { r.server.Store(&at) }

@@ -14,7 +14,8 @@ import (
 
 // Table has the reads that are under way. It is safe for concurrent use.
 type Table struct {
-	seed maphash.Seed
+	seed  maphash.Seed
+	start time.Time
 	// all counts changes that may affect any key. Each counter in some counts changes of the keys
 	// that are hashed to it. The counters only grow, so a sum of them is unchanged only if none of
 	// them has grown.
@@ -31,7 +32,7 @@ type shard struct {
 
 // NewTable returns an empty table.
 func NewTable() *Table {
-	t := &Table{seed: maphash.MakeSeed()}
+	t := &Table{seed: maphash.MakeSeed(), start: time.Now()}
 	for i := range t.shards {
 		t.shards[i].reads = map[string]*Read{}
 	}
@@ -64,14 +65,14 @@ func (t *Table) Join(r *send.Request, cb send.Future, n uint64) (read *Read, fir
 		return nil, false, false
 	}
 	s := &t.shards[maphash.Bytes(t.seed, r.Buf)%uint64(len(t.shards))]
+	observes, now := send.Observes(cb), time.Since(t.start) // cheaper than time.Now
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	if read = s.reads[string(r.Buf)]; read != nil && read.stamp == stamp && now.Sub(read.began) < joinFor {
+	if read = s.reads[string(r.Buf)]; read != nil && read.stamp == stamp && now-read.began < joinFor && (read.observed || !observes) {
 		read.waiters = append(read.waiters, waiter{cb, n})
 		return read, false, true
 	}
-	read = &Read{shard: s, request: string(r.Buf), stamp: stamp, began: now}
+	read = &Read{shard: s, request: string(r.Buf), stamp: stamp, began: now, observed: observes}
 	read.waiters = append(read.room[:0], waiter{cb, n})
 	if r.Slot >= 0 {
 		read.moves, read.move = context.WithCancel(context.Background())
