@@ -71,7 +71,7 @@ func (c *hotCounter) count(keys []string, bytes int) (hot []HotKey) {
 	for _, key := range keys {
 		for unit, n := range [hotUnits]float64{hotRequests: 1, hotBytes: float64(bytes) / float64(len(keys))} {
 			e := c.of[unit].add(key, n)
-			if !e.hot && c.requests >= hotLeast && c.shareLocked(e, hotUnit(unit)) >= c.share {
+			if e != nil && !e.hot && c.requests >= hotLeast && c.shareLocked(e, hotUnit(unit)) >= c.share {
 				e.hot = true
 				hot = append(hot, c.keyLocked(e, hotUnit(unit), now))
 			}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -11,8 +12,9 @@ import (
 const hotMost = 512
 
 // hotSketch counts the heaviest keys of a stream with any number of keys. Once it has as many
-// entries as hotMost allows, a new key replaces the lightest entry and takes over its count. So a
-// count may be too high, by at most hotEntry.over, but no heavy key is missed.
+// entries as hotMost allows, a new key may replace the lightest entry and take over its count. A heavy
+// key comes often enough to replace one soon. Rare keys mostly replace none, which would cost more than
+// counting does. A count may be too high, by at most hotEntry.over.
 type hotSketch struct {
 	entries []*hotEntry // a heap with the lightest entry first
 	byKey   map[string]*hotEntry
@@ -30,18 +32,27 @@ type hotEntry struct {
 // least returns the smallest count that the key may have.
 func (e *hotEntry) least() float64 { return e.count - e.over }
 
-// add counts n more of a key.
+// add counts n more of a key. It returns nil if the key has no entry.
 func (s *hotSketch) add(key string, n float64) *hotEntry {
+	s.total += n
 	e := s.byKey[key]
 	if e == nil {
+		if !s.admits(n) {
+			return nil
+		}
 		e = s.place()
 		e.key = strings.Clone(key) // key may be part of a large request
 		s.byKey[e.key] = e
 	}
 	e.count += n
-	s.total += n
 	s.settle(e)
 	return e
+}
+
+// admits reports, at random, whether a new key gets an entry. The lightest entry gains as much by that on average as the
+// key has.
+func (s *hotSketch) admits(n float64) bool {
+	return len(s.entries) < hotMost || rand.Float64()*(s.entries[0].count+n) < n
 }
 
 // place returns an entry for a new key: a new entry or, if there are hotMost entries, the lightest
