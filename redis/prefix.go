@@ -65,11 +65,15 @@ func (p *prefixed) storedKey(key string) string { return storedKey(p.to, string(
 // rewrite returns a request with the prefix, whose memory comes from room. names tells where the reply contains
 // names of keys.
 func (p *prefixed) rewrite(req Request, room *prefix.Room) (Request, prefix.Names, *errorx.Error) {
-	call := command.Of(req.Cmd, req.Args)
+	args := command.WithDurations(req.Cmd, req.Args)
+	call := command.Of(req.Cmd, args)
 	if verdict := call.Verdict(true); verdict != command.Allowed {
 		return req, prefix.NoNames, errVerdict(&call, verdict).WithProperty(errs.EKRequest, req)
 	}
-	cmd, args, names, err := p.prefix.Request(req.Cmd, command.WithDurations(req.Cmd, req.Args), room)
+	if args, ok := p.prefix.OnlyKey(&call, args, room); ok {
+		return Request{Cmd: req.Cmd, Args: args}, prefix.NoNames, nil
+	}
+	cmd, args, names, err := p.prefix.Request(req.Cmd, args, room)
 	if err != nil {
 		return req, prefix.NoNames, err.WithProperty(errs.EKRequest, req)
 	}

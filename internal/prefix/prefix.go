@@ -22,18 +22,15 @@ type Prefix string
 // where the reply contains names. The copy shares the arguments that are not keys; its memory comes from room.
 // Request returns an error if it does not know all keys.
 func (p Prefix) Request(cmd string, args []any, room *Room) (prefixed string, changed []any, names Names, err *errorx.Error) {
-	if at, ok := onlyArg(cmd, args); ok {
-		if word, ok := resp.ArgText(args[at]); ok {
-			changed = room.copy(args)
-			changed[at] = room.join(p, word)
-			return cmd, changed, NoNames, nil
-		}
+	call := command.Of(cmd, args)
+	if changed, ok := p.OnlyKey(&call, args, room); ok {
+		return cmd, changed, NoNames, nil
 	}
 	given := len(args)
 	if first, second, two := strings.Cut(cmd, " "); two {
 		cmd, args = first, append([]any{second}, args...)
+		call = command.Of(cmd, args)
 	}
-	call := command.Of(cmd, args)
 	if call.Info == nil {
 		return "", nil, NoNames, errs.ErrKeysUnknown.New("%s is not in the table of commands, so its keys are not known", call.ShownName(cmd))
 	}
@@ -105,15 +102,23 @@ func onlyKey(r *send.Request) int {
 	return 0
 }
 
-// onlyArg is onlyKey for a request that is not encoded. It returns the index of the key among the arguments, and
-// false if there is no such key.
-func onlyArg(cmd string, args []any) (at int, ok bool) {
-	call := command.Of(cmd, args)
-	if at, ok = call.FixedKey(); !ok || at < 0 {
-		return 0, false
+// OnlyKey returns a copy of the arguments of a call with the prefix on its key, if every call of the command has exactly
+// one key, at the same position. Otherwise it returns false, and Request does the same for any call.
+func (p Prefix) OnlyKey(call *command.Call, args []any, room *Room) (changed []any, ok bool) {
+	at, fixed := call.FixedKey()
+	if !fixed || at < 0 {
+		return nil, false
 	}
-	_, special := ruleOf(call.Name)
-	return at, !special
+	if _, special := ruleOf(call.Name); special {
+		return nil, false
+	}
+	word, ok := resp.ArgText(args[at])
+	if !ok {
+		return nil, false
+	}
+	changed = room.copy(args)
+	changed[at] = room.join(p, word)
+	return changed, true
 }
 
 // rewriting is a request to which the prefix is being added.
