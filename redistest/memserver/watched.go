@@ -2,6 +2,7 @@ package memserver
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,9 +129,20 @@ func setrange(c *call) bool {
 	return true
 }
 
-// zadd changes nothing if all members have their scores, and refuses to add inf and -inf.
+// zadd changes nothing if all members have their scores. It refuses a score that is not a number, and to add inf and
+// -inf.
 func zadd(c *call) bool {
 	n := len(c.args)
+	for i := n - 2; i > 0; i -= 2 {
+		score, err := strconv.ParseFloat(c.args[i], 64)
+		if err != nil {
+			break
+		}
+		if math.IsNaN(score) {
+			c.WriteError("ERR value is not a valid float")
+			return true
+		}
+	}
 	if n > 3 && strings.EqualFold(c.args[n-3], "INCR") && c.makesNaN(c.args[0], c.args[n-2], c.args[n-1]) {
 		c.WriteError("ERR resulting score is not a number (NaN)")
 		return true
