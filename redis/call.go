@@ -146,7 +146,7 @@ func (c *call) wait(ctx context.Context, t *send.Ticket) (r send.ReadRight, ende
 			c.deaf, c.told = false, false
 			continue
 		}
-		if r = c.taken(); r.Reader == nil {
+		if r, c.right = c.right, (send.ReadRight{}); r.Reader == nil { // the signal did not bring the right to read
 			return r, false
 		}
 		if !c.read(ctx, r, t) {
@@ -204,12 +204,6 @@ func (c *call) read(ctx context.Context, r send.ReadRight, t *send.Ticket) bool 
 	return r.Reader.ReadUntil(ctx, r.Last, false)
 }
 
-// taken returns the right to read, if the last signal brought it.
-func (c *call) taken() (r send.ReadRight) {
-	r, c.right = c.right, send.ReadRight{}
-	return r
-}
-
 // leave ends a wait because ctx has ended. If the call has exactly one request, t is its ticket. If
 // r is not empty, the caller has the right to read. A caller whose sender watches its context never
 // gets that right. The call still belongs to the caller unless leave returns endAbandoned.
@@ -227,7 +221,7 @@ func (c *call) leave(t send.Ticket, r send.ReadRight) ending {
 			return end
 		}
 		<-c.signals
-		if r = c.taken(); r.Reader == nil {
+		if r, c.right = c.right, (send.ReadRight{}); r.Reader == nil {
 			return endResolved
 		}
 	}

@@ -101,22 +101,24 @@ type opened struct {
 	// methods must be called.
 	backend send.Backend[Future]
 	memory  send.Memory[Future] // the backend, if it answers some requests from its memory
+	// delegate is the sender inside if this one only delegates, like a redispipe.Client. It may have
+	// hooks, so the wrappers send to it as if their user had passed it to them.
+	delegate Sender
 }
 
-func open(s Sender) opened {
-	inside, _ := send.Inside(s)
-	backend, _ := inside.(send.Backend[Future])
-	memory, _ := inside.(send.Memory[Future])
-	return opened{s, backend, memory}
+func open(s Sender) (to opened) {
+	to.Sender = s
+	inside, known := send.Inside(s)
+	if to.backend, _ = inside.(send.Backend[Future]); to.backend != nil {
+		to.memory, _ = inside.(send.Memory[Future])
+	} else if known {
+		to.delegate, _ = inside.(Sender)
+	}
+	return to
 }
 
-// delegateOf returns the sender inside s if s only delegates, like a redispipe.Client, and
-// otherwise nil. That sender may have hooks, so the wrappers send to it as if their user had passed
-// it to them.
-func delegateOf(s Sender) Sender {
-	d, _ := send.DelegateOf[Future](s)
-	return d
-}
+// delegateOf returns the sender inside s if s only delegates, and otherwise nil.
+func delegateOf(s Sender) Sender { return open(s).delegate }
 
 // CollectTrace makes Sync and SyncCtx add the caller's stack trace to errors, which takes
 // some microseconds for each error. Set it before the first request. Default false.

@@ -205,8 +205,8 @@ var never = make(chan struct{})
 
 func sendAndWait(ctx context.Context, to *opened, cmd string, args []any, t *target, seen *send.Server) any {
 	if to.backend == nil {
-		if d := delegateOf(to.Sender); d != nil {
-			return do(ctx, d, cmd, args, t, seen)
+		if to.delegate != nil {
+			return do(ctx, to.delegate, cmd, args, t, seen)
 		}
 		return sendPlain(ctx, to.Sender, cmd, args, seen)
 	}

@@ -1,8 +1,12 @@
 package send
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// openers are the functions that Opens has registered.
+// openers are the functions that Opens has registered, the last one first: a package is initialized
+// after those that it imports, and programs mostly use the senders of the last one.
 var openers []func(sender any) (inside any, known bool)
 
 // Opens registers open for the public types of senders of a package, which calls Opens when it is
@@ -11,7 +15,9 @@ var openers []func(sender any) (inside any, known bool)
 //
 // A user's type that embeds a sender is a different type, which no package has registered. So its
 // methods are never bypassed.
-func Opens(open func(sender any) (inside any, known bool)) { openers = append(openers, open) }
+func Opens(open func(sender any) (inside any, known bool)) {
+	openers = slices.Insert(openers, 0, open)
+}
 
 // Inside returns what is inside a sender of a public type. For other senders it returns the sender
 // itself, and false.
