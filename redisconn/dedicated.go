@@ -17,7 +17,7 @@ import (
 func (c *Connection) newPool() *dedicated.Pool {
 	return dedicated.New(c.ctx, c.dialer, owner{c}, dedicated.Config{
 		Most: c.opts.DedicatedConns, Queue: c.opts.MaxRequests, MaxBytes: c.opts.MaxBytes,
-		IOTimeout: c.opts.IOTimeout, TraceSessions: c.opts.TraceSessions,
+		IOTimeout: c.opts.IOTimeout, Silence: c.silence(), TraceSessions: c.opts.TraceSessions,
 	})
 }
 

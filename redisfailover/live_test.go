@@ -204,6 +204,30 @@ func TestBlockingHasTimeToMove(t *testing.T) {
 	require.Equal(t, redis.OutcomeUnknown, redis.OutcomeOf(<-popped))
 }
 
+// Blocking commands also move if the connections to the members have no time-out.
+func TestBlockingMovesWithoutTimeout(t *testing.T) {
+	t.Parallel()
+	servers := map[string]*testbed.Server{"near": testbed.NewServer(t), "far": testbed.NewServer(t)}
+	members := make([]redisfailover.Member, 0, len(servers))
+	for name, server := range servers {
+		members = append(members, redisfailover.Member{
+			Name: name, URL: "redis://" + server.Addr() + "?read_timeout=-1s", Weight: 1, Options: []redispipe.Option{redispipe.Logger(nil)},
+		})
+	}
+	db, err := redisfailover.Open(t.Context(), members, redisfailover.Opts{Patience: time.Minute, Logger: redisfailover.NoopLogger{}})
+	require.NoError(t, err)
+	defer db.Close()
+	popped := make(chan any, 1)
+	go func() { popped <- db.Do(t.Context(), "BLPOP", "list", 0) }()
+	for i := range 10 {
+		name := []string{"near", "far"}[i%2]
+		require.NoError(t, db.SwitchTo(name))
+		require.Eventually(t, blocks(servers[name]), time.Minute, time.Millisecond)
+	}
+	require.Equal(t, int64(1), servers["far"].Do("RPUSH", "list", "x"))
+	require.Equal(t, []any{[]byte("list"), []byte("x")}, <-popped)
+}
+
 // blocks returns a function that reports whether one client is blocked at the server.
 func blocks(server *testbed.Server) func() bool {
 	return func() bool {

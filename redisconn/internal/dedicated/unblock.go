@@ -45,7 +45,7 @@ func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (
 			return true
 		case <-ended:
 			if caller := send.CallersContext(ctx); caller.Err() == nil {
-				ended, patience = caller.Done(), time.After(p.config.IOTimeout)
+				ended, patience = caller.Done(), time.After(max(p.config.Silence, p.unblockMost(c.Trip)))
 			} else {
 				ended, patience = nil, time.After(p.unblockMost(c.Trip))
 			}
