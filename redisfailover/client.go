@@ -119,7 +119,7 @@ func (c *Client) openOne(ctx context.Context, m *member) (up bool, err error) {
 		m.failed(err)
 		return false, fmt.Errorf("%s: %w", m.name, redis.Err(err))
 	}
-	to := plain(opened)
+	to := backend.Unretried(opened)
 	m.probe(ctx, to)
 	c.mu.Lock()
 	defer c.mu.Unlock()

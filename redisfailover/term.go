@@ -84,12 +84,3 @@ func (t *term) Left() error {
 func (t *term) Context() context.Context { return t.ctx }
 
 var _ send.Judge = (*term)(nil)
-
-// plain returns s without retries.
-func plain(s redis.Sender) redis.Sender {
-	s = redis.WithRetry(s, redis.NoRetry)
-	if d, is := send.DelegateOf[redis.Future](s); is {
-		return d
-	}
-	return s
-}

@@ -18,6 +18,7 @@ import (
 // share it.
 type Mirror struct {
 	sides    [2]redis.Sender // the old database and the new one
+	encoded  *encoded        // sends single requests; nil if Mirror.Send must do that
 	opts     Opts
 	gates    gates
 	repeats  repeats
@@ -56,6 +57,7 @@ func New(from, to redis.Sender, opts Opts) (*Mirror, error) {
 	m.findings.of = map[findingKey]*Finding{}
 	m.repeats.queue = make(chan *mirrored, m.opts.MaxPending)
 	m.repeats.suspects = make(chan *mirrored, suspectsMost)
+	m.encoded = newEncoded(m)
 	go m.repeat()
 	go m.checkAgain()
 	return m, nil
@@ -63,7 +65,7 @@ func New(from, to redis.Sender, opts Opts) (*Mirror, error) {
 
 // Send implements [redis.Sender].
 func (m *Mirror) Send(req redis.Request, cb redis.Future, n uint64) {
-	m.send(m.operation(cb, n, false), []redis.Request{req})
+	m.send(m.operation(cb, n, false, m.draws()), []redis.Request{req}, nil)
 }
 
 // SendMany implements [redis.Sender]. It mirrors each request separately, and keeps their order. If one of the
@@ -82,12 +84,15 @@ func (m *Mirror) SendMany(reqs []redis.Request, cb redis.Future, start uint64) {
 
 // SendTransaction implements [redis.Sender]. The Mirror repeats the requests as a transaction as well.
 func (m *Mirror) SendTransaction(reqs []redis.Request, cb redis.Future, n uint64) {
-	m.send(m.operation(cb, n, true), reqs)
+	m.send(m.operation(cb, n, true, false), reqs, nil)
 }
 
-func (m *Mirror) operation(cb redis.Future, n uint64, transaction bool) *operation {
-	return &operation{Forward: send.Forward{To: cb}, m: m, n: n, mirrored: &mirrored{transaction: transaction}}
+func (m *Mirror) operation(cb redis.Future, n uint64, transaction, compared bool) *operation {
+	return &operation{Forward: send.Forward{To: cb}, m: m, n: n, compared: compared, mirrored: &mirrored{transaction: transaction}}
 }
+
+// draws decides at random whether a request is compared, if it is a read.
+func (m *Mirror) draws() bool { return m.opts.Reads > 0 && rand.Float64() < m.opts.Reads }
 
 // Scanner implements [redis.Sender]. It scans the old database until all keys are cut over, and then the new
 // one.
@@ -131,8 +136,9 @@ func (m *Mirror) keyless() redis.Sender {
 	return m.sides[m.gates.side(slot.Count)]
 }
 
-// send sends the requests of an operation, at once or when the gates of their slots are open.
-func (m *Mirror) send(o *operation, reqs []redis.Request) {
+// send sends the requests of an operation, at once or when the gates of their slots are open. If encoded is not nil,
+// it is the only request, in the caller's form.
+func (m *Mirror) send(o *operation, reqs []redis.Request, encoded *send.Request) {
 	if err := m.ended(); err != nil {
 		o.refuse(err)
 		return
@@ -142,15 +148,27 @@ func (m *Mirror) send(o *operation, reqs []redis.Request) {
 		return
 	}
 	if !o.writes || m.gates.enter(o) {
-		m.sendNow(o, reqs)
+		m.sendNow(o, reqs, encoded)
 	}
 }
 
 // sendHeld sends a write that has waited.
-func (m *Mirror) sendHeld(o *operation) { m.sendNow(o, o.requests()) }
+func (m *Mirror) sendHeld(o *operation) {
+	switch why := send.WhyCancelled(o); {
+	case m.encoded == nil || o.transaction:
+		m.sendNow(o, o.requests(), nil)
+	case why != nil:
+		m.gates.leave(o.mirrored)
+		o.refuse(redis.ErrRequestWithdrawn.Wrap(why, "cancelled before it was sent"))
+	default:
+		own := o.reqs[0]
+		m.sendNow(o, nil, &own)
+	}
+}
 
-// sendNow sends the requests of an operation to the database that decides.
-func (m *Mirror) sendNow(o *operation, reqs []redis.Request) {
+// sendNow sends the requests of an operation to the database that decides: reqs or, if it is not nil, the one in
+// encoded.
+func (m *Mirror) sendNow(o *operation, reqs []redis.Request, encoded *send.Request) {
 	side, one := m.gates.sideOf(o.slots)
 	if !one || o.flushes && m.moved.Load()%slot.Count != 0 {
 		m.gates.leave(o.mirrored)
@@ -158,17 +176,21 @@ func (m *Mirror) sendNow(o *operation, reqs []redis.Request) {
 		return
 	}
 	o.side = side
-	if !o.writes && !o.transaction && len(o.keys) > 0 && !o.blocks && rand.Float64() < m.opts.Reads {
+	if o.compared && !o.writes && len(o.keys) > 0 && !o.blocks {
 		o.sampled = o.encode(reqs) == nil
 	}
-	to := m.sides[side]
+	to, cb := m.sides[side], redis.Future(o)
+	if !o.writes && !o.sampled && !o.transaction {
+		cb = o.To
+	}
 	switch {
 	case o.transaction:
-		to.SendTransaction(reqs, o, o.n)
-	case o.writes, o.sampled:
-		to.Send(reqs[0], o, o.n)
+		to.SendTransaction(reqs, cb, o.n)
+	case encoded != nil:
+		encoded.Typed = encoded.Typed && cb != redis.Future(o) // an operation needs the result
+		m.encoded.pass(side, encoded, cb, o.n)
 	default:
-		to.Send(reqs[0], o.To, o.n)
+		to.Send(reqs[0], cb, o.n)
 	}
 }
 

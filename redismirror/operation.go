@@ -13,6 +13,7 @@ type operation struct {
 	send.Forward
 	m        *Mirror
 	n        uint64
+	compared bool // the operation is compared, if it is a read
 	resolved atomic.Bool
 	*mirrored
 }
@@ -37,17 +38,19 @@ type mirrored struct {
 	digest  digest // the digest of the deciding database's answer
 }
 
-// encode keeps an encoded copy of the requests, because their arguments belong to the caller.
+// encode keeps an encoded copy of the requests, because their arguments belong to the caller. It does nothing if
+// there is one.
 func (o *mirrored) encode(reqs []redis.Request) error {
 	if o.reqs != nil {
 		return nil
 	}
 	for _, req := range reqs {
-		r, buf, err := backend.Encode(nil, req, false)
+		r, buf, err := backend.Encode(nil, req, true)
 		if err != nil {
 			o.reqs = nil
 			return err
 		}
+		r.Plain = true
 		o.reqs, o.bytes = append(o.reqs, r), o.bytes+len(buf)
 	}
 	return nil
@@ -62,14 +65,17 @@ func (o *mirrored) requests() []redis.Request {
 	return reqs
 }
 
-// sendTo sends the requests that encode has kept.
-func (o *mirrored) sendTo(s redis.Sender, cb redis.Future) {
-	reqs := o.requests()
-	if o.transaction {
-		s.SendTransaction(reqs, cb, 0)
-		return
+// sendTo sends the requests that encode has kept to a database.
+func (m *Mirror) sendTo(side int, o *mirrored, cb redis.Future) {
+	switch {
+	case o.transaction:
+		m.sides[side].SendTransaction(o.requests(), cb, 0)
+	case m.encoded != nil:
+		own := o.reqs[0]
+		m.encoded.pass(side, &own, cb, 0)
+	default:
+		m.sides[side].Send(o.requests()[0], cb, 0)
 	}
-	s.Send(reqs[0], cb, 0)
 }
 
 // refuse ends an operation that is not sent.

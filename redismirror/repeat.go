@@ -59,7 +59,7 @@ func (m *Mirror) repeat() {
 		case <-m.ctx.Done():
 			return
 		case o := <-m.repeats.queue:
-			o.sendTo(m.sides[1-o.side], &repetition{m: m, of: o})
+			m.sendTo(1-o.side, o, &repetition{m: m, of: o})
 		}
 	}
 }

@@ -18,6 +18,9 @@ func init() {
 		if !m.opened() {
 			return nil, known
 		}
+		if m.encoded != nil {
+			return m.encoded, true
+		}
 		return sessionless{}, true
 	})
 }

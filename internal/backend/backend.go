@@ -133,6 +133,15 @@ func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) 
 	}
 }
 
+// Unretried returns the sender inside the retries of a client, with its hooks.
+func Unretried(s redis.Sender) redis.Sender {
+	s = redis.WithRetry(s, redis.NoRetry)
+	if d, is := send.DelegateOf[redis.Future](s); is {
+		return d
+	}
+	return s
+}
+
 // Same reports whether a and b send through the same client, connection or cluster. Neither may be
 // a nil pointer.
 func Same(a, b redis.Sender) bool {
