@@ -123,14 +123,30 @@ func (o *moves) after(parent context.Context, m *move) (context.Context, *move) 
 }
 
 // move acts on m, and then on newer announcements, until there is none. hearMove starts it in a goroutine of its
-// own. An announcement may repeat one that has succeeded, with a later time.
+// own. An announcement may repeat one that has succeeded, with a later time. Each new server may announce another
+// one in the handshake, so move pauses before it follows again.
 func (c *Connection) move(ctx context.Context, m *move) {
+	followed := 0
 	for done := (*move)(nil); m != nil; ctx, m = c.moves.after(c.ctx, m) {
 		if done != nil && m.repeats(done) {
 			c.dialer.Move(m.to, m.until)
-		} else if done = nil; c.moveTo(ctx, m) {
-			done = m
+			continue
 		}
+		if followed > 0 {
+			m.delay(lifetime.DoubledPause(10*time.Millisecond, 10*time.Second, followed-1))
+		}
+		done = nil
+		if c.moveTo(ctx, m) {
+			done = m
+			followed++
+		}
+	}
+}
+
+// delay makes the connection act on m after the pause, or later.
+func (m *move) delay(pause time.Duration) {
+	if from := time.Now().Add(pause); from.After(m.from) {
+		m.from = from
 	}
 }
 
