@@ -92,7 +92,7 @@ func (m *Mirror) operation(cb redis.Future, n uint64, transaction, compared bool
 }
 
 // draws decides at random whether a request is compared, if it is a read.
-func (m *Mirror) draws() bool { return m.opts.Reads > 0 && rand.Float64() < m.opts.Reads }
+func (m *Mirror) draws() bool { return m.opened() && m.opts.Reads > 0 && rand.Float64() < m.opts.Reads }
 
 // Scanner implements [redis.Sender]. It scans the old database until all keys are cut over, and then the new
 // one.
