@@ -155,8 +155,8 @@ var declarations = sync.OnceValues(func() (map[string]bool, error) {
 	return known, err
 })
 
-// eachFile calls f for each Go file of the project. It skips build, where go compiles: with an empty cache, go
-// writes Go files there.
+// eachFile calls f for each Go file of the project. It skips build, because go writes Go files there when
+// its cache is empty.
 func eachFile(f func(path string) error) error {
 	return filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {

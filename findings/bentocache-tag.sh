@@ -1,10 +1,10 @@
 #!/bin/sh
 # bentocache 1.6.1 with its memory driver, and with its driver for Redis (ioredis 5.11.1); redis-server.
 #
-# A value that is set in the same millisecond as deleteByTag of one of its tags counts as older than that: set returns
-# true, and get returns undefined until the value is set again. So a program that deletes what is out of date and then
-# stores the new value loses it, although each call waits for the one before. The script stops the clock, but with the
-# memory driver most values are lost without that, too.
+# If a value is set in the same millisecond as deleteByTag of one of its tags, it counts as older than the deletion: set
+# returns true, and get returns undefined until the value is set again. So a program that deletes old values and then
+# stores a new one loses it, although each call waits for the one before. The script stops the clock, but with the
+# memory driver most values are lost even with a running clock.
 #
 # Output seen:
 #   memory, set after deleteByTag, more than half are there: false

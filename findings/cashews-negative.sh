@@ -3,7 +3,7 @@
 #
 # A negative integer is stored in Redis and never read again: get returns the default, without an error, although
 # exists returns True and incr goes on counting. A cached function with a negative result runs on each call. The other
-# values that it tries come back, and with the memory backend of the same library so do negative integers.
+# values of the script come back. With the memory backend of the same library, negative integers come back, too.
 #
 # Output seen:
 #   mem, get of 5, -5, -5.5, '-5': [5, -5, -5.5, '-5']

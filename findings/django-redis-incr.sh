@@ -1,9 +1,9 @@
 #!/bin/sh
 # django-redis 7.0.0 with Django 5.2.19 and redis-py 8.1.0; redis-server.
 #
-# Above 2^53, incr does not return the value that it stores, but the nearest float64: two calls in a row return the
-# same number, as if both had taken it. The key holds the exact value, and get returns it. Django's own backend for
-# Redis returns it from incr, too.
+# Above 2^53, incr does not return the value that it stores, but the nearest float64, so two calls in a row may return
+# the same number. The key holds the exact value, and get returns it. With Django's own backend for Redis, incr returns
+# the exact value, too.
 #
 # Output seen:
 #   django, incr of 2^53, minus 2^53: [1, 2, 3, 4], then get: 4

@@ -1,9 +1,9 @@
 #!/bin/sh
 # django-valkey 0.4.1 with Django 5.2.19 and valkey-py 6.2.0; redis-server.
 #
-# The cache returns a negative integer as a float, without an error, and so rounds a large one. What incr and decr
-# return for it is a float, too. Positive integers come back as they are, and so do negative ones with Django's own
-# backend for Redis.
+# The cache returns a negative integer as a float, without an error, so it rounds a large one. incr and decr of such a
+# value return floats, too. Positive integers come back unchanged. With Django's own backend for Redis, negative ones
+# come back unchanged, too.
 #
 # Output seen:
 #   django, get of 5, -5, -9007199254740993: '[5, -5, -9007199254740993]'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # go-redis 9.23.0, and redigo 1.9.3; redis-server.
 #
-# HSet of a struct stores 0 or "" for a pointer that is nil, and Scan returns a pointer to that: what was not set is
-# set after a round trip, without an error. redigo leaves nil pointers out, and reads them as nil.
+# HSet of a struct stores 0 or "" for a nil pointer, and Scan then returns a pointer to that value. So after a round
+# trip a field that was nil is set, without an error. redigo leaves nil pointers out, and reads them as nil.
 #
 # Output seen:
 #   go-redis, stored: map[age:0 name:Ann note: seen:0]

@@ -1,9 +1,9 @@
 #!/bin/sh
 # miniredis 2.40.0.
 #
-# The time to live of a hash's field outlives the value: HSET and HMSET keep it, so that the new value disappears when
-# the old one would have. Redis removes it. COPY does the reverse: it drops the times to live of the fields. HEXPIRE
-# with 0, and HSETEX with a time in the past, leave the field there. HINCRBY wraps around where Redis returns an error.
+# HSET and HMSET keep the time to live of a field, so the new value disappears when the old one would have. Redis
+# removes the time to live. COPY drops the times to live of the fields, and Redis keeps them. HEXPIRE with 0, and HSETEX
+# with a time in the past, leave the field there. HINCRBY wraps around where Redis returns an error.
 #
 # Output seen:
 #   Redis 8.10, HTTL after HSET, HMSET, COPY: [-1, -1, 100]

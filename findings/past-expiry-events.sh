@@ -2,10 +2,9 @@
 # Redis 8.10.2 and Valkey 9.1.2.
 #
 # The same command raises different keyspace events. If it sets the time to live of a key or a field to a moment in the
-# past, as EXPIRE -1 does, Redis deletes the key (del, hdel), and in Valkey it has expired (expired, hexpired). MSETEX
-# announces the expiration before the value in Redis, and after it in Valkey. So after a move from one to the other, a
-# program that waits for one of these events no longer gets it. For EXPIRE, Redis 7.0.15 and Valkey 8.1.8 already
-# differ.
+# past, as EXPIRE -1 does, Redis reports a deletion (del, hdel), and Valkey an expiration (expired, hexpired). MSETEX
+# raises expire before set in Redis, and after it in Valkey. So after a move from one to the other, a program that waits
+# for one of these events no longer gets it. For EXPIRE, Redis 7.0.15 and Valkey 8.1.8 already differ.
 #
 # Output seen:
 #   redis-8.10, EXPIRE k -1: 'del'

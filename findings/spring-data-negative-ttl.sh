@@ -1,8 +1,8 @@
 #!/bin/sh
 # spring-data-redis 4.1.2 with lettuce 7.7.0; redis-server.
 #
-# A time to live of zero or less, such as Duration.between(now, end) just after the end, keeps the value for good,
-# without an error: set, and the entryTtl of a RedisCache, leave the expiration out. expire with the same duration
+# With a time to live of zero or less, such as Duration.between(now, end) just after the end, the value never expires,
+# and there is no error: set, and a RedisCache with such an entryTtl, send no expiration. expire with the same duration
 # deletes the key at once, and Redis refuses SET with PX -1.
 #
 # Output seen:

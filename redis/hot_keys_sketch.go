@@ -13,8 +13,8 @@ const hotMost = 512
 
 // hotSketch counts the heaviest keys of a stream with any number of keys. Once it has as many
 // entries as hotMost allows, a new key may replace the lightest entry and take over its count. A heavy
-// key comes often enough to replace one soon. Rare keys mostly replace none, which would cost more than
-// counting does. A count may be too high, by at most hotEntry.over.
+// key comes often enough to replace one soon. A rare key mostly replaces none, because
+// replacing costs more than counting. A count may be too high, by at most hotEntry.over.
 type hotSketch struct {
 	entries []*hotEntry // a heap with the lightest entry first
 	byKey   map[string]*hotEntry
@@ -49,8 +49,8 @@ func (s *hotSketch) add(key string, n float64) *hotEntry {
 	return e
 }
 
-// admits reports, at random, whether a new key gets an entry. The lightest entry gains as much by that on average as the
-// key has.
+// admits reports whether a new key gets an entry. It decides at random, so that on average the count of the lightest
+// entry grows by the count of the key.
 func (s *hotSketch) admits(n float64) bool {
 	return len(s.entries) < hotMost || rand.Float64()*(s.entries[0].count+n) < n
 }

@@ -9,7 +9,7 @@ import (
 // TakesJudge implements send.Judged. sendAndWait, which encodes the requests of pooled waiters, takes it.
 func (w *waiter) TakesJudge() bool { return w.pooled && !w.blocks }
 
-// judged is result for a request with a judge.
+// judged does the same as result, for a request with a judge.
 func (w *waiter) judged(ctx context.Context, ticket send.Ticket, t *target, seen *send.Server, by send.Judge) any {
 	if r, ended := w.wait(ctx, &ticket); ended {
 		w.ctx = leftJudge{judge: by}
@@ -38,10 +38,10 @@ func (w *waiter) forget() {
 	w.recycle()
 }
 
-// judgedSample is the number of results for which one result stands when a send.Judge counts them.
+// judgedSample is how many results one result of the sample stands for: see send.Judge.
 const judgedSample = 64
 
-// sample returns for how many results the result of this use of the waiter stands.
+// sample returns how many results the result of this use of the waiter stands for, or 0.
 func (w *waiter) sample() uint64 {
 	if w.use%judgedSample == 0 {
 		return judgedSample

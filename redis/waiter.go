@@ -153,8 +153,8 @@ func (w *waiter) result(ctx context.Context, ticket send.Ticket, t *target, seen
 	return w.taken(t, seen)
 }
 
-// taken returns the result of a request that is resolved or withdrawn, and recycles the waiter. It does the
-// same with t and seen as result.
+// taken returns the result of a request that is resolved or withdrawn, and recycles the waiter. It sets t and
+// seen as result does.
 func (w *waiter) taken(t *target, seen *send.Server) any {
 	if w.typed {
 		*t = w.target

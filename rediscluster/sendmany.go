@@ -209,7 +209,7 @@ func (m *many) Leave() bool {
 		}
 		leaving.Add(p.link, reads)
 	}
-	if leaving == (route.Departure{}) || m.alone.Load() > 0 { // alone last: a request that leaves its part counts there first
+	if leaving == (route.Departure{}) || m.alone.Load() > 0 { // alone is read last: a request that leaves its part is added there first
 		return false
 	}
 	return m.w.c.rules.Leave(leaving)

@@ -33,8 +33,8 @@
 //
 // Commands that would change the state of the shared socket (SUBSCRIBE, SELECT, WATCH)
 // fail with [redis.ErrCommandForbidden]. A [redis.Session], and a connection with
-// Opts.ScriptMode, serve one caller. They allow those of these commands that do not change the
-// protocol. A blocking command (BLPOP) gets its own socket while it blocks: see
+// Opts.ScriptMode, serve one caller. So they also allow these commands, except those that
+// change the protocol. A blocking command (BLPOP) gets its own socket while it blocks: see
 // Opts.DedicatedConns. Batches and transactions refuse blocking commands.
 //
 // # Bounds

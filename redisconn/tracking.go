@@ -28,9 +28,9 @@ type trackers struct {
 	shut bool   // no more connections may be added
 }
 
-// add adds a connection. It returns false if new credentials have changed the user, or if the shared connection was
-// handed over, since the connection was dialed, or if the shared connection is shutting down. before is the result
-// of leaves before the connection was dialed.
+// add adds a connection. It returns false in three cases: new credentials have changed the user since the connection
+// was dialed; the shared connection was handed over since then; or the shared connection is shutting down. before is
+// the result of leaves before the connection was dialed.
 func (t *trackers) add(c *Connection, user string, before int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *trackers) leaves() int {
 	return t.left
 }
 
-// leave ends the tracking connections after a hand-over. The earlier server may learn nothing of later changes.
+// leave ends the tracking connections after a hand-over. The earlier server may not report later changes.
 func (t *trackers) leave() {
 	t.mu.Lock()
 	t.left++

@@ -9,10 +9,9 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// attempt is the future of requests that are sent to the member of a term, if the caller does not take the term
-// as its send.Judge: of requests that block, of requests with a user's future or together with others, and for
-// senders of other libraries. It counts the results for the member's health. If the request blocks, it ends with
-// the term.
+// attempt is the future of requests that are sent to the member of a term without a send.Judge. Such are requests
+// that block, requests with a user's future, requests that are sent together, and requests to a sender of another
+// library. attempt counts the results for the member's health. A request that blocks ends with the term.
 type attempt struct {
 	send.Forward
 	of *term

@@ -37,7 +37,8 @@ type health struct {
 // count is how many requests and probes have ended.
 type count struct{ good, bad uint64 }
 
-// tick is what has ended in one tick. If it is not exact, a sample of the successes was counted.
+// tick counts the requests and probes that ended in one tick. If it is not exact, only a sample of the successes was
+// counted.
 type tick struct {
 	count
 	exact bool

@@ -44,7 +44,7 @@ type member struct {
 	opts *Opts
 
 	// seen is set if a request or a probe has succeeded since the last tick. While closely is set, each success
-	// is counted; otherwise a sample is counted, because all callers would write to good.
+	// is counted. Otherwise only a sample is counted, because callers that all write to good slow each other down.
 	seen, closely atomic.Bool
 	good, bad     atomic.Uint64 // how many requests and probes have succeeded and failed
 	failure       atomic.Pointer[error]
@@ -107,7 +107,7 @@ func (m *member) mayWantSlot() bool {
 	return to != nil && to.WantsSlot()
 }
 
-// answered counts a success that stands for as many as sample.
+// answered counts a success. sample is how many successes it stands for.
 func (m *member) answered(sample uint64) {
 	if !m.seen.Load() {
 		m.seen.Store(true)
@@ -120,7 +120,7 @@ func (m *member) answered(sample uint64) {
 	}
 }
 
-// note counts the result of a request. A success stands for as many as sample.
+// note counts the result of a request. A success stands for sample successes.
 func (m *member) note(res any, sample uint64) {
 	switch signOf(res) {
 	case signGood:
@@ -175,8 +175,8 @@ func (m *member) judged(now time.Time, late bool) LogEvent {
 	return nil
 }
 
-// counted returns how many requests and probes have ended. If some have succeeded since the last tick, but none
-// of the sample, they count as one.
+// counted returns how many requests and probes have ended. If some have succeeded since the last tick, but
+// none of the sample, it counts one success for them.
 func (m *member) counted() count {
 	good := m.good.Load()
 	if m.seen.Swap(false) && good == m.health.last.good {

@@ -30,10 +30,10 @@ func (c *conn) longWord(r *send.Request) bool {
 	return false
 }
 
-// longest bounds the length of the prefix, in which a pattern escapes special characters.
+// longest is the most that the prefix can add to a word. A pattern escapes special characters, so that is twice its length.
 func (c *conn) longest() int { return 2 * len(c.to.Prefix) }
 
-// prefixAdds returns how many bytes longer the prefix makes a request at most. Each word may get the prefix, and
+// prefixAdds returns how many bytes the prefix adds to a request at most. Each word may get the prefix, and
 // its length may get more digits. Some requests also get a pattern.
 func (c *conn) prefixAdds(r *send.Request) int {
 	if c.to.Prefix == "" {

@@ -120,7 +120,7 @@ func TestPrefixBounds(t *testing.T) {
 	c := newConn(&upstream.Servers{Terms: replies.Terms{Protocol: 2, Prefix: "t1:"}})
 	get := func(keys, size int) *send.Request {
 		word := len("$536870912\r\n\r\n") + size
-		buf := make([]byte, len("*2\r\n$3\r\nGET\r\n")+keys*word) // the system provides memory only for what is touched
+		buf := make([]byte, len("*2\r\n$3\r\nGET\r\n")+keys*word) // only touched pages take memory
 		at := copy(buf, fmt.Sprintf("*%d\r\n$3\r\nGET\r\n", 1+keys))
 		for range keys {
 			copy(buf[at:], fmt.Sprintf("$%09d\r\n", size))

@@ -131,7 +131,7 @@ func Beats(answer func(nonce string) string) (*Pipes, *atomic.Int64) {
 	return p, &count
 }
 
-// SilentAfter is an answer of Pipes that answers only PINGs without an argument.
+// SilentAfter is an Answer of Pipes. It replies only to PINGs without an argument.
 func SilentAfter(args []string) string {
 	if args[0] == "PING" && len(args) == 1 {
 		return "+PONG\r\n"

@@ -17,7 +17,7 @@ type Recorder struct {
 	stats  []Stat
 }
 
-// Stat is what ReqStat was called with.
+// Stat holds the arguments of one call of ReqStat.
 type Stat struct {
 	Req            redis.Request
 	Res            any

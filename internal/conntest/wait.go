@@ -8,7 +8,7 @@ import (
 // Patience bounds every wait of a test. It is long, because no test depends on its length.
 const Patience = time.Minute
 
-// Eventually waits until condition holds, which other goroutines bring about.
+// Eventually waits until other goroutines have made condition true.
 func Eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !condition(); time.Sleep(100 * time.Microsecond) {

@@ -103,7 +103,7 @@ func onlyKey(r *send.Request) int {
 }
 
 // OnlyKey returns a copy of the arguments of a call with the prefix on its key, if every call of the command has exactly
-// one key, at the same position. Otherwise it returns false, and Request does the same for any call.
+// one key, at the same position. Otherwise it returns false; Request works for any call.
 func (p Prefix) OnlyKey(call *command.Call, args []any, room *Room) (changed []any, ok bool) {
 	at, fixed := call.FixedKey()
 	if !fixed || at < 0 {

@@ -186,8 +186,8 @@ func ContextOf(fut any) context.Context {
 	return context.Background()
 }
 
-// CallersContext returns the context of the caller to which ctx belongs. It may go on after ctx has ended:
-// then the request is not wanted here any more, but the caller has time to wait for its outcome.
+// CallersContext returns the context of the caller to which ctx belongs. It may outlast ctx: then
+// the request is no longer wanted here, but the caller still has time to wait for its outcome.
 func CallersContext(ctx context.Context) context.Context {
 	if c, ok := ctx.(interface{ Caller() context.Context }); ok {
 		return c.Caller()

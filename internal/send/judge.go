@@ -2,13 +2,14 @@ package send
 
 import "context"
 
-// Judge is what a client of several databases wants to know about a request that it has sent to one of
-// them. A sender that gets a request whose Judge is nil, and a future that is [Judged], may set the Judge
-// instead of wrapping the future. Then the owner of the future calls Judged of the Judge.
+// Judge connects a request with a client of several databases that has sent it to one of them. A sender that
+// gets a request without a Judge, and with a future that is [Judged], may set the Judge instead of wrapping the
+// future. Then the owner of the future calls Judge.Judged.
 type Judge interface {
-	// Judged is called with the result when the request is resolved, and returns the caller's result. So that
-	// not every answer writes to memory, some answers stand for several ones, and the others for none: sample
-	// tells for how many this one stands. If the caller has left, nobody uses the result of Judged.
+	// Judged is called with the result when the request is resolved or withdrawn, and returns the caller's
+	// result. Counting every success would cost too much, so only a sample is counted: sample is how many
+	// results this one stands for, or 0 if it is not in the sample. If the caller has left, nobody uses the
+	// result of Judged.
 	Judged(res any, sample uint64) any
 	// Left returns an error if the request must not be sent to that database again.
 	Left() error

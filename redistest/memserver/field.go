@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// On real servers, a field whose time to live is set to 0, or to a time in the past, is deleted at once, HSET removes
-// the time to live of a field, and COPY keeps it. Miniredis does none of that.
+// Real servers delete a field at once if its time to live is set to 0 or to a time in the past. Their HSET removes the
+// time to live of a field, and their COPY keeps it. Miniredis does none of that.
 
 // hset removes the time to live of the fields that it sets.
 func hset(c *call) bool {

@@ -32,7 +32,7 @@ type Server struct {
 	srv  *server.Server // the server that miniredis started; miniredis forgets it on Close
 
 	// The locks are taken in this order: conn.writing, turn, and then one of connsMu, tracking.mu and the lock of
-	// a subscriber. Under turn, conn.writing may only be tried.
+	// a subscriber. Under turn, conn.writing may only be taken with TryLock.
 	connsMu sync.Mutex
 	conns   map[*server.Peer]*conn // guarded by connsMu
 

@@ -123,7 +123,8 @@ func httl(c *call) bool {
 	return true
 }
 
-// copyKey gives the copy, and the fields of a hash, the same time to live as the original, or none.
+// copyKey gives the copy the same time to live as the original, or none. For a hash, it does
+// the same for each field.
 func copyKey(c *call) bool {
 	copied, err := c.ask(c.cmd, c.args...)
 	if err != nil {
@@ -191,7 +192,7 @@ func store(c *call) bool {
 }
 
 // incr refuses a value that is a number but is not written as servers write numbers: 010, +1, -0. HINCRBY also refuses
-// a sum that is no int64.
+// a sum that does not fit into an int64.
 func incr(c *call) bool {
 	read, want := "GET", map[string]int{"INCR": 1, "DECR": 1, "INCRBY": 2, "DECRBY": 2, "HINCRBY": 3}[c.cmd]
 	if c.cmd == "HINCRBY" {
@@ -222,7 +223,7 @@ func isOddNumber(text string) bool {
 	return err == nil && strconv.FormatInt(n, 10) != text
 }
 
-// overflows reports whether the sum of two int64 is none.
+// overflows reports whether the sum of two int64 does not fit into an int64.
 func overflows(a, b string) bool {
 	x, err := strconv.ParseInt(a, 10, 64)
 	y, err2 := strconv.ParseInt(b, 10, 64)

@@ -129,8 +129,8 @@ func setrange(c *call) bool {
 	return true
 }
 
-// zadd changes nothing if all members have their scores. It refuses a score that is not a number, and to add inf and
-// -inf.
+// zadd changes nothing if all members have their scores. It refuses a score that is not a number, and an
+// increment that adds inf and -inf.
 func zadd(c *call) bool {
 	n := len(c.args)
 	for i := n - 2; i > 0; i -= 2 {

@@ -65,7 +65,7 @@ func (l *line) lock(t *testing.T, ctx context.Context, by *Locker, number int) {
 	})
 }
 
-// order returns the numbers of those who got the lock when all callers have returned.
+// order waits until all callers have returned. It returns the numbers of those who got the lock, in order.
 func (l *line) order() (numbers []int) {
 	l.callers.Wait()
 	close(l.got)
@@ -76,7 +76,7 @@ func (l *line) order() (numbers []int) {
 }
 
 // Callers of several processes get the lock in the order in which they came, without those who leave. Nobody polls:
-// with this TTL, each caller would ask for the second time after 20 minutes.
+// with this TTL, no caller asks a second time during the test.
 func TestFairOrder(t *testing.T) {
 	l := newLine(t)
 	lockers := []*Locker{fairLocker(t, l.server.Addr(), time.Hour), fairLocker(t, l.server.Addr(), time.Hour), fairLocker(t, l.server.Addr(), time.Hour)}

@@ -50,9 +50,9 @@ type Opts struct {
 	// TTL is how long a lock outlives a process that dies. A lock is renewed after each third of TTL, so that
 	// it can be held for any time. From 100 ms to an hour. Default 10 s.
 	TTL time.Duration
-	// Fair makes callers of Lock wait in a queue at the server, among all processes whose Locker is fair. They get
-	// the lock of a key in the order in which their requests have reached the server, and before all callers that
-	// are not fair. A process that dies while it waits delays those behind it by at most TTL and a third.
+	// Fair makes callers of Lock wait in a queue at the server, which the fair Lockers of all processes share. They
+	// get the lock of a key in the order in which their requests have reached the server, and before all callers that
+	// are not fair. A process that dies while it waits delays the callers behind it by at most TTL and a third of TTL.
 	Fair bool
 }
 
@@ -139,7 +139,7 @@ type attempts struct {
 	lock   *Lock
 }
 
-// once asks for the lock. It returns after which time to ask again, or 0 if it has set a.lock.
+// once asks for the lock. It returns how long to wait before asking again, or 0 if it has set a.lock.
 func (a *attempts) once(ctx context.Context) (time.Duration, error) {
 	store := &a.locker.store
 	ask := store.Acquire
@@ -168,7 +168,7 @@ func (a *attempts) try(ctx context.Context) (wait time.Duration, err error) {
 	return lease.Settle(ctx, a.once)
 }
 
-// abandon releases the lock, or leaves the queue, if the server may have granted that.
+// abandon releases the lock, or leaves the queue, if the server may have granted either.
 func (a *attempts) abandon(ctx context.Context) {
 	if a.leave {
 		a.locker.store.Abandon(ctx, a.key, a.owner)

@@ -16,8 +16,8 @@ type Read struct {
 	request string
 	stamp   uint64
 	began   time.Duration // since Table.start
-	// observed is set if the first waiter wants to know the server that has answered. Only such reads record it, and waiters
-	// that want to know it join no others.
+	// observed is set if the first waiter wants to know the server that has answered. Only such reads record the
+	// server, so a waiter that wants to know it joins no other read.
 	observed bool
 	server   atomic.Pointer[send.Server]
 

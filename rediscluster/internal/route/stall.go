@@ -103,7 +103,7 @@ func (l *Link) Leave() bool {
 	return l.Node.rules.Leave(d)
 }
 
-// Departure counts reads of one caller that leave their links together. early are those that leave because
+// Departure counts reads of one caller that leave their links together. early counts those that leave because
 // of Rules.Hedge.
 type Departure struct{ early, late int }
 

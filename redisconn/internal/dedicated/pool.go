@@ -26,7 +26,7 @@ type Config struct {
 	Most          int           // bounds the number of connections
 	Queue         int           // bounds the number of users that wait for one
 	MaxBytes      int           // bounds the size of the requests of all waiting users, and of each new user
-	IOTimeout     time.Duration // of each answer; negative if there is no bound
+	IOTimeout     time.Duration // bounds the wait for each answer; negative if there is no bound
 	Silence       time.Duration // how long a server may be silent; always positive
 	TraceSessions bool
 }

@@ -30,7 +30,7 @@ const (
 
 // unblock makes the server end the blocking command of a connection, and waits until answered is
 // closed. If that fails, or takes too long after the end of ctx, it closes the connection and
-// returns false. It waits for longer while the caller's own context goes on. A late CLIENT UNBLOCK
+// returns false. It waits for longer while the caller's own context has not ended. A late CLIENT UNBLOCK
 // may hit the next command of the connection, which is then sent again.
 func (p *Pool) unblock(ctx context.Context, c *Conn, answered <-chan struct{}) (alive bool) {
 	ended := ctx.Done()

@@ -46,8 +46,8 @@ func (p *Pipe) HandOver(ctx context.Context, s *Session, socket *sock.Socket) (n
 // leftMost bounds how long the socket of a session that was handed over stays open.
 const leftMost = 10 * time.Second
 
-// closeRead ends the reading of a session that was handed over. What has arrived is still read, because the server
-// may have announced yet another address. The reader then closes the socket.
+// closeRead ends the reading of a session that was handed over. The bytes that have arrived are still read,
+// because the server may have announced yet another address. The reader then closes the socket.
 func (s *Session) closeRead() {
 	half, ok := s.Bare().(interface{ CloseRead() error })
 	if !ok || s.checker == nil || half.CloseRead() != nil {

@@ -37,7 +37,7 @@ func FuzzScan(f *testing.F) {
 // A request that is larger than servers accept is refused, even if it comes complete in one piece.
 func TestScanBounds(t *testing.T) {
 	const word = "$400000000\r\n"
-	buf := make([]byte, len("*3\r\n")+3*(len(word)+400000000+2)) // the system provides memory only for what is touched
+	buf := make([]byte, len("*3\r\n")+3*(len(word)+400000000+2)) // only touched pages take memory
 	at := copy(buf, "*3\r\n")
 	for range 3 {
 		at += copy(buf[at:], word) + 400000000

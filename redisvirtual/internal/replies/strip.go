@@ -22,8 +22,8 @@ func (f *Flight) strip(n int, frame []byte) []byte {
 	return s.out
 }
 
-// stripping removes a prefix from the names in a reply. in is what it has not read yet. out is the new reply, in the same
-// memory: it is never longer than what was read.
+// stripping removes a prefix from the names in a reply. in is the part that it has not read yet. out is the new reply. It
+// uses the same memory, because it is never longer than the part that was read.
 type stripping struct {
 	prefix  string
 	in, out []byte
@@ -66,7 +66,7 @@ func (s *stripping) value(names prefix.Names) {
 			s.in, n = s.in[len(s.prefix):], n-len(s.prefix)
 			s.out = append(strconv.AppendInt(append(s.out[:at], '$'), int64(n), 10), "\r\n"...)
 		case n < 0 && names != prefix.NoNames && names != prefix.IsName:
-			s.out[at] = '*' // a decoded reply no longer tells that it was a null array
+			s.out[at] = '*' // a null array that was decoded is encoded as a null string
 		}
 		if n >= 0 {
 			s.copy(n + len("\r\n"))

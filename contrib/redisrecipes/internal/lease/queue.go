@@ -1,10 +1,10 @@
 package lease
 
-// queue begins the scripts that may give a lease to another owner than the caller. It is a doubly linked list in the
-// hash of the lease. next:X and prev:X are the owners behind X and before X, and ends:X is when the place of X ends. The
-// empty name stands for both ends of the queue.
+// queue is the first part of each script that may give a lease to another owner than the caller. The queue of a lease
+// is a doubly linked list in its hash. next:X is the owner behind X, prev:X the owner before X, and ends:X the time when
+// the place of X ends. The empty name stands for both ends of the list.
 //
-// An owner that gets its lease from the queue has it until its place would have ended, so it need not have asked since.
+// An owner may get a lease from the queue long after it last asked. That lease ends when the place would have ended.
 const queue = `
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]

@@ -33,7 +33,7 @@ func Usable(db redis.Sender) bool {
 // running a script twice does no harm. A lease may have a queue, in the same hash: see [Store.Enter].
 type Store struct {
 	DB  Client
-	TTL time.Duration // how long a lease lasts, and a place in its queue
+	TTL time.Duration // how long a lease lasts, and how long a place in its queue lasts
 	// Keep is how long a key without an owner keeps its token.
 	Keep time.Duration
 }
@@ -80,7 +80,8 @@ return 1
 `)
 
 // release ends a lease, passes it to the queue or wakes the waiting callers, and returns whether the owner had the lease.
-// An expired lease still belongs to its owner until another owner gets it. An owner in the queue leaves it.
+// An expired lease still belongs to its owner until another owner gets it. If the
+// caller is not the owner, it leaves the queue.
 var release = redis.NewScript(queue + `
 local h = redis.call('HMGET', KEYS[1], 'owner', 'token', 'next:')
 if h[1] ~= ARGV[1] then
@@ -110,8 +111,8 @@ func (s *Store) Acquire(ctx context.Context, key, owner string) (grant Grant, er
 }
 
 // Enter is like Acquire, but an owner that does not get the lease takes the last place in the queue of the key. The owner
-// keeps its place for TTL after its last call of Enter, or until Release. When it gets the lease, its [Place] has
-// a message.
+// keeps its place for TTL after its last call of Enter, or until Release. If the queue gives it the lease, its [Place]
+// gets a message.
 func (s *Store) Enter(ctx context.Context, key, owner string) (Grant, error) {
 	return s.acquire(ctx, key, owner, 1)
 }
