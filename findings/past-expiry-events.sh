@@ -1,10 +1,11 @@
 #!/bin/sh
 # Redis 8.10.2 and Valkey 9.1.2.
 #
-# The same command raises different keyspace events. If it sets the time to live of a key or a field to a moment in the
-# past, as EXPIRE -1 does, Redis reports a deletion (del, hdel), and Valkey an expiration (expired, hexpired). MSETEX
-# raises expire before set in Redis, and after it in Valkey. So after a move from one to the other, a program that waits
-# for one of these events no longer gets it. For EXPIRE, Redis 7.0.15 and Valkey 8.1.8 already differ.
+# Redis and Valkey raise different keyspace events for the same command. If it sets the time to live of a key or a
+# field to a moment in the past, as EXPIRE -1 does, Redis reports a deletion (del, hdel), and Valkey an expiration
+# (expired, hexpired). MSETEX raises expire before set in Redis, and after it in Valkey. So after a move from one to the
+# other, a program that waits for one of these events no longer gets it. For EXPIRE, Redis 7.0.15 and Valkey 8.1.8
+# already differ.
 #
 # Output seen:
 #   redis-8.10, EXPIRE k -1: 'del'

@@ -123,8 +123,8 @@ func (o *moves) after(parent context.Context, m *move) (context.Context, *move) 
 }
 
 // move acts on m, and then on newer announcements, until there is none. hearMove starts it in a goroutine of its
-// own. An announcement may repeat one that has succeeded, with a later time. Each new server may announce another
-// one in the handshake, so move pauses before it follows again.
+// own. If an announcement only repeats the last one with a later time, move does not dial again. Each new server may
+// announce another one in the handshake, so move pauses before it follows again.
 func (c *Connection) move(ctx context.Context, m *move) {
 	followed := 0
 	for done := (*move)(nil); m != nil; ctx, m = c.moves.after(c.ctx, m) {

@@ -63,7 +63,8 @@ func (l leaving) Caller() context.Context {
 	return l.caller
 }
 
-// Cancelled implements redis.Future. If a caller waits, a request leaves its member: see term.Left.
+// Cancelled implements redis.Future. If a caller waits for the request, it is also cancelled when it must leave its
+// member: see term.Left.
 func (a *attempt) Cancelled() error {
 	if err := a.Forward.Cancelled(); err != nil || a.Caller() == nil {
 		return err

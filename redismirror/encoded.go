@@ -10,8 +10,8 @@ import (
 	"github.com/joomcode/redispipe/redis"
 )
 
-// encoded is what is inside a Mirror of two senders of this library, if these have no hooks. It sends requests in
-// the form in which package redis encodes them.
+// encoded sends the requests of a Mirror in the form in which package redis encodes them. A Mirror has one if both its
+// senders are of this library and have no hooks.
 type encoded struct {
 	m  *Mirror
 	to [2]send.Backend[redis.Future] // the backends of Mirror.sides

@@ -91,7 +91,7 @@ func (m *Mirror) operation(cb redis.Future, n uint64, transaction, compared bool
 	return &operation{Forward: send.Forward{To: cb}, m: m, n: n, compared: compared, mirrored: &mirrored{transaction: transaction}}
 }
 
-// draws decides at random whether a request is compared, if it is a read.
+// draws decides at random whether a request is compared if it is a read.
 func (m *Mirror) draws() bool { return m.opened() && m.opts.Reads > 0 && rand.Float64() < m.opts.Reads }
 
 // Scanner implements [redis.Sender]. It scans the old database until all keys are cut over, and then the new
@@ -137,7 +137,7 @@ func (m *Mirror) keyless() redis.Sender {
 }
 
 // send sends the requests of an operation, at once or when the gates of their slots are open. If encoded is not nil,
-// it is the only request, in the caller's form.
+// the operation has only this request, which belongs to the caller.
 func (m *Mirror) send(o *operation, reqs []redis.Request, encoded *send.Request) {
 	if err := m.ended(); err != nil {
 		o.refuse(err)
@@ -166,8 +166,8 @@ func (m *Mirror) sendHeld(o *operation) {
 	}
 }
 
-// sendNow sends the requests of an operation to the database that decides: reqs or, if it is not nil, the one in
-// encoded.
+// sendNow sends the requests of an operation to the database that decides. If encoded is not nil, it is the request.
+// Otherwise the requests are in reqs.
 func (m *Mirror) sendNow(o *operation, reqs []redis.Request, encoded *send.Request) {
 	side, one := m.gates.sideOf(o.slots)
 	if !one || o.flushes && m.moved.Load()%slot.Count != 0 {

@@ -38,8 +38,8 @@ type mirrored struct {
 	digest  digest // the digest of the deciding database's answer
 }
 
-// encode keeps an encoded copy of the requests, because their arguments belong to the caller. It does nothing if
-// there is one.
+// encode keeps an encoded copy of the requests, because their arguments belong to the caller. If it has kept
+// one already, it does nothing.
 func (o *mirrored) encode(reqs []redis.Request) error {
 	if o.reqs != nil {
 		return nil
@@ -65,7 +65,7 @@ func (o *mirrored) requests() []redis.Request {
 	return reqs
 }
 
-// sendTo sends the requests that encode has kept to a database.
+// sendTo sends an operation, from its encoded copy, to a database.
 func (m *Mirror) sendTo(side int, o *mirrored, cb redis.Future) {
 	switch {
 	case o.transaction:

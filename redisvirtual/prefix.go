@@ -30,7 +30,8 @@ func (c *conn) longWord(r *send.Request) bool {
 	return false
 }
 
-// longest is the most that the prefix can add to a word. A pattern escapes special characters, so that is twice its length.
+// longest is the most that the prefix can add to a word. A pattern escapes special characters, so the most is twice the
+// length of the prefix.
 func (c *conn) longest() int { return 2 * len(c.to.Prefix) }
 
 // prefixAdds returns how many bytes the prefix adds to a request at most. Each word may get the prefix, and

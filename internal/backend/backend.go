@@ -133,7 +133,7 @@ func Inside(s redis.Sender, layer func(s redis.Sender, again func(redis.Sender) 
 	}
 }
 
-// Unretried returns the sender inside the retries of a client, with its hooks.
+// Unretried returns the sender through which a client sends, with its hooks but without its retries.
 func Unretried(s redis.Sender) redis.Sender {
 	s = redis.WithRetry(s, redis.NoRetry)
 	if d, is := send.DelegateOf[redis.Future](s); is {

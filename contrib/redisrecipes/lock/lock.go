@@ -112,7 +112,8 @@ func (l *Locker) Lock(ctx context.Context, key string) (*Lock, error) {
 }
 
 // TryLock takes the lock of a key if it is free and nobody waits in its queue. Otherwise it returns an
-// [ErrHeld]. For other errors see [Locker.Lock]; TryLock also returns if the server can't be reached.
+// [ErrHeld]. For other errors see [Locker.Lock]. If the server can't be reached,
+// TryLock returns an error and does not wait.
 func (l *Locker) TryLock(ctx context.Context, key string) (*Lock, error) {
 	if key == "" {
 		return nil, ErrKey
