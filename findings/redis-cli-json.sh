@@ -1,9 +1,9 @@
 #!/bin/sh
 # redis-cli 7.0.15 (and 8.10.2, and valkey-cli 8.1.8).
 #
-# With --json the output is not always JSON: an infinite score is printed as inf, and an error as error:"…", also in a
-# list, on the standard output and with the exit status 0. With --csv, a quotation mark in a value becomes \", where
-# readers of CSV expect "": they take it for the end of the value.
+# With --json the output is not always JSON. An infinite score is printed as inf. An error is printed as error:"…",
+# also in a list; it goes to the standard output, and the exit status is 0. With --csv, a quotation mark in a value
+# becomes \", where readers of CSV expect "": they take it for the end of the value.
 #
 # Output seen:
 #   --json, a score of 1: '1, JSON'

@@ -72,9 +72,9 @@ type move struct {
 	until    time.Time    // when the server closes its socket
 }
 
-// hearMove records an announcement as the newest one. If the connection acts on another one, this attempt ends,
-// unless it leads to the same address. The connection's own address leads to the new server after half of the time,
-// so it is not dialed before that. An announcement is ignored if a later socket has announced something before.
+// hearMove records an announcement as the newest one. If the connection acts on an earlier one, that attempt
+// ends, unless both lead to the same address. The connection's own address leads to the new server after half of the
+// time, so it is not dialed before that. An announcement is ignored if a later socket has announced something before.
 func (c *Connection) hearMove(at *dial.Socket, work pubsub.Work) {
 	now := time.Now()
 	m := &move{endpoint: work.Endpoint, to: c.dialer.Address, from: now.Add(work.In / 2), until: now.Add(work.In)}

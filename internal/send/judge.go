@@ -20,7 +20,7 @@ type Judge interface {
 
 // Judged is a future whose owner may take Request.Judge out of the request as soon as it is sent.
 type Judged interface {
-	// TakesJudge reports whether the owner does.
+	// TakesJudge reports whether the owner takes the Judge.
 	TakesJudge() bool
 }
 
