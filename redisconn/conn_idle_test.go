@@ -13,7 +13,7 @@ import (
 // goroutines.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	s := testbed.NewServer(t)
-	idleConnection(t, s.Addr()) // allocates what is allocated only once
+	idleConnection(t, s.Addr()) // makes the allocations that happen only once
 	require.LessOrEqual(t, idleConnection(t, s.Addr()), 64<<10)
 }
 

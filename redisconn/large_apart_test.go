@@ -17,7 +17,7 @@ import (
 	"github.com/joomcode/redispipe/redistest/chaos"
 )
 
-// lasting are options with which a connection outlives what a test holds back.
+// lasting are options with which a connection stays up while a test holds back answers.
 var lasting = redisconn.Opts{Logger: redisconn.NoopLogger{}, IOTimeout: patience, Heartbeat: -1}
 
 // apartServer holds back PING and INFO on the shared connection, and GET on the others, while a channel is there.
@@ -27,7 +27,7 @@ type apartServer struct {
 	ping, get   atomic.Pointer[chan struct{}]
 	pings, gets atomic.Int64 // that have arrived
 	infos       atomic.Int64 // on the shared connection
-	cuts        atomic.Bool  // close the connection instead of answering what was held back
+	cuts        atomic.Bool  // close the connection instead of sending the answers that were held back
 	later       atomic.Int64 // the first connection that leads to the later process
 	shared      atomic.Pointer[chaos.ScriptedConn]
 }
@@ -103,7 +103,7 @@ func requireOf(t *testing.T, process int, res any) {
 	require.True(t, bytes.Equal([]byte(values[process]), res.([]byte)))
 }
 
-// hold holds back what at says, until release is called.
+// hold makes the server hold back the answers to which at belongs, until release is called.
 func hold(at *atomic.Pointer[chan struct{}]) (release func()) {
 	held := make(chan struct{})
 	at.Store(&held)

@@ -64,7 +64,7 @@ func (b *Budget) Sample(n int) {
 // is saved up, even more than that may; no others may then until the requests allow all of them.
 func (b *Budget) Take(n int) bool { return b.take(n, n) }
 
-// Return gives back what Take(n) has taken, for requests that were not sent again.
+// Return undoes a Take(n) that returned true, if the requests were not sent again after all.
 func (b *Budget) Return(n int) {
 	b.spending.Lock()
 	defer b.spending.Unlock()

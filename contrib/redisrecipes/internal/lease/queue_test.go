@@ -15,7 +15,7 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// modelled is a lease with a queue as it should be: the owner, and then those who wait.
+// modelled is a simple model of a lease with a queue: the owner, and then the owners that wait.
 type modelled []string
 
 func (m *modelled) enter(owner string) {
