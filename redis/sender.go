@@ -23,8 +23,12 @@ type Future interface {
 // FuncFuture is a Future made of a function. It is never cancelled.
 type FuncFuture func(res any, n uint64)
 
-// Resolve implements Future.
-func (f FuncFuture) Resolve(res any, n uint64) { f(res, n) }
+// Resolve implements Future. A nil f drops the result.
+func (f FuncFuture) Resolve(res any, n uint64) {
+	if f != nil {
+		f(res, n)
+	}
+}
 
 // Cancelled implements Future.
 func (f FuncFuture) Cancelled() error { return nil }

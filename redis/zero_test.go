@@ -44,6 +44,12 @@ func TestZeroChanFutures(t *testing.T) {
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 }
 
+// A future made of a nil function drops the result, like a nil future.
+func TestNilFuncFuture(t *testing.T) {
+	assert.NotPanics(t, func() { FuncFuture(nil).Resolve("OK", 0) })
+	assert.NoError(t, FuncFuture(nil).Cancelled())
+}
+
 func TestZeroHotKeys(t *testing.T) {
 	for _, k := range []*HotKeys{nil, new(HotKeys)} {
 		assert.Empty(t, k.Top(1))
