@@ -18,11 +18,13 @@ import (
 	"github.com/joomcode/redispipe/testbed"
 )
 
-// awaitCause sends requests until an error names the server at addr and has a cause of the type want.
-func awaitCause(t *testing.T, s redis.Sender, addr string, want *errorx.Type) {
+// awaitCause calls disconnect and sends a request, again and again, until an error names the server at addr and has a
+// cause of the type want, and returns that error. A connection that is being opened may outlive one call of disconnect.
+func awaitCause(t *testing.T, s redis.Sender, addr string, want *errorx.Type, disconnect func()) error {
 	t.Helper()
 	var err *errorx.Error
 	require.Eventually(t, func() bool {
+		disconnect()
 		err = redis.AsErrorx(redis.Sync{S: s}.Do("SET", "a", "1"))
 		if err == nil || !err.IsOfType(rediscluster.ErrNoAliveConnection) || err.Cause() == nil {
 			return false
@@ -35,6 +37,7 @@ func awaitCause(t *testing.T, s redis.Sender, addr string, want *errorx.Type) {
 	assert.True(t, err.HasTrait(redis.ErrTraitNotSent))
 	assert.NotContains(t, err.Error(), "secret")
 	assert.Equal(t, want == redisconn.ErrDial, redis.SafeToRetry(err), "only what may pass is safe to retry")
+	return err
 }
 
 // If no server is connected, the error of a request contains the reason, with each kind of client.
@@ -65,7 +68,7 @@ func TestNoAliveConnectionSaysWhy(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(c.Close)
 			require.NoError(t, s.Kill())
-			awaitCause(t, c, s.Addr(), redisconn.ErrDial)
+			awaitCause(t, c, s.Addr(), redisconn.ErrDial, func() {})
 		})
 	}
 }
@@ -91,8 +94,7 @@ func TestNoAliveConnectionSaysThatThePasswordIsWrong(t *testing.T) {
 	t.Cleanup(c.Close)
 	require.Equal(t, "OK", redis.Sync{S: c}.Do("SET", "a", "1"))
 	close(refuse)
-	s.Do("CLIENT KILL", "TYPE", "NORMAL", "SKIPME", "yes")
-	awaitCause(t, c, s.Addr(), redisconn.ErrAuth)
+	awaitCause(t, c, s.Addr(), redisconn.ErrAuth, func() { s.Do("CLIENT KILL", "TYPE", "NORMAL", "SKIPME", "yes") })
 }
 
 // A Dialer gets the addresses as they were given: names that only it can resolve are good seeds.
@@ -167,9 +169,8 @@ func TestNoAliveConnectionForReasonsThatLast(t *testing.T) {
 		} else {
 			require.Equal(t, int64(1), tt.at.Do("ACL", "DELUSER", "app"))
 		}
-		tt.at.Do("CLIENT", "KILL", "TYPE", "NORMAL", "SKIPME", "yes")
-		awaitCause(t, c, addr, tt.want)
-		require.ErrorContains(t, redis.Err(redis.Sync{S: c}.Do("SET", "a", "1")), tt.says, tt.name)
+		err = awaitCause(t, c, addr, tt.want, func() { tt.at.Do("CLIENT", "KILL", "TYPE", "NORMAL", "SKIPME", "yes") })
+		require.ErrorContains(t, err, tt.says, tt.name)
 		c.Close()
 	}
 	_, err = rediscluster.NewReplicated(t.Context(), []string{other.Addr()}, rediscluster.Opts{Logger: rediscluster.NoopLogger{}, HostOpts: redisconn.Opts{DB: 99}})
