@@ -20,15 +20,6 @@ local function newToken(last) return digits(math.max((last or 0) + 1, now)) end
 
 local function link(a, b) redis.call('HSET', KEYS[1], 'next:' .. a, b, 'prev:' .. b, a) end
 
--- enter takes the last place, or prolongs the place of the owner.
-local function enter(owner, ends)
-	if redis.call('HEXISTS', KEYS[1], 'ends:' .. owner) == 0 then
-		link(redis.call('HGET', KEYS[1], 'prev:') or '', owner)
-		link(owner, '')
-	end
-	redis.call('HSET', KEYS[1], 'ends:' .. owner, digits(ends))
-end
-
 -- leave gives up the place of an owner. It returns when the place would have ended.
 local function leave(owner)
 	local place = redis.call('HMGET', KEYS[1], 'ends:' .. owner, 'prev:' .. owner, 'next:' .. owner)
@@ -37,6 +28,21 @@ local function leave(owner)
 		redis.call('HDEL', KEYS[1], 'ends:' .. owner, 'prev:' .. owner, 'next:' .. owner)
 	end
 	return tonumber(place[1])
+end
+
+-- enter takes the last place, or prolongs the place of the owner. Before that it removes the last places if they ended a
+-- TTL ago, because their owners are dead: otherwise they would stay for as long as the lease is held.
+local function enter(owner, ttl)
+	if redis.call('HEXISTS', KEYS[1], 'ends:' .. owner) == 0 then
+		local last = redis.call('HGET', KEYS[1], 'prev:') or ''
+		while last ~= '' and redis.call('HGET', KEYS[1], 'ends:' .. last) + ttl <= now do
+			leave(last)
+			last = redis.call('HGET', KEYS[1], 'prev:')
+		end
+		link(last, owner)
+		link(owner, '')
+	end
+	redis.call('HSET', KEYS[1], 'ends:' .. owner, digits(now + ttl))
 end
 
 -- pass grants a free lease to the first owner whose place has not ended, and wakes it. It returns nil if there is none.

@@ -85,6 +85,41 @@ func TestQueue(t *testing.T) {
 	require.Equal(t, map[string]string{"next:": "", "prev:": ""}, fields)
 }
 
+// A new owner removes the places at the end of the queue whose owners are dead. A place that ended only now stays,
+// because its owner may be about to renew it.
+func TestDeadPlaces(t *testing.T) {
+	server := testbed.NewServer(t)
+	client, err := redispipe.Open(context.Background(), "redis://"+server.Addr(), redispipe.Logger(nil))
+	require.NoError(t, err)
+	defer client.Close()
+	store := Store{DB: client, TTL: time.Hour, Keep: time.Hour}
+	enter := func(owner string) []string {
+		_, err := store.Enter(t.Context(), "a", owner)
+		require.NoError(t, err)
+		fields, err := redis.As[map[string]string](server.Do("HGETALL", "a"))
+		require.NoError(t, err)
+		require.Len(t, fields, 5+3*(len(inOrder(fields))-1), "three fields for each place")
+		return inOrder(fields)
+	}
+	ended := func(ago time.Duration, owners ...string) {
+		for _, owner := range owners {
+			server.Do("HSET", "a", "ends:"+owner, time.Now().Add(-ago).UnixMicro())
+		}
+	}
+	_, err = store.Acquire(t.Context(), "a", "holder")
+	require.NoError(t, err)
+	for _, owner := range []string{"1", "2", "3"} {
+		enter(owner)
+	}
+	ended(2*time.Hour, "1", "2", "3")
+	require.Equal(t, []string{"holder", "4"}, enter("4"))
+	enter("5")
+	ended(time.Minute, "4")
+	ended(2*time.Hour, "5")
+	require.Equal(t, []string{"holder", "4", "6"}, enter("6"))
+	require.Equal(t, []string{"holder", "4", "6"}, enter("4"))
+}
+
 // inOrder returns the owner of a lease, and then those in its queue.
 func inOrder(fields map[string]string) []string {
 	owners := []string{}

@@ -59,7 +59,7 @@ if ends <= now then
 	owner, ends, token = pass(h[5], h[3])
 end
 if owner and owner ~= ARGV[1] then
-	if ARGV[4] == '1' then enter(ARGV[1], now + ARGV[2]) end
+	if ARGV[4] == '1' then enter(ARGV[1], ARGV[2]) end
 	return {0, ends - now}
 end
 token = token or newToken(h[3])
