@@ -21,16 +21,30 @@ type handed struct {
 	greeted *dial.Socket
 }
 
-// heardEarly acts on the pushes that have arrived in the handshake of a socket that is now in use.
+// order tells which of two announcements is newer: the one with the greater order, or the later one of two with the
+// same order.
+type order uint64
+
+// orderOf returns the order of what a socket announces in its handshake, or after that.
+func orderOf(at *dial.Socket, handshake bool) order {
+	o := order(2 * at.Number)
+	if !handshake {
+		o++
+	}
+	return o
+}
+
+// heardEarly acts on the pushes that have arrived in the handshake of a socket that is now in use. Later ones may
+// have been heard before.
 func (c *Connection) heardEarly(at *dial.Socket) {
 	for _, push := range at.Early {
-		c.heard(at, push)
+		c.heard(orderOf(at, true), push)
 	}
 }
 
 // heard is called with each push that arrives on a shared socket. It reports announcements of
 // maintenance and acts on them. In malformed announcements, work.In is zero.
-func (c *Connection) heard(at *dial.Socket, push []any) {
+func (c *Connection) heard(at order, push []any) {
 	if len(push) == 0 {
 		return
 	}
@@ -60,7 +74,7 @@ func (c *Connection) staysOn() bool { return c.tracking != nil || c.opts.ScriptM
 type moves struct {
 	mu     sync.Mutex         // guards the fields below
 	newest *move              // what the server announced last; nil if the connection has acted on it
-	socket uint64             // the number of the socket that announced it
+	at     order              // when it was announced
 	cancel context.CancelFunc // ends the attempt to act on an earlier announcement
 }
 
@@ -74,8 +88,8 @@ type move struct {
 
 // hearMove records an announcement as the newest one. If the connection acts on an earlier one, that attempt
 // ends, unless both lead to the same address. The connection's own address leads to the new server after half of the
-// time, so it is not dialed before that. An announcement is ignored if a later socket has announced something before.
-func (c *Connection) hearMove(at *dial.Socket, work pubsub.Work) {
+// time, so it is not dialed before that. An announcement is ignored if a newer one was heard before.
+func (c *Connection) hearMove(at order, work pubsub.Work) {
 	now := time.Now()
 	m := &move{endpoint: work.Endpoint, to: c.dialer.Address, from: now.Add(work.In / 2), until: now.Add(work.In)}
 	if work.Endpoint != "" {
@@ -87,11 +101,11 @@ func (c *Connection) hearMove(at *dial.Socket, work pubsub.Work) {
 	}
 	c.moves.mu.Lock()
 	defer c.moves.mu.Unlock()
-	if at.Number < c.moves.socket {
+	if at < c.moves.at {
 		return
 	}
 	before := c.moves.newest
-	c.moves.newest, c.moves.socket = m, at.Number
+	c.moves.newest, c.moves.at = m, at
 	switch {
 	case before == nil:
 		go c.move(c.moves.beginLocked(c.ctx))

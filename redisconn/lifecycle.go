@@ -130,7 +130,7 @@ func (c *Connection) open(ctx context.Context, to *dial.Address) (greeted *dial.
 	if c.tracking != nil {
 		greeted.Dec.OnPush(c.tracking.told)
 	}
-	greeted.Dec.OnSkipped(func(push []any) { c.heard(greeted, push) })
+	greeted.Dec.OnSkipped(func(push []any) { c.heard(orderOf(greeted, false), push) })
 	return greeted, nil
 }
 
