@@ -150,25 +150,3 @@ func (q *queue) unreserve() (listens bool) {
 	q.due = q.due || q.pending > 0
 	return q.due
 }
-
-// whenAnswered returns a channel that is closed when no request is in flight, or when writes are stopped. It
-// returns nil if no request is in flight now.
-func (q *queue) whenAnswered() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.head == nil {
-		return nil
-	}
-	if q.emptied == nil {
-		q.emptied = make(chan struct{})
-	}
-	return q.emptied
-}
-
-// tellEmptied closes the channel that whenAnswered has returned. Call it with the lock.
-func (q *queue) tellEmptied() {
-	if q.emptied != nil {
-		close(q.emptied)
-		q.emptied = nil
-	}
-}
