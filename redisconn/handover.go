@@ -82,7 +82,7 @@ type moves struct {
 type move struct {
 	endpoint string       // as announced; empty if the address does not change
 	to       dial.Address // the address to dial
-	from     time.Time    // when to dial
+	from     time.Time    // when to dial; the goroutine of Connection.move owns it once it acts on the move
 	until    time.Time    // when the server closes its socket
 }
 
