@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/joomcode/redispipe"
+	"github.com/joomcode/redispipe/cmd"
 	"github.com/joomcode/redispipe/redis"
 	"github.com/joomcode/redispipe/rediscache"
 	"github.com/joomcode/redispipe/rediscluster"
@@ -54,9 +55,6 @@ func TestNoneOpened(t *testing.T) {
 		}
 		s.Close()
 	}
-
-	// The methods of a PolicyMan can't be called with a nil pointer, but functions that take a Sender accept one.
-	require.ErrorContains(t, redis.Err(redis.Sync{S: (*rediscluster.PolicyMan)(nil)}.Do("GET", "key")), "the sender is nil")
 
 	var cache *rediscache.Cache
 	cache.Invalidate("key")
@@ -124,6 +122,63 @@ func TestEveryMethodOfNone(t *testing.T) {
 	}
 	require.Greater(t, calls, 500)
 	require.Greater(t, failed, 200)
+}
+
+// The methods of a PolicyMan can't be called with a nil pointer, but every function that takes a Sender accepts one, as it
+// accepts nil.
+func TestFunctionsOfNone(t *testing.T) {
+	ctx := t.Context()
+	one, many := redis.Req("GET", "key"), []redis.Request{redis.Req("GET", "key"), redis.Req("GET", "key")}
+	errOf := func(_ any, err error) error { return err }
+	calls := map[string]func(s redis.Sender) error{
+		"Sync":            func(s redis.Sender) error { return redis.Err(redis.Sync{S: s}.Send(one)) },
+		"SendMany":        func(s redis.Sender) error { return redis.Err(redis.Sync{S: s}.SendMany(many)[1]) },
+		"SendTransaction": func(s redis.Sender) error { return errOf(redis.Sync{S: s}.SendTransaction(many)) },
+		"Scanner":         func(s redis.Sender) error { return errOf(redis.Sync{S: s}.Scanner(redis.ScanOpts{}).Next()) },
+		"SyncCtx":         func(s redis.Sender) error { return redis.Err(redis.SyncCtx{S: s}.Send(ctx, one)) },
+		"ChanFutured":     func(s redis.Sender) error { return redis.Err(redis.ChanFutured{S: s}.Send(one).Value()) },
+		"Batch":           func(s redis.Sender) error { return redis.Batch(ctx, s, one) },
+		"DoAs":            func(s redis.Sender) error { return errOf(redis.DoAs[string](ctx, s, "GET", "key")) },
+		"Load":            func(s redis.Sender) error { return redis.NewScript("return 1").Load(ctx, s) },
+		"Script":          func(s redis.Sender) error { return redis.Err(redis.NewScript("return 1").Do(ctx, s, nil)) },
+		"OpenSession":     func(s redis.Sender) error { return errOf(redis.OpenSession(ctx, s, "key")) },
+		"Watch": func(s redis.Sender) error {
+			return errOf(redis.Watch(ctx, s, []string{"key"}, func(*redis.Tx) error { return nil }))
+		},
+		"Keys": func(s redis.Sender) (err error) {
+			for _, err = range redis.Keys(ctx, s, redis.ScanOpts{}) {
+			}
+			return err
+		},
+		"Cmd":         func(s redis.Sender) error { return errOf(cmd.Get[string]("key").Do(ctx, s)) },
+		"DoEachShard": func(s redis.Sender) error { return redis.Err(rediscluster.DoEachShard(ctx, s, one)[0]) },
+		"SendSplit": func(s redis.Sender) error {
+			return redis.Err(rediscluster.SendSplit(ctx, s, redis.Req("MGET", "a", "b")))
+		},
+		"CopyKeys": func(s redis.Sender) error { return redismirror.CopyKeys(ctx, s, s, []string{"key"}) },
+	}
+	wraps := map[string]func(s redis.Sender) redis.Sender{
+		"as it is":   func(s redis.Sender) redis.Sender { return s },
+		"WithPrefix": func(s redis.Sender) redis.Sender { return redis.WithPrefix(s, "p:") },
+		"WithJoin":   redis.WithJoin,
+		"WithRetry":  func(s redis.Sender) redis.Sender { return redis.WithRetry(s, redis.NoRetry) },
+		"WithHook":   func(s redis.Sender) redis.Sender { return redis.WithHook(s, nil) },
+		"Recorder":   func(s redis.Sender) redis.Sender { return redistest.NewRecorder(s) },
+	}
+	for _, none := range []redis.Sender{nil, (*rediscluster.PolicyMan)(nil)} {
+		for around, wrap := range wraps {
+			for name, call := range calls {
+				require.NotPanics(t, func() {
+					err := call(wrap(none))
+					require.Equal(t, redis.OutcomeNotSent, redis.OutcomeOf(err), "%s, %s, %T: %v", name, around, none, err)
+				}, "%s, %s, %T", name, around, none)
+			}
+		}
+	}
+	for _, none := range []cmd.Caller{nil, (*redis.Sync)(nil)} {
+		_, err := cmd.Get[string]("key").DoIn(none)
+		require.ErrorContains(t, err, "the sender is nil", "%T", none)
+	}
 }
 
 // EachShard of a nil function does nothing.

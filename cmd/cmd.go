@@ -148,7 +148,12 @@ func (r *request) do(ctx context.Context, s redis.Sender, dst, allocated any) (d
 }
 
 // doIn is do for a sender whose calls take no context.
-func (r *request) doIn(s Caller, dst any) error { return s.DoInto(r.place(dst), r.name, r.args()...) }
+func (r *request) doIn(s Caller, dst any) error {
+	if sync, is := s.(*redis.Sync); s == nil || is && sync == nil {
+		s = redis.Sync{} // it returns the error of a nil sender
+	}
+	return s.DoInto(r.place(dst), r.name, r.args()...)
+}
 
 // place returns the variable for the reply, from which dst is then set.
 func (r *request) place(dst any) any {

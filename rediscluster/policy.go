@@ -99,8 +99,13 @@ type FairRoundRobinSeed struct {
 	n atomic.Uint32
 }
 
-// Current implements RoundRobinSeed.
-func (s *FairRoundRobinSeed) Current() uint32 { return s.n.Add(1) }
+// Current implements RoundRobinSeed. A nil s is [DefaultRoundRobinSeed].
+func (s *FairRoundRobinSeed) Current() uint32 {
+	if s == nil {
+		return defaultSeed.Current()
+	}
+	return s.n.Add(1)
+}
 
 // TimedRoundRobinSeed changes with time: requests within one interval go to the same
 // node, in larger batches. The zero value changes as [DefaultRoundRobinSeed] does.
@@ -121,8 +126,11 @@ func NewTimedRoundRobinSeed(interval time.Duration) *TimedRoundRobinSeed {
 	return &TimedRoundRobinSeed{start: time.Now(), interval: max(interval, time.Millisecond)}
 }
 
-// Current implements RoundRobinSeed.
+// Current implements RoundRobinSeed. A nil s is [DefaultRoundRobinSeed].
 func (s *TimedRoundRobinSeed) Current() uint32 {
+	if s == nil {
+		s = defaultSeed
+	}
 	if last := s.stopped.Load(); last != 0 {
 		return uint32(last - 1)
 	}
@@ -136,8 +144,11 @@ func (s *TimedRoundRobinSeed) running() uint32 {
 	return uint32(time.Since(s.start) / s.interval)
 }
 
-// Stop keeps the seed at its current number forever.
+// Stop keeps the seed at its current number forever. It does nothing if s is nil.
 func (s *TimedRoundRobinSeed) Stop() {
+	if s == nil {
+		return
+	}
 	s.stopped.CompareAndSwap(0, uint64(s.running())+1)
 }
 

@@ -67,6 +67,8 @@ func TestTimedRoundRobinSeed(t *testing.T) {
 	})
 	assert.NotPanics(t, func() { NewTimedRoundRobinSeed(0).Current() })
 	assert.NotPanics(t, func() { new(TimedRoundRobinSeed).Current() })
+	assert.NotPanics(t, func() { (*FairRoundRobinSeed)(nil).Current(); (*TimedRoundRobinSeed)(nil).Current() })
+	assert.NotPanics(t, (*TimedRoundRobinSeed)(nil).Stop)
 	assert.Same(t, DefaultRoundRobinSeed(), DefaultRoundRobinSeed())
 }
 

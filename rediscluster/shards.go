@@ -47,12 +47,9 @@ func (c *Cluster) EachShard(f func(redis.Sender, error) bool) {
 // order; each may be an error. It also works on a single connection. When ctx is done
 // it stops waiting, but requests that were sent may run.
 func DoEachShard(ctx context.Context, s redis.Sender, req redis.Request) []any {
-	if s == nil {
-		return []any{redis.SyncCtx{}.Send(ctx, req)} // it returns the error of a nil sender
-	}
 	var shards []redis.Sender
 	var results []any
-	s.EachShard(func(shard redis.Sender, err error) bool {
+	redis.WithHook(s, nil).EachShard(func(shard redis.Sender, err error) bool { // without a hook, it only replaces a nil sender
 		shards, results = append(shards, shard), append(results, err)
 		return true
 	})

@@ -30,8 +30,10 @@ type Call struct {
 	Requests [][]string
 }
 
-// NewRecorder returns a Recorder that passes requests on to s.
-func NewRecorder(s redis.Sender) *Recorder { return &Recorder{s, &callLog{}} }
+// NewRecorder returns a Recorder that passes requests on to s. If s is nil, they fail.
+func NewRecorder(s redis.Sender) *Recorder {
+	return &Recorder{redis.WithHook(s, nil), &callLog{}} // without a hook, it only replaces a nil sender
+}
 
 // Calls returns the calls so far, in order.
 func (r *Recorder) Calls() []Call {
@@ -108,7 +110,7 @@ func (r *Recorder) EachShard(f func(redis.Sender, error) bool) {
 	}
 	r.Sender.EachShard(func(shard redis.Sender, err error) bool {
 		if shard != nil {
-			shard = &Recorder{shard, r.log}
+			shard = &Recorder{redis.WithHook(shard, nil), r.log}
 		}
 		return f(shard, err)
 	})
