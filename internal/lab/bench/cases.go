@@ -50,7 +50,7 @@ type Case struct {
 
 // concurrencies are the numbers of callers in the plot. Those that have targets come first in the
 // list of cases and are not repeated.
-var concurrencies = []int{16, 32, 64, 256, 512}
+var concurrencies = []int{16, 24, 32, 64, 256, 512}
 
 // rates are those of the open loop, in requests per second.
 var rates = []int{5_000, 20_000, 50_000, 100_000, 200_000, 400_000}
@@ -79,7 +79,7 @@ func allCases() []Case {
 		{ID: "waiting", Text: "10,000 waiting callers", Kind: waiting, Callers: 10_000},
 	}
 	for _, n := range []int{1, 2, 8, 32} {
-		for _, m := range []int{1, 8, 128, 1000} {
+		for _, m := range []int{1, 8, 24, 128, 1000} {
 			cases = append(cases, onProcs(n, callers(m)))
 		}
 	}

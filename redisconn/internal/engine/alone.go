@@ -163,7 +163,7 @@ func (s *Session) interruptibly(ctx context.Context, wait func() error) (ended, 
 func (s *Session) receive(p []byte) (int, error) {
 	b := s.exchanged
 	if b == nil {
-		return s.Conn.Read(p)
+		return s.parallel.read(s.Conn, p)
 	}
 	sent, n, err := s.raw.Exchange(b.buf, p)
 	switch {
@@ -177,7 +177,7 @@ func (s *Session) receive(p []byte) (int, error) {
 	}
 	s.exchanged, b.sent = nil, sent
 	s.wake <- b
-	return s.Conn.Read(p)
+	return s.parallel.read(s.Conn, p)
 }
 
 // exchangeWritten is called after the whole batch was written, and before the socket is read.

@@ -70,7 +70,7 @@ func TestSmooth(t *testing.T) {
 
 func TestSmoothForgetsABurst(t *testing.T) {
 	concurrency, batches := 100_000, 0
-	for ; worthYielding(concurrency, false); batches++ {
+	for ; worthYielding(concurrency, false, false); batches++ {
 		require.Less(t, batches, 100, "a lone goroutine is still taken for many")
 		concurrency = smooth(concurrency, 1)
 	}

@@ -63,7 +63,7 @@ func (q *queue) fly(b *batch, now time.Duration) {
 	if q.others != nil {
 		q.everywhere = smooth(q.everywhere, int(q.others()))
 	}
-	q.crowded.Store(max(q.concurrency, q.everywhere) >= crowd)
+	q.crowded.Store(crowded(max(q.concurrency, q.everywhere), q.crowded.Load(), q.others != nil))
 }
 
 // smooth returns the next estimate of the concurrency. It rises to the number of pending requests
@@ -99,7 +99,7 @@ func (q *queue) judgePostponing(b *batch) {
 	case p.since == 0:
 		q.pause = max(0, q.pause-1)
 	case !hasPaid(len(b.items)-p.atAnswer, p.answered):
-		q.pause = postponePause(q.concurrency)
+		q.pause = postponePause(q.crowded.Load())
 	}
 }
 
@@ -205,7 +205,7 @@ func (q *queue) passRead(s *Session, mayIdle bool, retired *batch) (loop, kept b
 	long := retired != nil && q.retireLocked(retired)
 	if kept = q.session != s; !kept {
 		s.listens.Store(false)
-		if q.reading = readNobody; !mayIdle || crowded(q.everywhere) || q.head != nil || q.open != nil || q.writing {
+		if q.reading = readNobody; !mayIdle || q.others != nil && q.crowded.Load() || q.head != nil || q.open != nil || q.writing {
 			q.reading = q.nextReader(s)
 		}
 		q.read = q.read || q.reading == readCaller

@@ -4,9 +4,20 @@ import "time"
 
 // docs/engine.md shows what each of these rules and numbers gains.
 
-// crowd is the number of concurrent requests that counts as a crowd. In a crowd postponing alone
-// does not gather requests, and waking one caller after another would take most of the time.
-const crowd = 24
+// In a crowd waking one caller after another would take most of the time, so the reader goroutine
+// reads for all callers. A crowd begins with crowdBegins concurrent requests. If the callers send to
+// several servers, it begins with crowdEnds: postponing hardly gathers these requests. Each crowd
+// ends with fewer than crowdEnds. If it ended where it begins, the engine could change its ways with
+// every batch.
+const (
+	crowdBegins = 48
+	crowdEnds   = 24
+)
+
+// crowded reports whether there is a crowd. already is set if there was one before.
+func crowded(concurrency int, already, manyServers bool) bool {
+	return concurrency >= crowdBegins || concurrency >= crowdEnds && (already || manyServers)
+}
 
 // alone reports whether requests come one at a time.
 func alone(concurrency int) bool { return concurrency <= 1 }
@@ -14,8 +25,8 @@ func alone(concurrency int) bool { return concurrency <= 1 }
 // worthYielding decides whether a writer lets other goroutines run once (runtime.Gosched) before it
 // takes the batch: the callers that the last replies woke are about to send their next requests.
 // gathered is set if postponing gathers these requests anyway. In a crowd that does not count.
-func worthYielding(concurrency int, gathered bool) bool {
-	return concurrency >= crowd || !gathered && !alone(concurrency)
+func worthYielding(concurrency int, crowded, gathered bool) bool {
+	return crowded || !gathered && !alone(concurrency)
 }
 
 // burst is the number of batches, counted from when nothing was in flight, that are written without
@@ -31,12 +42,7 @@ const wide = 4
 // worthYieldingAgain decides whether a writer yields once more after requests have entered. A crowd
 // of callers that send to several servers is worth it, because the batch for one server grows
 // slowly.
-func worthYieldingAgain(everywhere int) bool { return everywhere >= crowd }
-
-// crowded reports whether the reader goroutine reads for all callers. If a crowd of callers passed
-// on the right to read, the client would be busy waking goroutines while the server waits for the
-// next batch.
-func crowded(concurrency int) bool { return concurrency >= crowd }
+func worthYieldingAgain(crowded, manyServers bool) bool { return crowded && manyServers }
 
 // inTime decides whether a request is likely to be answered in the time that it has left. The time
 // that the oldest request in flight has waited beyond minTrip shows how much is queued at the
@@ -52,12 +58,19 @@ func inTime(oldest, minTrip, left time.Duration) bool {
 // milliseconds, but is no overload.
 const overload = 10 * time.Millisecond
 
-// A batch does not wait for more requests if it has at least enoughLeast requests, and half as many
-// as are in flight: then the server works on one half while the client handles the replies to the
-// other. Nor does it wait if it has enoughMost requests or enoughBytes. If the callers send to
-// several servers, it waits until it has as many requests as are in flight, because the client
-// handles the other servers' replies while one server works. If the program has one processor
-// (GOMAXPROCS), no goroutine runs during a write, so enoughMostOfOne takes the place of enoughMost.
+// Without a crowd, a batch waits for all callers: until the requests in flight are answered. In a
+// crowd it does not wait for more if it has half as many requests as are in flight: then the server
+// works on one half while the client handles the replies to the other. Nor does any batch wait if it
+// has enoughMost requests or enoughBytes.
+//
+// If the program has one processor (GOMAXPROCS), no goroutine runs during a write, so
+// enoughMostOfOne takes the place of enoughMost. If, in addition, the server runs in parallel (see
+// [parallel]), a third of the callers is enough without a crowd: the server answers one
+// third while the client handles the replies to another.
+//
+// If the callers send to several servers, a batch waits until it has at least enoughLeast requests,
+// and as many as are in flight, because the client handles the other servers' replies while one
+// server works.
 const (
 	enoughLeast     = 16
 	enoughMost      = 128
@@ -74,14 +87,19 @@ func mostWaited(processors int) int {
 	return enoughMost
 }
 
-// enough reports whether a batch is large enough to be written without waiting for more. most is
-// the result of [mostWaited].
-func enough(items, bytes, concurrency, most int, manyServers bool) bool {
-	share := concurrency / 2
-	if manyServers {
-		share = concurrency
+// enough returns the number of requests with which a batch is written without waiting for more. most
+// is the result of [mostWaited].
+func enough(concurrency, most int, crowded, manyServers, inParallel bool) int {
+	switch {
+	case manyServers:
+		return min(most, max(enoughLeast, concurrency))
+	case crowded:
+		return min(most, concurrency/2)
+	case inParallel && concurrency/3 > 1:
+		return concurrency / 3
+	default:
+		return most
 	}
-	return bytes >= enoughBytes || items >= min(most, max(enoughLeast, share))
 }
 
 // postponeMost is the longest round trip with which a small batch waits for the answer to the
@@ -103,8 +121,8 @@ func hasPaid(joined, answered int) bool { return 2*joined >= answered }
 // postponePause returns the number of batches that are not postponed after postponing one has not
 // paid, because the callers do something else between two requests. The pause is shorter in a
 // crowd, where enough callers return from time to time.
-func postponePause(concurrency int) int {
-	if concurrency >= crowd {
+func postponePause(crowded bool) int {
+	if crowded {
 		return 32
 	}
 	return 256

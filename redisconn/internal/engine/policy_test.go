@@ -9,47 +9,102 @@ import (
 
 func TestYields(t *testing.T) {
 	for _, c := range []struct {
-		concurrency                         int
-		alone, yields, yieldsAlone, crowded bool
+		concurrency                int
+		crowded, gathered, yielded bool
 	}{
-		{0, true, false, false, false},
-		{1, true, false, false, false},
-		{2, false, false, true, false},
-		{23, false, false, true, false},
-		{24, false, true, true, true},
-		{1000, false, true, true, true},
+		{0, false, false, false},
+		{1, false, false, false},
+		{2, false, false, true},
+		{2, false, true, false},
+		{crowdBegins - 1, false, false, true},
+		{crowdBegins - 1, false, true, false},
+		{crowdEnds, true, false, true},
+		{crowdEnds, true, true, true},
 	} {
-		require.Equal(t, c.alone, alone(c.concurrency), "%+v", c)
-		require.Equal(t, c.yields, worthYielding(c.concurrency, true), "%+v", c)
-		require.Equal(t, c.yieldsAlone, worthYielding(c.concurrency, false), "%+v", c)
-		require.Equal(t, c.crowded, crowded(c.concurrency), "%+v", c)
+		require.Equal(t, c.yielded, worthYielding(c.concurrency, c.crowded, c.gathered), "%+v", c)
 	}
+}
+
+func TestCrowd(t *testing.T) {
+	for _, c := range []struct {
+		concurrency                int
+		already, manyServers, want bool
+	}{
+		{23, false, false, false},
+		{24, false, false, false},
+		{47, false, false, false},
+		{48, false, false, true},
+		{1000, false, false, true},
+		{23, true, false, false},
+		{24, true, false, true},
+		{23, false, true, false},
+		{24, false, true, true},
+		{23, true, true, false},
+	} {
+		require.Equal(t, c.want, crowded(c.concurrency, c.already, c.manyServers), "%+v", c)
+	}
+}
+
+// A concurrency that sways around the beginning of a crowd does not end it with every batch.
+func TestCrowdSways(t *testing.T) {
+	q := newTestQueue(1000, 1_000_000)
+	q.state, q.session, q.reading = Connected, testSession(), readLoop
+	for _, c := range []struct {
+		pending int
+		want    bool
+	}{{crowdBegins - 1, false}, {crowdBegins, true}, {crowdBegins - 1, true}, {crowdEnds, true}, {1, true}} {
+		q.pending = c.pending - 1 // put adds one
+		q.put(1, nil)
+		_, _ = q.take(true)
+		require.Equal(t, c.want, q.crowded.Load(), "%+v", c)
+	}
+	for q.concurrency >= crowdEnds {
+		require.True(t, q.crowded.Load())
+		q.pending = 0
+		q.put(1, nil)
+		_, _ = q.take(true)
+	}
+	require.False(t, q.crowded.Load())
 }
 
 func TestEnough(t *testing.T) {
 	for _, c := range []struct {
-		items, bytes, concurrency, processors int
-		manyServers, want                     bool
+		concurrency, processors          int
+		crowded, manyServers, inParallel bool
+		want                             int
 	}{
-		{1, 100, 1, 2, false, false},
-		{15, 100, 2, 2, false, false},
-		{16, 100, 2, 2, false, true},
-		{63, 100, 128, 2, false, false},
-		{64, 100, 128, 2, false, true},
-		{127, 100, 1000, 2, false, false},
-		{128, 100, 1000, 2, false, true},
-		{63, 100, 128, 1, false, false},
-		{64, 100, 128, 1, false, true},
-		{499, 100, 1000, 1, false, false},
-		{500, 100, 1000, 1, false, true},
-		{512, 100, 5000, 1, false, true},
-		{64, 100, 100, 2, true, false},
-		{100, 100, 100, 2, true, true},
-		{1, enoughBytes, 1000, 2, false, true},
-		{1, enoughBytes - 1, 1000, 2, false, false},
+		{1, 2, false, false, true, enoughMost},
+		{23, 2, false, false, false, enoughMost},
+		{47, 2, false, false, false, enoughMost},
+		{24, 2, true, false, true, 12},
+		{128, 2, true, false, true, 64},
+		{1000, 2, true, false, true, enoughMost},
+		{1, 1, false, false, true, enoughMostOfOne},
+		{5, 1, false, false, true, enoughMostOfOne},
+		{6, 1, false, false, true, 2},
+		{8, 1, false, false, true, 2},
+		{47, 1, false, false, true, 15},
+		{8, 1, false, false, false, enoughMostOfOne},
+		{24, 1, true, false, true, 12},
+		{128, 1, true, false, true, 64},
+		{1000, 1, true, false, true, 500},
+		{5000, 1, true, false, true, enoughMostOfOne},
+		{2, 2, false, true, true, 16},
+		{100, 2, true, true, true, 100},
+		{1000, 2, true, true, true, enoughMost},
+		{8, 1, false, true, true, 16},
 	} {
-		require.Equal(t, c.want, enough(c.items, c.bytes, c.concurrency, mostWaited(c.processors), c.manyServers), "%+v", c)
+		require.Equal(t, c.want, enough(c.concurrency, mostWaited(c.processors), c.crowded, c.manyServers, c.inParallel), "%+v", c)
 	}
+}
+
+// A batch of enoughBytes does not wait, however few requests it has.
+func TestEnoughBytes(t *testing.T) {
+	q := newTestQueue(100, 1000)
+	q.open = &batch{buf: make([]byte, enoughBytes-1), items: make([]item, 1)}
+	require.False(t, q.enough())
+	q.open.buf = append(q.open.buf, 0)
+	require.True(t, q.enough())
 }
 
 func TestPostponing(t *testing.T) {
@@ -68,13 +123,14 @@ func TestPostponing(t *testing.T) {
 }
 
 func TestPostponePause(t *testing.T) {
-	require.Equal(t, 256, postponePause(crowd-1))
-	require.Equal(t, 32, postponePause(crowd), "postponing pays again sooner")
+	require.Equal(t, 256, postponePause(false))
+	require.Equal(t, 32, postponePause(true), "postponing pays again sooner")
 }
 
 func TestYieldingAgain(t *testing.T) {
-	require.True(t, worthYieldingAgain(crowd))
-	require.False(t, worthYieldingAgain(crowd-1))
+	require.True(t, worthYieldingAgain(true, true))
+	require.False(t, worthYieldingAgain(false, true))
+	require.False(t, worthYieldingAgain(true, false))
 }
 
 func TestInTime(t *testing.T) {
@@ -99,7 +155,7 @@ func TestInTime(t *testing.T) {
 
 // inFlightModel returns a model with one request in flight, whose caller reads.
 func inFlightModel() *rightsModel {
-	m := newRightsModel(true, crowd-1, 4)
+	m := newRightsModel(true, crowdEnds-1, 4)
 	for _, step := range []string{"rest", "call", "write", "take", "wrote"} {
 		m.do(step)
 	}
@@ -135,7 +191,7 @@ func TestPostponeNotForLong(t *testing.T) {
 // When the loop gets the right to read, it writes the postponed batch: the future that it resolves
 // may wait for the effect of a postponed request.
 func TestPostponeNotForTheLoop(t *testing.T) {
-	m := newRightsModel(true, crowd-1, 4)
+	m := newRightsModel(true, crowdEnds-1, 4)
 	for _, step := range []string{"send", "take", "say", "wrote", "call"} {
 		m.do(step)
 	}
@@ -173,7 +229,7 @@ func TestPostponeOnlyIfItPays(t *testing.T) {
 	for _, step := range []string{"call", "answer", "write", "take"} {
 		m.do(step)
 	}
-	require.Equal(t, postponePause(m.q.concurrency), m.q.pause)
+	require.Equal(t, postponePause(false), m.q.pause)
 	m.q.open = &batch{}
 	require.False(t, m.q.postponable())
 }

@@ -32,12 +32,12 @@ func (q *queue) postponable() bool {
 // requests.
 func (q *queue) enough() bool {
 	b := q.open
-	return b != nil && enough(len(b.items), len(b.buf), q.concurrency, q.mostWaited, q.others != nil)
+	if b == nil || len(b.buf) >= enoughBytes {
+		return b != nil
+	}
+	inParallel := q.session != nil && q.session.parallel.is()
+	return len(b.items) >= enough(q.concurrency, q.mostWaited, q.crowded.Load(), q.others != nil, inParallel)
 }
-
-// maxConcurrency returns the concurrency at this server or, if that is higher, at all servers
-// together.
-func (q *queue) maxConcurrency() int { return max(q.concurrency, q.everywhere) }
 
 // postponed describes the open batch, to judge later whether postponing it has paid.
 type postponed struct {

@@ -47,6 +47,9 @@ type lostTime struct {
 // more than the bound.
 var lost lostTime
 
+// near reports whether the server shares the machine.
+func (p *processor) near() bool { return p.local }
+
 // yield lets the server run. The caller must not have the right to write. The raw system call hides
 // the pause from Go's scheduler, which would otherwise start another thread in place of this one.
 func (p *processor) yield() {

@@ -55,6 +55,15 @@ func TestConnectionsLoseTogether(t *testing.T) {
 	require.False(t, other.may(now))
 }
 
+// Only reads from a server on the same machine count, and only with one processor.
+func TestParallelMatters(t *testing.T) {
+	one, two := &queue{mostWaited: enoughMostOfOne}, &queue{mostWaited: enoughMost}
+	near, far := &processor{local: true}, &processor{}
+	require.NotNil(t, newParallel(one, near))
+	require.Nil(t, newParallel(one, far))
+	require.Nil(t, newParallel(two, near))
+}
+
 func TestIsLocal(t *testing.T) {
 	tcp := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 6379} }
 	for _, c := range []struct {

@@ -10,3 +10,5 @@ type processor struct{}
 func newProcessor(net.Conn) *processor { return nil }
 
 func (*processor) yield() {}
+
+func (*processor) near() bool { return false }

@@ -73,7 +73,7 @@ const offersMost = 32
 func (q *queue) nextReader(s *Session) readHolder {
 	b := q.head
 	switch {
-	case b == nil && q.asksFutures || !s.mayPass || crowded(q.maxConcurrency()):
+	case b == nil && q.asksFutures || !s.mayPass || q.crowded.Load():
 		return readLoop
 	case b == nil:
 		b = q.open
@@ -157,7 +157,8 @@ func (q *queue) yield() (turn uint64) {
 	// While q.pause is not zero, postponing does not pay: the callers do something else between two
 	// requests.
 	gathered := q.gathers() || q.pause > 0 && q.everywhere < wide && (q.head == nil || q.sinceIdle < burst)
-	if worthYielding(max(q.maxConcurrency(), q.pending), gathered) && !q.enough() {
+	concurrency := max(q.concurrency, q.everywhere, q.pending)
+	if worthYielding(concurrency, crowded(concurrency, q.crowded.Load(), q.others != nil), gathered) && !q.enough() {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {
@@ -180,7 +181,7 @@ func (q *queue) endYield(turn uint64, sender bool) (mine bool, again uint64) {
 	}
 	q.yielding = 0
 	switch came := q.open != nil && len(q.open.items) > q.yieldedWith; {
-	case came && worthYieldingAgain(q.everywhere):
+	case came && worthYieldingAgain(q.crowded.Load(), q.others != nil):
 		again = q.yield()
 	case sender && !came && q.open != nil && q.head != nil && q.open.items[len(q.open.items)-1].caller == nil:
 		q.pass(nil, true)

@@ -22,7 +22,7 @@ func TestRightsModel(t *testing.T) {
 	for _, c := range []struct {
 		mayIdle     bool
 		concurrency int
-	}{{true, 0}, {false, 0}, {true, crowd - 1}, {false, crowd - 1}, {true, 1000}, {false, 1000}} {
+	}{{true, 0}, {false, 0}, {true, crowdEnds - 1}, {false, crowdEnds - 1}, {true, 1000}, {false, 1000}} {
 		seen := map[string]bool{}
 		paths := [][]string{nil}
 		ends := 0
@@ -85,7 +85,7 @@ func TestYieldWithOthers(t *testing.T) {
 		pending int64
 		pause   int
 		yields  bool
-	}{{wide - 1, 1, false}, {wide, 1, true}, {wide, 0, false}, {crowd, 0, true}} {
+	}{{wide - 1, 1, false}, {wide, 1, true}, {wide, 0, false}, {crowdEnds, 0, true}} {
 		q := newTestQueue(100, 1000)
 		q.state, q.session, q.reading, q.opts.Yields = Connected, testSession(), readCaller, true
 		q.Shares(func() int64 { return c.pending })
@@ -94,16 +94,17 @@ func TestYieldWithOthers(t *testing.T) {
 		q.pause = c.pause
 		q.put(1, nil)
 		require.Equal(t, c.yields, q.startYield() != 0, "%+v", c)
-		require.Equal(t, c.pending == crowd, q.crowded.Load(), "%+v", c)
+		require.Equal(t, c.pending == crowdEnds, q.crowded.Load(), "%+v", c)
 	}
 }
 
 // A sender that takes over the right to write, because the batch is large enough, does not yield.
 // Otherwise each later sender would take the right from the sender before it.
 func TestYieldEndsWithEnough(t *testing.T) {
-	q := newTestQueue(100, 1000)
+	q := newTestQueue(1000, 10000)
 	q.state, q.session, q.reading = Connected, testSession(), readLoop
-	q.concurrency, q.head, q.pending = 2*crowd, &batch{}, 3*crowd
+	q.concurrency, q.head, q.pending = 2*crowdBegins, &batch{}, 3*crowdBegins
+	q.crowded.Store(true)
 	q.put(1, nil)
 	require.NotZero(t, q.startYield())
 	for !q.enough() {

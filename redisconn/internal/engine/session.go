@@ -22,6 +22,7 @@ type Session struct {
 	raw       *sock.Raw // the socket without TLS, for calls that do not block; nil if there is none
 	checker   *sock.Raw // checks the socket (with TLS, the one below TLS); nil if that is impossible
 	processor *processor
+	parallel  *parallel // nil if it does not matter whether the server runs in parallel
 
 	failure sync.Once
 	failed  chan struct{} // closed after err is set
