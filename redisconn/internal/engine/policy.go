@@ -60,19 +60,15 @@ const overload = 10 * time.Millisecond
 
 // Without a crowd, a batch waits for all callers: until the requests in flight are answered. In a
 // crowd it does not wait for more if it has half as many requests as are in flight: then the server
-// works on one half while the client handles the replies to the other. Nor does any batch wait if it
-// has enoughMost requests or enoughBytes.
+// works on one half while the client handles the replies to the other. If the callers send to several
+// servers, a crowd waits for all callers too, because the client handles the other servers' replies
+// while one server works. No batch waits if it has enoughMost requests or enoughBytes.
 //
 // If the program has one processor (GOMAXPROCS), no goroutine runs during a write, so
 // enoughMostOfOne takes the place of enoughMost. If, in addition, the server runs in parallel (see
 // [parallel]), a third of the callers is enough without a crowd: the server answers one
 // third while the client handles the replies to another.
-//
-// If the callers send to several servers, a batch waits until it has at least enoughLeast requests,
-// and as many as are in flight, because the client handles the other servers' replies while one
-// server works.
 const (
-	enoughLeast     = 16
 	enoughMost      = 128
 	enoughMostOfOne = 512
 	enoughBytes     = 128 << 10
@@ -92,7 +88,7 @@ func mostWaited(processors int) int {
 func enough(concurrency, most int, crowded, manyServers, inParallel bool) int {
 	switch {
 	case manyServers:
-		return min(most, max(enoughLeast, concurrency))
+		return most
 	case crowded:
 		return min(most, concurrency/2)
 	case inParallel && concurrency/3 > 1:
