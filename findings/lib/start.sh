@@ -60,6 +60,14 @@ build() {
 	go build -o main main.go
 }
 
+# rust DEPENDENCY...: builds $dir/main from $dir/main.rs, with these lines as the dependencies of Cargo.toml.
+rust() {
+	printf '%s\n' '[package]' 'name = "main"' 'version = "0.1.0"' 'edition = "2021"' \
+		'[[bin]]' 'name = "main"' 'path = "main.rs"' '[dependencies]' "$@" >Cargo.toml
+	CARGO_TARGET_DIR=$dir/target cargo build --quiet 2>>"$dir/log"
+	mv target/debug/main main
+}
+
 # miniredis PORT: starts miniredis 2.40.0.
 miniredis() {
 	cat >main.go <<-'END'
