@@ -58,7 +58,11 @@ func (s *Server) now() time.Time { return time.Now().Add(s.clock.ahead) }
 // time returns the time of miniredis, unless miniredis requires a password.
 func (s *Server) time() (now time.Time, ok bool) {
 	var ctx any
-	pair, err := parse(s.ask(&ctx, "TIME"))
+	return timeOf(parse(s.ask(&ctx, "TIME")))
+}
+
+// timeOf returns the time in a reply to TIME.
+func timeOf(pair any, err error) (now time.Time, ok bool) {
 	parts, _ := pair.([]any)
 	if err != nil || len(parts) != 2 {
 		return time.Time{}, false

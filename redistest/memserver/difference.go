@@ -24,8 +24,8 @@ var differences = []difference{
 	{"text of scores", "scores are `0.1`; servers before 7.2 write `0.10000000000000001`", "", "7.2", "", false},
 	{"several keys", "a client that waits for several keys gets an element of the first of them; servers before 7.2 use the key that was pushed to first", "", "7.2", "", true},
 	{"count 0", "`XRANGE` and `XREVRANGE` with `COUNT 0` return all entries; servers return null", "", "", "XRANGE * * * COUNT 0; XREVRANGE * * * COUNT 0", false},
-	{"xdel", "`XREADGROUP` of pending entries and `XAUTOCLAIM` do not return deleted entries, and the last ID can be added again after its entry was deleted; " +
-		"servers return the IDs, and refuse the entry", "", "", "XDEL ...", false},
+	{"xdel", "`XREADGROUP` of pending entries and `XAUTOCLAIM` do not return deleted entries, and the last ID can be added again after its entry was deleted or trimmed; " +
+		"servers return the IDs, and refuse the entry", "", "", "XDEL ...", true},
 	{"xinfo", "`XINFO` returns fewer fields, and `0` instead of `0-0`", "", "", "XINFO ...", false},
 	{"deleted stream", "`XREADGROUP` returns `NOGROUP` if its stream is deleted while it waits; servers before 7.2 answer `UNBLOCKED`", "", "7.2", "", true},
 	{"hyperloglog", "`PFADD` may return 1 although nothing changed, and `PFCOUNT` of several keys returns the sum; servers count the union", "", "", "PFADD ...", false},

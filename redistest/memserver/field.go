@@ -87,7 +87,7 @@ func (c *call) over(option, value string) bool {
 	if err != nil || when < 0 {
 		return false
 	}
-	now, ok := c.s.time()
+	now, ok := timeOf(c.ask("TIME")) // not Server.time: if a script has called the command, only its own calls are answered
 	if !ok {
 		now = c.s.now()
 	}

@@ -25,10 +25,11 @@ func init() { // in init, because the functions refer to mends
 		"CLIENT": client, "INFO": info, "SELECT": selectDB, "FLUSHALL": flush, "FLUSHDB": flush,
 		"TTL": ttl, "HTTL": httl, "COPY": copyKey, "XLEN": once, "GETEX": getex, "HDEL": remove, "ZREM": remove,
 		"HSET": hset, "HMSET": hset, "HSETEX": hsetex, "HEXPIRE": hexpire,
-		"SADD": sadd, "SREM": sadd, "ZADD": zadd, "LREM": lrem, "XDEL": xdel, "SETBIT": setbit, "SETRANGE": setrange,
+		"SADD": sadd, "SREM": sadd, "ZADD": zadd, "LREM": lrem, "XDEL": xdel, "XADD": xadd, "XTRIM": xtrim,
+		"SET": set, "INCRBYFLOAT": incrFloat, "HINCRBYFLOAT": incrFloat, "SETBIT": setbit, "SETRANGE": setrange,
 		"EVAL": script, "EVALSHA": script, "EVAL_RO": script, "EVALSHA_RO": script,
 		"ZPOPMIN": zpop, "ZPOPMAX": zpop, "SDIFFSTORE": store, "SINTERSTORE": store, "SUNIONSTORE": store,
-		"ZINTERSTORE": store, "ZUNIONSTORE": store,
+		"ZINTERSTORE": zstore, "ZUNIONSTORE": zstore, "ZINTER": zcombine, "ZUNION": zcombine, "BITCOUNT": emptyRange, "GETRANGE": emptyRange, "BITOP": bitop,
 		"INCR": incr, "INCRBY": incr, "DECR": incr, "DECRBY": incr, "HINCRBY": incr, "ZINCRBY": zincrby,
 		"LTRIM": ltrim, "WATCH": watch, "UNWATCH": watch, "PUBLISH": publish,
 	}
@@ -230,12 +231,20 @@ func overflows(a, b string) bool {
 	return err == nil && err2 == nil && (y > 0 && x > math.MaxInt64-y || y < 0 && x < math.MinInt64-y)
 }
 
-// zincrby refuses to add inf and -inf.
+// zincrby refuses an increment that is not a number, and to add inf and -inf.
 func zincrby(c *call) bool {
-	if len(c.args) != 3 || !c.makesNaN(c.args[0], c.args[1], c.args[2]) {
+	if len(c.args) != 3 {
 		return false
 	}
-	c.WriteError("ERR resulting score is not a number (NaN)")
+	more, err := strconv.ParseFloat(c.args[1], 64)
+	switch {
+	case err == nil && math.IsNaN(more):
+		c.WriteError("ERR value is not a valid float")
+	case c.makesNaN(c.args[0], c.args[1], c.args[2]):
+		c.WriteError("ERR resulting score is not a number (NaN)")
+	default:
+		return false
+	}
 	return true
 }
 

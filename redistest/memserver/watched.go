@@ -35,9 +35,14 @@ func (c *call) touch(key string) {
 	c.also("RENAME", innerName, key)
 }
 
-// getex counts as a change if it changes the time to live.
+// getex counts as a change if it changes the time to live. It does
+// not change a key of another type.
 func getex(c *call) bool {
 	before, _ := c.ask("PTTL", c.args[:min(len(c.args), 1)]...)
+	if _, err := c.ask("STRLEN", c.args[:min(len(c.args), 1)]...); err != nil && len(c.args) > 0 {
+		c.WriteError(err.Error())
+		return true
+	}
 	c.pass(c.cmd, c.args...)
 	if len(c.args) == 3 || len(c.args) == 2 && before != -1 {
 		c.touch(c.args[0])
@@ -143,8 +148,7 @@ func zadd(c *call) bool {
 			return true
 		}
 	}
-	if n > 3 && strings.EqualFold(c.args[n-3], "INCR") && c.makesNaN(c.args[0], c.args[n-2], c.args[n-1]) {
-		c.WriteError("ERR resulting score is not a number (NaN)")
+	if n > 3 && strings.EqualFold(c.args[n-3], "INCR") && c.zaddIncr() {
 		return true
 	}
 	if n < 3 || n%2 == 0 {
@@ -161,6 +165,28 @@ func zadd(c *call) bool {
 	}
 	c.WriteInt(0)
 	return true
+}
+
+// zaddIncr handles ZADD with INCR if the sum is not a number, or on the wrong side of the score for GT or LT.
+func (c *call) zaddIncr() bool {
+	options, increment, member := c.args[1:len(c.args)-2], c.args[len(c.args)-2], c.args[len(c.args)-1]
+	if c.makesNaN(c.args[0], increment, member) {
+		c.WriteError("ERR resulting score is not a number (NaN)")
+		return true
+	}
+	score, _ := c.ask("ZSCORE", c.args[0], member)
+	old, err := strconv.ParseFloat(fmt.Sprint(score), 64)
+	more, err2 := strconv.ParseFloat(increment, 64)
+	if err != nil || err2 != nil {
+		return false
+	}
+	for _, option := range options {
+		if strings.EqualFold(option, "GT") && old+more <= old || strings.EqualFold(option, "LT") && old+more >= old {
+			c.WriteNull()
+			return true
+		}
+	}
+	return false
 }
 
 // watch records which keys a connection watches.
