@@ -227,9 +227,7 @@ func TestContextOfTheConnection(t *testing.T) {
 	require.NoError(t, server.Pause())
 	defer func() { _ = server.Resume() }()
 	inFlight := redis.ChanFutured{S: conn}.Send(redis.Req("SET", "k", 1))
-	for s := conn.Stats(); s.InFlight == 0 || s.Queued > 0; s = conn.Stats() {
-		time.Sleep(time.Millisecond)
-	}
+	require.Eventually(t, func() bool { s := conn.Stats(); return s.InFlight > 0 && s.Queued == 0 }, time.Minute, time.Millisecond)
 	cancel()
 	lost := redis.Err(inFlight.Value())
 	require.ErrorIs(t, lost, context.Canceled)
@@ -254,9 +252,8 @@ func TestContextOfWhoWaitsForRoom(t *testing.T) {
 	defer conn.Close()
 	require.NoError(t, server.Pause())
 	defer func() { _ = server.Resume() }()
-	for conn.Send(redis.Req("GET", "k"), nil, 0); conn.Pending() < 1; {
-		time.Sleep(time.Millisecond)
-	}
+	conn.Send(redis.Req("GET", "k"), nil, 0)
+	require.Eventually(t, func() bool { return conn.Pending() == 1 }, time.Minute, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	err = redis.AsError(redis.SyncCtx{S: conn}.Do(ctx, "GET", "k"))
