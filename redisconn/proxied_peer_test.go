@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,29 @@ func peer(t *testing.T, answer func(r chaos.ScriptedRequest) string) *chaos.Scri
 		_, err := io.WriteString(c, reply)
 		return err
 	}})
+}
+
+// occupied is a peer that answers BLPOP when pops is called, and EXEC with one result.
+func occupied(t *testing.T, result string) (s *chaos.ScriptedServer, pops func()) {
+	t.Helper()
+	popped := make(chan struct{})
+	s = peer(t, func(r chaos.ScriptedRequest) string {
+		switch r.Cmd {
+		case "PING":
+			return "+PONG\r\n"
+		case "BLPOP":
+			<-popped
+			return "*-1\r\n"
+		case "SET", "INCR":
+			return "+QUEUED\r\n"
+		case "EXEC":
+			return "*1\r\n" + result + "\r\n"
+		}
+		return ""
+	})
+	pops = sync.OnceFunc(func() { close(popped) })
+	t.Cleanup(pops)
+	return s, pops
 }
 
 // requireHeartbeats requires that the connection lasts for several heartbeats.

@@ -163,23 +163,7 @@ func envoy(t *testing.T) *chaos.ScriptedServer {
 // Opts.MaxBytes bounds the size of the requests that wait for a dedicated connection.
 func TestBytesThatWaitBehindProxies(t *testing.T) {
 	t.Parallel()
-	popped := make(chan struct{})
-	s := peer(t, func(r chaos.ScriptedRequest) string {
-		switch r.Cmd {
-		case "PING":
-			return "+PONG\r\n"
-		case "BLPOP":
-			<-popped
-			return "*-1\r\n"
-		case "SET":
-			return "+QUEUED\r\n"
-		case "EXEC":
-			return "*1\r\n+OK\r\n"
-		}
-		return ""
-	})
-	pops := sync.OnceFunc(func() { close(popped) })
-	t.Cleanup(pops)
+	s, pops := occupied(t, "+OK")
 	conn := connect(t, s.Addr(), redisconn.Opts{Logger: redisconn.NoopLogger{}, DedicatedConns: 1, MaxBytes: 1000})
 	pop := sendTo(conn, "BLPOP", "k", 0)
 	reqs := []redis.Request{redis.Req("SET", "a", make([]byte, 400))}

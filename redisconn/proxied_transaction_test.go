@@ -141,21 +141,7 @@ func TestFailedTransactionsBehindProxies(t *testing.T) {
 // If a caller leaves while its transaction waits for a connection, the transaction is not sent.
 func TestLeftTransactionsBehindProxies(t *testing.T) {
 	t.Parallel()
-	popped := make(chan struct{})
-	s := peer(t, func(r chaos.ScriptedRequest) string {
-		switch r.Cmd {
-		case "PING":
-			return "+PONG\r\n"
-		case "BLPOP":
-			<-popped
-			return "*-1\r\n"
-		case "INCR":
-			return "+QUEUED\r\n"
-		case "EXEC":
-			return "*1\r\n:1\r\n"
-		}
-		return ""
-	})
+	s, pops := occupied(t, ":1")
 	count := func(cmd string) (n int) {
 		for _, r := range s.Requests() {
 			if r.Cmd == cmd {
@@ -177,7 +163,7 @@ func TestLeftTransactionsBehindProxies(t *testing.T) {
 	eventually(t, "it waits", func() bool { return conn.Stats().Dedicated.Waiting == 1 })
 	cancel()
 	require.ErrorIs(t, <-left, context.Canceled)
-	close(popped)
+	pops()
 	pop.Wait(t)
 	_, err := do.SendTransaction(background, reqs) // waits for the connection of the other transaction
 	require.NoError(t, err)
