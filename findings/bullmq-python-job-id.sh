@@ -1,9 +1,9 @@
 #!/bin/sh
 # BullMQ 3.4.4 of PyPI with redis-py 8.1.0, beside BullMQ 6.7.0 of npm with ioredis 5.11.1; redis-server.
 #
-# Jobs get the IDs 1, 2, 3…, unless the producer names one. In Python it may name a number, as the ID of an order is one. The
-# job whose turn comes to get the same number then overwrites the first: add returns no error, the data of the first
-# is lost, and the second runs twice. Node refuses such an ID ("Custom Id cannot be integers").
+# Jobs get the IDs 1, 2, 3…, unless the producer names one. In Python it may name a number, as the ID of an order is
+# one. The job whose turn comes to get the same number then overwrites the first: add returns no error, the data of the
+# first is lost, and the second runs twice. Node refuses such an ID ("Custom Id cannot be integers").
 #
 # Output seen:
 #   Python, add of "first" with the ID 2, then "second" and "third": IDs 2, 2, 3

@@ -1,9 +1,9 @@
 #!/bin/sh
 # go-zero 1.10.3, core/stores/redis; redis-server.
 #
-# A RedisLock without SetExpire lasts for half a second. Acquire returns true, and after half a second true to others, too. With
-# SetExpire(1) it lasts for 1.5 s. Acquire of the lock that holds it returns true again and starts the time anew, so
-# goroutines that share a RedisLock hold it at the same time.
+# A RedisLock without SetExpire lasts for half a second. Acquire returns true, and after half a second true to others,
+# too. With SetExpire(1) it lasts for 1.5 s. Acquire of the lock that holds it returns true again and starts the time
+# anew, so goroutines that share a RedisLock hold it at the same time.
 #
 # Output seen:
 #   no SetExpire, PTTL: 500 or less

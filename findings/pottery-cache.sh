@@ -1,10 +1,10 @@
 #!/bin/sh
 # pottery 3.0.1 with redis-py 8.1.0; redis-server.
 #
-# redis_cache finds a result by Python's hash of the arguments. Arguments with the same hash share a result, so f(-2) returns
-# what f(-1) has returned. The hash of a text differs from process to process, so the others compute all such results
-# again, and each adds a field of its own. "timeout" is that of the whole hash, and each call sets it anew, even one that
-# reads a result: while there are calls, no result expires.
+# redis_cache finds a result by Python's hash of the arguments. Arguments with the same hash share a result, so f(-2)
+# returns what f(-1) has returned. The hash of a text differs from process to process, so the others compute all such
+# results again, and each adds a field of its own. "timeout" is that of the whole hash, and each call sets it anew, even
+# one that reads a result: while there are calls, no result expires.
 #
 # Output seen:
 #   f(-1), f(-2), f(0), f(2**61 - 1): [-1, -1, 0, 0]

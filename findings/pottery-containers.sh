@@ -1,10 +1,10 @@
 #!/bin/sh
 # pottery 3.0.1 with redis-py 8.1.0; redis-server.
 #
-# Its containers are "compatible with" those of Python, but some methods do something else, without an error. update
-# and subtract of a RedisCounter count what is already there twice, unless they get a mapping: four update("a") give 15.
-# rotate of a RedisDeque by more than its length drops elements, or does nothing. RedisList.insert(-1, v) inserts before the
-# first element, and the assignment to an empty slice adds nothing.
+# Its containers are "compatible with" those of Python, but some methods do something else, without an error. update and
+# subtract of a RedisCounter count what is already there twice, unless they get a mapping: four update("a") give 15.
+# rotate of a RedisDeque by more than its length drops elements, or does nothing. RedisList.insert(-1, v) inserts before
+# the first element, and the assignment to an empty slice adds nothing.
 #
 # Output seen:
 #   Counter, four update("a"), then subtract("a"): python 4 3, pottery 15 29

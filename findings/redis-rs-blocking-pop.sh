@@ -1,10 +1,10 @@
 #!/bin/sh
 # redis-rs 1.8.1 (crate redis) with tokio 1.54.1; redis-server.
 #
-# blpop with a timeout of 5 s, on a connection of get_multiplexed_async_connection, returns "timed out" after half a second,
-# the connection's default response_timeout. The server does not learn of it and goes on waiting. The
-# element that is pushed next is popped, and nobody gets it; other commands of the connection wait until then, and time
-# out, too. "async connections now have default timeouts" says the crate, but not that elements are lost.
+# blpop with a timeout of 5 s, on a connection of get_multiplexed_async_connection, returns "timed out" after half a
+# second, the connection's default response_timeout. The server does not learn of it and goes on waiting. The element
+# that is pushed next is popped, and nobody gets it; other commands of the connection wait until then, and time out,
+# too. "async connections now have default timeouts" says the crate, but not that elements are lost.
 #
 # Output seen:
 #   blpop("queue", 5.0): timed out, ends within 1 s

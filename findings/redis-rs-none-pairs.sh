@@ -1,10 +1,10 @@
 #!/bin/sh
 # redis-rs 1.8.1 (crate redis); redis-server.
 #
-# A None is no argument at all. hset_multiple and mset take pairs whose values may be None, and then leave out the value, but
-# not its name: names become values, and values names. With two None, or any even number, there is no error, and what
-# is stored has other fields and keys than were passed. With an odd number the server refuses the command. set and
-# hset of a None do not compile.
+# A None is no argument at all. hset_multiple and mset take pairs whose values may be None, and then leave out the
+# value, but not its name: names become values, and values names. With two None, or any even number, there is no error,
+# and what is stored has other fields and keys than were passed. With an odd number the server refuses the command. set
+# and hset of a None do not compile.
 #
 # Output seen:
 #   hset_multiple of a=1, b=None, c=3, d=None: ok, stored {"3": "d", "a": "1", "b": "c"}
