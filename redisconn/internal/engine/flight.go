@@ -63,7 +63,7 @@ func (q *queue) fly(b *batch, now time.Duration) {
 	if q.others != nil {
 		q.everywhere = smooth(q.everywhere, int(q.others()))
 	}
-	q.crowded.Store(crowded(max(q.concurrency, q.everywhere), q.crowded.Load(), q.others != nil))
+	q.crowded.Store(crowded(max(q.concurrency, q.everywhere), q.crowded.Load(), q.light()))
 }
 
 // smooth returns the next estimate of the concurrency. It rises to the number of pending requests
@@ -251,6 +251,7 @@ func (q *queue) answered(b *batch) {
 	now := timing.Clock()
 	q.minTrip = leastInFlight(q.minTrip, now-b.Taken)
 	q.avgLatency += (now - b.Opened - q.avgLatency) / 8
+	q.measure(b)
 	n := len(b.items) - b.internal
 	if n <= 0 {
 		return
@@ -278,15 +279,6 @@ func (q *queue) countAnsweredLocked(b *batch, n int) {
 	q.stats.Unknown += uint64(unclear)
 	q.stats.Refused += uint64(refused)
 	q.stats.Values += uint64(n - unclear - refused)
-}
-
-// leastInFlight updates the estimate of the time for which a batch is in flight if the server is
-// idle. The estimate falls to a shorter time at once, and rises slowly.
-func leastInFlight(old, latest time.Duration) time.Duration {
-	if old == 0 {
-		return latest
-	}
-	return min(latest, old+old/64+1)
 }
 
 // recycle keeps a batch that nobody uses any more, unless it is long. It reports whether it kept it.

@@ -130,3 +130,33 @@ func TestMinTrip(t *testing.T) {
 	require.Greater(t, slow, 2*time.Millisecond, "upwards")
 	require.Less(t, slow, 4*time.Millisecond, "slowly")
 }
+
+// The size of requests is measured together with their replies, also when a new session counts from
+// zero again.
+func TestRequestBytes(t *testing.T) {
+	q := newTestQueue(100, 1_000_000)
+	answer := func(s *Session, size, replies int) {
+		q.state, q.session, q.reading = Connected, s, readLoop
+		_, ok := q.put(size, nil)
+		require.True(t, ok)
+		b, _ := q.take(true)
+		require.Len(t, b.items, 1)
+		s.Socket.Receive = func(p []byte) (int, error) { return len(p), nil }
+		_, _ = s.Socket.Read(make([]byte, replies))
+		q.measure(b)
+		q.head, q.tail, q.writing, q.pending = nil, nil, false, 0
+	}
+	first, second := testSession(), testSession()
+	for range 50 {
+		answer(first, 100, 900)
+	}
+	require.InDelta(t, 1000, q.requestBytes, 8)
+	require.True(t, q.light())
+	q.concurrency = 2 * lightMost / 1000
+	require.False(t, q.light())
+	q.requestBytes = 0
+	answer(second, 100, 300)
+	require.Equal(t, 400/8, q.requestBytes)
+	q.Shares(func() int64 { return 1 })
+	require.False(t, q.light(), "the callers send to several servers")
+}

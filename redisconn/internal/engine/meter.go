@@ -22,6 +22,10 @@ type meter struct {
 	minTrip time.Duration
 	// avgLatency is the average time for which recent requests were pending.
 	avgLatency time.Duration
+	// requestBytes is the average size of recent requests together with their replies. received is
+	// the number of bytes that the session had received when the last batch was answered.
+	requestBytes int
+	received     int64
 	// takenSeq and takenBytes count the requests and bytes that were taken so far.
 	takenSeq, takenBytes uint64
 	postponed            postponed
@@ -185,6 +189,30 @@ func (q *queue) Flight() (since time.Duration, mark uint64, pending int, minTrip
 		}
 	}
 	return since, mark, q.pending, q.minTrip
+}
+
+// leastInFlight updates the estimate of the time for which a batch is in flight if the server is
+// idle. The estimate falls to a shorter time at once, and rises slowly.
+func leastInFlight(old, latest time.Duration) time.Duration {
+	if old == 0 {
+		return latest
+	}
+	return min(latest, old+old/64+1)
+}
+
+// measure updates requestBytes after b was answered.
+func (q *queue) measure(b *batch) {
+	if q.session == nil || len(b.items) == 0 {
+		return
+	}
+	received := q.session.Received()
+	replies := received - q.received
+	if replies < 0 { // another session
+		replies = received
+	}
+	q.received = received
+	latest := (int(replies) + b.items[len(b.items)-1].end) / len(b.items)
+	q.requestBytes += (latest - q.requestBytes) / 8
 }
 
 // countLastCallback adds the time that the last retired batch has spent in users' futures. It is

@@ -5,19 +5,22 @@ import "time"
 // docs/engine.md shows what each of these rules and numbers gains.
 
 // In a crowd waking one caller after another would take most of the time, so the reader goroutine
-// reads for all callers. A crowd begins with crowdBegins concurrent requests. If the callers send to
-// several servers, it begins with crowdEnds: postponing hardly gathers these requests. Each crowd
-// ends with fewer than crowdEnds. If it ended where it begins, the engine could change its ways with
-// every batch.
+// reads for all callers. A crowd begins with crowdBegins concurrent requests if they are light, and
+// with crowdEnds otherwise. It ends with fewer than crowdEnds. If it ended where it begins, the engine
+// could change its ways with every batch.
 const (
 	crowdBegins = 48
 	crowdEnds   = 24
 )
 
 // crowded reports whether there is a crowd. already is set if there was one before.
-func crowded(concurrency int, already, manyServers bool) bool {
-	return concurrency >= crowdBegins || concurrency >= crowdEnds && (already || manyServers)
+func crowded(concurrency int, already, light bool) bool {
+	return concurrency >= crowdBegins || concurrency >= crowdEnds && (already || !light)
 }
+
+// lightMost is the number of bytes up to which the requests in flight and their replies are light:
+// client and server handle them in less time than it takes to wake each other.
+const lightMost = 20 << 10
 
 // alone reports whether requests come one at a time.
 func alone(concurrency int) bool { return concurrency <= 1 }
@@ -58,17 +61,19 @@ func inTime(oldest, minTrip, left time.Duration) bool {
 // milliseconds, but is no overload.
 const overload = 10 * time.Millisecond
 
-// Without a crowd, a batch waits for all callers: until the requests in flight are answered. In a
-// crowd it does not wait for more if it has half as many requests as are in flight: then the server
-// works on one half while the client handles the replies to the other. If the callers send to several
-// servers, a crowd waits for all callers too, because the client handles the other servers' replies
-// while one server works. No batch waits if it has enoughMost requests or enoughBytes.
+// A batch of light requests waits for all callers, until the requests in flight are answered, unless
+// there is a crowd. Otherwise a batch does not wait for more if it has at least enoughLeast requests,
+// and half as many as are in flight: then the server works on one half while the client handles the
+// replies to the other. If the callers send to several servers, a batch always waits for all callers,
+// because the client handles the other servers' replies while one server works. No batch waits if it
+// has enoughMost requests or enoughBytes.
 //
 // If the program has one processor (GOMAXPROCS), no goroutine runs during a write, so
 // enoughMostOfOne takes the place of enoughMost. If, in addition, the server runs in parallel (see
-// [parallel]), a third of the callers is enough without a crowd: the server answers one
-// third while the client handles the replies to another.
+// [parallel]), a third of the callers is enough without a crowd: the server answers one third while
+// the client handles the replies to another.
 const (
+	enoughLeast     = 16
 	enoughMost      = 128
 	enoughMostOfOne = 512
 	enoughBytes     = 128 << 10
@@ -85,16 +90,16 @@ func mostWaited(processors int) int {
 
 // enough returns the number of requests with which a batch is written without waiting for more. most
 // is the result of [mostWaited].
-func enough(concurrency, most int, crowded, manyServers, inParallel bool) int {
+func enough(concurrency, most int, crowded, light, manyServers, inParallel bool) int {
 	switch {
 	case manyServers:
 		return most
-	case crowded:
-		return min(most, concurrency/2)
-	case inParallel && concurrency/3 > 1:
+	case inParallel && !crowded && concurrency/3 > 1:
 		return concurrency / 3
-	default:
+	case light && !crowded:
 		return most
+	default:
+		return min(most, max(enoughLeast, concurrency/2))
 	}
 }
 

@@ -27,21 +27,21 @@ func TestYields(t *testing.T) {
 
 func TestCrowd(t *testing.T) {
 	for _, c := range []struct {
-		concurrency                int
-		already, manyServers, want bool
+		concurrency          int
+		already, light, want bool
 	}{
-		{23, false, false, false},
-		{24, false, false, false},
-		{47, false, false, false},
-		{48, false, false, true},
-		{1000, false, false, true},
-		{23, true, false, false},
-		{24, true, false, true},
 		{23, false, true, false},
-		{24, false, true, true},
+		{24, false, true, false},
+		{47, false, true, false},
+		{48, false, true, true},
+		{1000, false, true, true},
 		{23, true, true, false},
+		{24, true, true, true},
+		{23, false, false, false},
+		{24, false, false, true},
+		{23, true, false, false},
 	} {
-		require.Equal(t, c.want, crowded(c.concurrency, c.already, c.manyServers), "%+v", c)
+		require.Equal(t, c.want, crowded(c.concurrency, c.already, c.light), "%+v", c)
 	}
 }
 
@@ -68,32 +68,33 @@ func TestCrowdSways(t *testing.T) {
 }
 
 func TestEnough(t *testing.T) {
-	for _, c := range []struct {
-		concurrency, processors          int
-		crowded, manyServers, inParallel bool
-		want                             int
+	for name, c := range map[string]struct {
+		concurrency, processors                 int
+		crowded, light, manyServers, inParallel bool
+		want                                    int
 	}{
-		{1, 2, false, false, true, enoughMost},
-		{23, 2, false, false, false, enoughMost},
-		{47, 2, false, false, false, enoughMost},
-		{24, 2, true, false, true, 12},
-		{128, 2, true, false, true, 64},
-		{1000, 2, true, false, true, enoughMost},
-		{1, 1, false, false, true, enoughMostOfOne},
-		{5, 1, false, false, true, enoughMostOfOne},
-		{6, 1, false, false, true, 2},
-		{8, 1, false, false, true, 2},
-		{47, 1, false, false, true, 15},
-		{8, 1, false, false, false, enoughMostOfOne},
-		{24, 1, true, false, true, 12},
-		{128, 1, true, false, true, 64},
-		{1000, 1, true, false, true, 500},
-		{5000, 1, true, false, true, enoughMostOfOne},
-		{2, 2, false, true, false, enoughMost},
-		{100, 2, true, true, false, enoughMost},
-		{8, 1, false, true, true, enoughMostOfOne},
+		"alone":                          {concurrency: 1, processors: 2, light: true, want: enoughMost},
+		"light":                          {concurrency: 23, processors: 2, light: true, want: enoughMost},
+		"light, many":                    {concurrency: 47, processors: 2, light: true, want: enoughMost},
+		"heavy, few":                     {concurrency: 8, processors: 2, want: enoughLeast},
+		"heavy, many":                    {concurrency: 40, processors: 2, want: 20},
+		"small crowd":                    {concurrency: 24, processors: 2, crowded: true, light: true, want: enoughLeast},
+		"crowd":                          {concurrency: 128, processors: 2, crowded: true, want: 64},
+		"large crowd":                    {concurrency: 1000, processors: 2, crowded: true, want: enoughMost},
+		"one processor":                  {concurrency: 8, processors: 1, light: true, want: enoughMostOfOne},
+		"one processor, crowd":           {concurrency: 128, processors: 1, crowded: true, want: 64},
+		"one processor, large crowd":     {concurrency: 1000, processors: 1, crowded: true, want: 500},
+		"one processor, larger crowd":    {concurrency: 5000, processors: 1, crowded: true, want: enoughMostOfOne},
+		"in parallel, five":              {concurrency: 5, processors: 1, light: true, inParallel: true, want: enoughMostOfOne},
+		"in parallel, six":               {concurrency: 6, processors: 1, light: true, inParallel: true, want: 2},
+		"in parallel, many":              {concurrency: 47, processors: 1, light: true, inParallel: true, want: 15},
+		"in parallel, heavy":             {concurrency: 18, processors: 1, inParallel: true, want: 6},
+		"in parallel, crowd":             {concurrency: 128, processors: 1, crowded: true, inParallel: true, want: 64},
+		"several servers":                {concurrency: 2, processors: 2, manyServers: true, want: enoughMost},
+		"several servers, crowd":         {concurrency: 100, processors: 2, crowded: true, manyServers: true, want: enoughMost},
+		"several servers, one processor": {concurrency: 8, processors: 1, manyServers: true, inParallel: true, want: enoughMostOfOne},
 	} {
-		require.Equal(t, c.want, enough(c.concurrency, mostWaited(c.processors), c.crowded, c.manyServers, c.inParallel), "%+v", c)
+		require.Equal(t, c.want, enough(c.concurrency, mostWaited(c.processors), c.crowded, c.light, c.manyServers, c.inParallel), name)
 	}
 }
 

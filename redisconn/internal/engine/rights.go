@@ -158,7 +158,7 @@ func (q *queue) yield() (turn uint64) {
 	// requests.
 	gathered := q.gathers() || q.pause > 0 && q.everywhere < wide && (q.head == nil || q.sinceIdle < burst)
 	concurrency := max(q.concurrency, q.everywhere, q.pending)
-	if worthYielding(concurrency, crowded(concurrency, q.crowded.Load(), q.others != nil), gathered) && !q.enough() {
+	if worthYielding(concurrency, crowded(concurrency, q.crowded.Load(), q.light()), gathered) && !q.enough() {
 		q.turn++
 		q.yielding = q.turn
 		if q.open != nil {
