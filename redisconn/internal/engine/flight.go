@@ -287,7 +287,7 @@ func (f *flight) recycle(b *batch) bool {
 		return false
 	}
 	b.reset()
-	if f.last == nil && cap(b.buf) <= smallMost && cap(b.items) <= clearMost {
+	if f.last == nil && b.buf != nil && cap(b.buf) <= smallMost && cap(b.items) <= clearMost {
 		f.last = b
 	} else {
 		f.spares.put(b)

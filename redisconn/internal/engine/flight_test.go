@@ -131,6 +131,27 @@ func TestMinTrip(t *testing.T) {
 	require.Less(t, slow, 4*time.Millisecond, "slowly")
 }
 
+// The buffer of a large request is used again as soon as the request is written, also if only one
+// batch is in use.
+func TestLargeBuffersAreUsedAgain(t *testing.T) {
+	q := newTestQueue(100, 1_000_000)
+	var first *byte
+	for range 5 {
+		q.state, q.session, q.reading, q.writing = Connected, testSession(), readLoop, true
+		_, ok := q.put(5*smallMost, nil)
+		require.True(t, ok)
+		b, _ := q.take(true)
+		if first == nil {
+			first = &b.buf[0]
+		}
+		require.Same(t, first, &b.buf[0])
+		q.wrote(b)
+		q.mu.Lock()
+		require.False(t, q.retireLocked(b))
+		q.mu.Unlock()
+	}
+}
+
 // The size of requests is measured together with their replies, also when a new session counts from
 // zero again.
 func TestRequestBytes(t *testing.T) {
