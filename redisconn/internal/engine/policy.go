@@ -19,8 +19,12 @@ func crowded(concurrency int, already, light bool) bool {
 }
 
 // lightMost is the number of bytes up to which the requests in flight and their replies are light:
-// client and server handle them in less time than it takes to wake each other.
-const lightMost = 20 << 10
+// client and server handle them in less time than it takes to wake each other. From heavyLeast bytes on
+// they are heavy: handling them takes much longer than that.
+const (
+	lightMost  = 20 << 10
+	heavyLeast = 96 << 10
+)
 
 // alone reports whether requests come one at a time.
 func alone(concurrency int) bool { return concurrency <= 1 }
@@ -68,10 +72,12 @@ const overload = 10 * time.Millisecond
 // because the client handles the other servers' replies while one server works. No batch waits if it
 // has enoughMost requests or enoughBytes.
 //
+// Without a crowd, a third of the callers is enough for heavy requests.
+//
 // If the program has one processor (GOMAXPROCS), no goroutine runs during a write, so
 // enoughMostOfOne takes the place of enoughMost. If, in addition, the server runs in parallel (see
-// [parallel]), a third of the callers is enough without a crowd: the server answers one third while
-// the client handles the replies to another.
+// [parallel]), a third is enough for all requests: the server answers one third while the client
+// handles the replies to another.
 const (
 	enoughLeast     = 16
 	enoughMost      = 128
@@ -88,18 +94,20 @@ func mostWaited(processors int) int {
 	return enoughMost
 }
 
-// enough returns the number of requests with which a batch is written without waiting for more. most
-// is the result of [mostWaited].
-func enough(concurrency, most int, crowded, light, manyServers, inParallel bool) int {
+// enough returns the number of requests with which a batch is written without waiting for more. bytes
+// is the size of the requests in flight and their replies, and most the result of [mostWaited].
+func enough(concurrency, bytes, most int, crowded, manyServers, inParallel bool) int {
 	switch {
 	case manyServers:
 		return most
-	case inParallel && !crowded && concurrency/3 > 1:
-		return concurrency / 3
-	case light && !crowded:
-		return most
-	default:
+	case crowded:
 		return min(most, max(enoughLeast, concurrency/2))
+	case (inParallel || bytes >= heavyLeast) && concurrency/3 > 1:
+		return concurrency / 3
+	case bytes > lightMost:
+		return min(most, max(enoughLeast, concurrency/2))
+	default:
+		return most
 	}
 }
 

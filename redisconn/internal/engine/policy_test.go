@@ -69,32 +69,36 @@ func TestCrowdSways(t *testing.T) {
 
 func TestEnough(t *testing.T) {
 	for name, c := range map[string]struct {
-		concurrency, processors                 int
-		crowded, light, manyServers, inParallel bool
-		want                                    int
+		concurrency, bytes, processors   int
+		crowded, manyServers, inParallel bool
+		want                             int
 	}{
-		"alone":                          {concurrency: 1, processors: 2, light: true, want: enoughMost},
-		"light":                          {concurrency: 23, processors: 2, light: true, want: enoughMost},
-		"light, many":                    {concurrency: 47, processors: 2, light: true, want: enoughMost},
-		"heavy, few":                     {concurrency: 8, processors: 2, want: enoughLeast},
-		"heavy, many":                    {concurrency: 40, processors: 2, want: 20},
-		"small crowd":                    {concurrency: 24, processors: 2, crowded: true, light: true, want: enoughLeast},
-		"crowd":                          {concurrency: 128, processors: 2, crowded: true, want: 64},
-		"large crowd":                    {concurrency: 1000, processors: 2, crowded: true, want: enoughMost},
-		"one processor":                  {concurrency: 8, processors: 1, light: true, want: enoughMostOfOne},
-		"one processor, crowd":           {concurrency: 128, processors: 1, crowded: true, want: 64},
-		"one processor, large crowd":     {concurrency: 1000, processors: 1, crowded: true, want: 500},
-		"one processor, larger crowd":    {concurrency: 5000, processors: 1, crowded: true, want: enoughMostOfOne},
-		"in parallel, five":              {concurrency: 5, processors: 1, light: true, inParallel: true, want: enoughMostOfOne},
-		"in parallel, six":               {concurrency: 6, processors: 1, light: true, inParallel: true, want: 2},
-		"in parallel, many":              {concurrency: 47, processors: 1, light: true, inParallel: true, want: 15},
-		"in parallel, heavy":             {concurrency: 18, processors: 1, inParallel: true, want: 6},
-		"in parallel, crowd":             {concurrency: 128, processors: 1, crowded: true, inParallel: true, want: 64},
-		"several servers":                {concurrency: 2, processors: 2, manyServers: true, want: enoughMost},
-		"several servers, crowd":         {concurrency: 100, processors: 2, crowded: true, manyServers: true, want: enoughMost},
-		"several servers, one processor": {concurrency: 8, processors: 1, manyServers: true, inParallel: true, want: enoughMostOfOne},
+		"alone":                          {concurrency: 1, bytes: lightMost, processors: 2, want: enoughMost},
+		"light":                          {concurrency: 23, bytes: lightMost, processors: 2, want: enoughMost},
+		"light, many":                    {concurrency: 47, bytes: lightMost, processors: 2, want: enoughMost},
+		"not light, few":                 {concurrency: 8, bytes: lightMost + 1, processors: 2, want: enoughLeast},
+		"heavy, few":                     {concurrency: 5, bytes: heavyLeast, processors: 2, want: enoughLeast},
+		"heavy":                          {concurrency: 8, bytes: heavyLeast, processors: 2, want: 2},
+		"almost heavy":                   {concurrency: 8, bytes: heavyLeast - 1, processors: 2, want: enoughLeast},
+		"not light, many":                {concurrency: 40, bytes: lightMost + 1, processors: 2, want: 20},
+		"heavy crowd":                    {concurrency: 40, bytes: heavyLeast, processors: 2, crowded: true, want: 20},
+		"small crowd":                    {concurrency: 24, bytes: lightMost, processors: 2, crowded: true, want: enoughLeast},
+		"crowd":                          {concurrency: 128, bytes: lightMost, processors: 2, crowded: true, want: 64},
+		"large crowd":                    {concurrency: 1000, bytes: lightMost, processors: 2, crowded: true, want: enoughMost},
+		"one processor":                  {concurrency: 8, bytes: lightMost, processors: 1, want: enoughMostOfOne},
+		"one processor, crowd":           {concurrency: 128, bytes: lightMost, processors: 1, crowded: true, want: 64},
+		"one processor, large crowd":     {concurrency: 1000, bytes: lightMost, processors: 1, crowded: true, want: 500},
+		"one processor, larger crowd":    {concurrency: 5000, bytes: lightMost, processors: 1, crowded: true, want: enoughMostOfOne},
+		"in parallel, five":              {concurrency: 5, bytes: lightMost, processors: 1, inParallel: true, want: enoughMostOfOne},
+		"in parallel, six":               {concurrency: 6, bytes: lightMost, processors: 1, inParallel: true, want: 2},
+		"in parallel, many":              {concurrency: 47, bytes: lightMost, processors: 1, inParallel: true, want: 15},
+		"in parallel, heavy":             {concurrency: 18, bytes: lightMost, processors: 1, inParallel: true, want: 6},
+		"in parallel, crowd":             {concurrency: 128, bytes: lightMost, processors: 1, crowded: true, inParallel: true, want: 64},
+		"several servers":                {concurrency: 2, bytes: lightMost, processors: 2, manyServers: true, want: enoughMost},
+		"several servers, crowd":         {concurrency: 100, bytes: lightMost, processors: 2, crowded: true, manyServers: true, want: enoughMost},
+		"several servers, one processor": {concurrency: 8, bytes: lightMost, processors: 1, manyServers: true, inParallel: true, want: enoughMostOfOne},
 	} {
-		require.Equal(t, c.want, enough(c.concurrency, mostWaited(c.processors), c.crowded, c.light, c.manyServers, c.inParallel), name)
+		require.Equal(t, c.want, enough(c.concurrency, c.bytes, mostWaited(c.processors), c.crowded, c.manyServers, c.inParallel), name)
 	}
 }
 

@@ -36,12 +36,15 @@ func (q *queue) enough() bool {
 		return b != nil
 	}
 	inParallel := q.session != nil && q.session.parallel.is()
-	return len(b.items) >= enough(q.concurrency, q.mostWaited, q.crowded.Load(), q.light(), q.others != nil, inParallel)
+	return len(b.items) >= enough(q.concurrency, q.bytesInFlight(), q.mostWaited, q.crowded.Load(), q.others != nil, inParallel)
 }
 
 // light reports whether the callers send to one server only, and their requests and replies are
 // small: see [lightMost].
-func (q *queue) light() bool { return q.others == nil && q.concurrency*q.requestBytes <= lightMost }
+func (q *queue) light() bool { return q.others == nil && q.bytesInFlight() <= lightMost }
+
+// bytesInFlight estimates the size of the requests in flight and their replies.
+func (q *queue) bytesInFlight() int { return q.concurrency * q.requestBytes }
 
 // postponed describes the open batch, to judge later whether postponing it has paid.
 type postponed struct {
