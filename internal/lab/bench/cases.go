@@ -66,6 +66,7 @@ func allCases() []Case {
 		{ID: "limit-16k", Text: "the server's limit, 16 KiB", Kind: limit, Size: 16 << 10, OnlyFull: true},
 		callers(1), callers(2), callers(4), callers(8), callers(128), callers(1000),
 		{ID: "1k-c128", Text: "128 callers, 1 KiB", Callers: 128, Size: 1 << 10},
+		{ID: "16k-c8", Text: "8 callers, 16 KiB", Callers: 8, Size: 16 << 10, OnlyFull: true},
 		{ID: "16k-c64", Text: "64 callers, 16 KiB", Callers: 64, Size: 16 << 10},
 		{ID: "many100-c4", Text: "4 callers, batches of 100", Callers: 4, Batch: 100},
 		{ID: "many100-c16", Text: "16 callers, batches of 100", Callers: 16, Batch: 100, OnlyFull: true},
