@@ -178,6 +178,8 @@ func TestRequestBytes(t *testing.T) {
 	q.requestBytes = 0
 	answer(second, 100, 300)
 	require.Equal(t, 400/8, q.requestBytes)
+	answer(second, 100, 64<<20)
+	require.Less(t, q.requestBytes, enoughBytes/4, "one large reply")
 	q.Shares(func() int64 { return 1 })
 	require.False(t, q.light(), "the callers send to several servers")
 }

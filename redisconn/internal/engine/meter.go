@@ -211,7 +211,8 @@ func (q *queue) measure(b *batch) {
 		replies = received
 	}
 	q.received = received
-	latest := (int(replies) + b.items[len(b.items)-1].end) / len(b.items)
+	size := (replies + int64(b.items[len(b.items)-1].end)) / int64(len(b.items))
+	latest := int(min(size, enoughBytes)) // bounded, so that a very large reply does not count for long
 	q.requestBytes += (latest - q.requestBytes) / 8
 }
 

@@ -19,8 +19,9 @@ type parallel struct {
 }
 
 // newParallel returns nil unless the client has one processor and the server is on the same machine.
-func newParallel(q *queue, p *processor) *parallel {
-	if q.mostWaited != enoughMostOfOne || !p.near() {
+// most is the result of [mostWaited].
+func newParallel(most int, p *processor) *parallel {
+	if most != enoughMostOfOne || !p.near() {
 		return nil
 	}
 	return new(parallel)

@@ -57,11 +57,10 @@ func TestConnectionsLoseTogether(t *testing.T) {
 
 // Only reads from a server on the same machine count, and only with one processor.
 func TestParallelMatters(t *testing.T) {
-	one, two := &queue{mostWaited: enoughMostOfOne}, &queue{mostWaited: enoughMost}
 	near, far := &processor{local: true}, &processor{}
-	require.NotNil(t, newParallel(one, near))
-	require.Nil(t, newParallel(one, far))
-	require.Nil(t, newParallel(two, near))
+	require.NotNil(t, newParallel(enoughMostOfOne, near))
+	require.Nil(t, newParallel(enoughMostOfOne, far))
+	require.Nil(t, newParallel(enoughMost, near))
 }
 
 func TestIsLocal(t *testing.T) {

@@ -39,7 +39,7 @@ func newSession(p *Pipe, socket *sock.Socket) *Session {
 	s.wake = make(chan *batch, 1)
 	s.mayPass, s.mayExchange = mayPass, s.raw != nil && canIdle
 	s.reader, s.exchanger = newReader(s, canIdle), exchanger{s}
-	s.beats.s, s.parallel = s, newParallel(p.queue, s.processor)
+	s.beats.s, s.parallel = s, newParallel(p.queue.mostWaited, s.processor)
 	if s.raw != nil {
 		s.raw.Written, socket.Receive = s.exchangeWritten, s.receive
 	}
