@@ -11,28 +11,24 @@ import (
 
 // mends are the commands that this server answers differently from miniredis, each with a function
 // that does so. A function that returns false has written nothing.
-var mends map[string]func(*call) bool
+var mends = map[string]func(*call) bool{
+	"KEYS": unordered, "SMEMBERS": unordered, "SINTER": unordered, "SUNION": unordered, "SDIFF": unordered,
+	"HKEYS": unordered, "HVALS": unordered, "HGETALL": unordered, "PUBSUB": unordered,
+	"SCAN": scan, "HSCAN": scan, "SSCAN": scan, "ZSCAN": scan,
 
-func init() { // in init, because the functions refer to mends
-	mends = map[string]func(*call) bool{
-		"KEYS": unordered, "SMEMBERS": unordered, "SINTER": unordered, "SUNION": unordered, "SDIFF": unordered,
-		"HKEYS": unordered, "HVALS": unordered, "HGETALL": unordered, "PUBSUB": unordered,
-		"SCAN": scan, "HSCAN": scan, "SSCAN": scan, "ZSCAN": scan,
+	"BLPOP": block, "BRPOP": block, "BRPOPLPUSH": block, "BLMOVE": block, "BLMPOP": block,
+	"BZPOPMIN": block, "BZPOPMAX": block, "BZMPOP": block, "XREAD": block, "XREADGROUP": block,
 
-		"BLPOP": block, "BRPOP": block, "BRPOPLPUSH": block, "BLMOVE": block, "BLMPOP": block,
-		"BZPOPMIN": block, "BZPOPMAX": block, "BZMPOP": block, "XREAD": block, "XREADGROUP": block,
-
-		"CLIENT": client, "INFO": info, "SELECT": selectDB, "FLUSHALL": flush, "FLUSHDB": flush,
-		"TTL": ttl, "HTTL": httl, "COPY": copyKey, "XLEN": once, "GETEX": getex, "HDEL": remove, "ZREM": remove,
-		"HSET": hset, "HMSET": hset, "HSETEX": hsetex, "HEXPIRE": hexpire,
-		"SADD": sadd, "SREM": sadd, "ZADD": zadd, "LREM": lrem, "XDEL": xdel, "XADD": xadd, "XTRIM": xtrim,
-		"SET": set, "INCRBYFLOAT": incrFloat, "HINCRBYFLOAT": incrFloat, "SETBIT": setbit, "SETRANGE": setrange,
-		"EVAL": script, "EVALSHA": script, "EVAL_RO": script, "EVALSHA_RO": script,
-		"ZPOPMIN": zpop, "ZPOPMAX": zpop, "SDIFFSTORE": store, "SINTERSTORE": store, "SUNIONSTORE": store,
-		"ZINTERSTORE": zstore, "ZUNIONSTORE": zstore, "ZINTER": zcombine, "ZUNION": zcombine, "BITCOUNT": emptyRange, "GETRANGE": emptyRange, "BITOP": bitop,
-		"INCR": incr, "INCRBY": incr, "DECR": incr, "DECRBY": incr, "HINCRBY": incr, "ZINCRBY": zincrby,
-		"LTRIM": ltrim, "WATCH": watch, "UNWATCH": watch, "PUBLISH": publish,
-	}
+	"CLIENT": client, "INFO": info, "SELECT": selectDB, "FLUSHALL": flush, "FLUSHDB": flush,
+	"TTL": ttl, "HTTL": httl, "COPY": copyKey, "XLEN": once, "GETEX": getex, "HDEL": remove, "ZREM": remove,
+	"HSET": hset, "HMSET": hset, "HSETEX": hsetex, "HEXPIRE": hexpire,
+	"SADD": sadd, "SREM": sadd, "ZADD": zadd, "LREM": lrem, "XDEL": xdel, "XADD": xadd, "XTRIM": xtrim,
+	"SET": set, "INCRBYFLOAT": incrFloat, "HINCRBYFLOAT": incrFloat, "SETBIT": setbit, "SETRANGE": setrange,
+	"EVAL": script, "EVALSHA": script, "EVAL_RO": script, "EVALSHA_RO": script,
+	"ZPOPMIN": zpop, "ZPOPMAX": zpop, "SDIFFSTORE": store, "SINTERSTORE": store, "SUNIONSTORE": store,
+	"ZINTERSTORE": zstore, "ZUNIONSTORE": zstore, "ZINTER": zcombine, "ZUNION": zcombine, "BITCOUNT": emptyRange, "GETRANGE": emptyRange, "BITOP": bitop,
+	"INCR": incr, "INCRBY": incr, "DECR": incr, "DECRBY": incr, "HINCRBY": incr, "ZINCRBY": zincrby,
+	"LTRIM": ltrim, "WATCH": watch, "UNWATCH": watch, "PUBLISH": publish,
 }
 
 // mend answers the call with its function in mends, if there is one.
@@ -218,19 +214,6 @@ func incr(c *call) bool {
 	return true
 }
 
-// isOddNumber reports whether a text is a number that servers would write differently.
-func isOddNumber(text string) bool {
-	n, err := strconv.ParseInt(text, 10, 64)
-	return err == nil && strconv.FormatInt(n, 10) != text
-}
-
-// overflows reports whether the sum of two int64 does not fit into an int64.
-func overflows(a, b string) bool {
-	x, err := strconv.ParseInt(a, 10, 64)
-	y, err2 := strconv.ParseInt(b, 10, 64)
-	return err == nil && err2 == nil && (y > 0 && x > math.MaxInt64-y || y < 0 && x < math.MinInt64-y)
-}
-
 // zincrby refuses an increment that is not a number, and to add inf and -inf.
 func zincrby(c *call) bool {
 	if len(c.args) != 3 {
@@ -246,21 +229,4 @@ func zincrby(c *call) bool {
 		return false
 	}
 	return true
-}
-
-// makesNaN reports whether the sum of the increment and the member's score is not a number.
-func (c *call) makesNaN(key, increment, member string) bool {
-	score, _ := c.ask("ZSCORE", key, member)
-	text, _ := score.(string)
-	old, err := strconv.ParseFloat(text, 64)
-	more, err2 := strconv.ParseFloat(increment, 64)
-	return err == nil && err2 == nil && math.IsNaN(old+more)
-}
-
-func texts(values []any) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = fmt.Sprint(v)
-	}
-	return out
 }

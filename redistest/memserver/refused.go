@@ -2,7 +2,6 @@ package memserver
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,12 +64,6 @@ func incrFloat(c *call) bool {
 		return false
 	}
 	return true
-}
-
-// isInfinite reports whether a text is a float that is infinite or not a number.
-func isInfinite(text string) bool {
-	x, err := strconv.ParseFloat(text, 64)
-	return err == nil && (math.IsInf(x, 0) || math.IsNaN(x))
 }
 
 // zstore refuses sources that are neither sorted sets nor sets, before it deletes the key that it replaces.

@@ -1,6 +1,7 @@
 package memserver
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -124,7 +125,7 @@ func xtrim(c *call) bool {
 	for rest := c.args[1:]; len(rest) > 0; {
 		words, err := t.option(rest)
 		if words == 0 {
-			c.WriteError(map[bool]string{true: "ERR syntax error", false: err}[err == ""])
+			c.WriteError(cmp.Or(err, "ERR syntax error"))
 			return true
 		}
 		rest = rest[words:]

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// queue holds the commands of a transaction. Miniredis gets them at EXEC, and answers them like other
-// commands.
-type queue struct {
-	calls [][]string
-	bad   bool // a command was refused
-}
-
 // transact answers MULTI, EXEC, and all commands between them. For other commands it returns false.
 func (s *Server) transact(c *conn, cmd string, args []string) (reply string, done bool) {
 	switch {
