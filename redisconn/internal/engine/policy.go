@@ -97,14 +97,12 @@ func mostWaited(processors int) int {
 // enough returns the number of requests with which a batch is written without waiting for more. bytes
 // is the size of the requests in flight and their replies, and most the result of [mostWaited].
 func enough(concurrency, bytes, most int, crowded, manyServers, inParallel bool) int {
-	switch {
+	switch thirds := inParallel || bytes >= heavyLeast; {
 	case manyServers:
 		return most
-	case crowded:
-		return min(most, max(enoughLeast, concurrency/2))
-	case (inParallel || bytes >= heavyLeast) && concurrency/3 > 1:
+	case thirds && !crowded && concurrency/3 > 1:
 		return concurrency / 3
-	case bytes > lightMost:
+	case crowded || bytes > lightMost:
 		return min(most, max(enoughLeast, concurrency/2))
 	default:
 		return most
